@@ -1,0 +1,39 @@
+import type { z } from "zod";
+import { discoveryMethods } from "./discovery.ts";
+import { environmentMethods } from "./environment.ts";
+import { fileMethods, fileNotifications } from "./files.ts";
+import { httpMethods, httpNotifications } from "./http.ts";
+import { networkNotifications, networkServerMethods } from "./network.ts";
+import { processMethods, processNotifications } from "./process.ts";
+import { sessionMethods, sessionNotifications } from "./session.ts";
+
+/** Every request a client may send. The one definition: validation, types and docs come from here. */
+export const methods = {
+  ...sessionMethods,
+  ...processMethods,
+  ...environmentMethods,
+  ...fileMethods,
+  ...discoveryMethods,
+  ...httpMethods,
+};
+
+/** Requests that a server sends to its client. */
+export const serverMethods = { ...networkServerMethods };
+
+export const notifications = {
+  ...sessionNotifications,
+  ...processNotifications,
+  ...fileNotifications,
+  ...httpNotifications,
+  ...networkNotifications,
+};
+
+export type MethodName = keyof typeof methods;
+export type Params<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
+export type Result<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
+
+export type NotificationName = keyof typeof notifications;
+export type NotificationParams<N extends NotificationName> = z.infer<(typeof notifications)[N]["params"]>;
+
+export type { Family, Method, Notification } from "./define.ts";
+export { RpcCode } from "./errors.ts";

@@ -1,0 +1,18 @@
+/** Limits of the wire. Changing one changes what a Codex peer sees. */
+export const MAX_JSON_VALUES = 262_144;
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** What we send stays well under the peer's frame limit; longer messages go out as fragments. */
+export const MAX_SENT_FRAME_BYTES = 4 * 1024 * 1024;
+export const PING_INTERVAL_MS = 30_000;
+
+export const DETACHED_SESSION_TTL_MS = 30_000;
+export const EXITED_PROCESS_RETENTION_MS = 30_000;
+export const MAX_RETAINED_BYTES = 1_048_576;
+export const MAX_RETAINED_CHUNKS = 50_000;
+export const MAX_REMEMBERED_WRITE_IDS = 4096;
+export const TERMINAL_ROWS = 24;
+export const TERMINAL_COLUMNS = 80;
+
+/** Id of the answer to a message that could not be read. */
+export const MALFORMED_MESSAGE_ID = -1;

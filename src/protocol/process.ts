@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { method, notification } from "./define.ts";
+import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
+import { NetworkProxyLaunch } from "./network.ts";
+import { SandboxContext } from "./sandbox.ts";
+
+export const OutputStream = z.enum(["stdout", "stderr", "pty"]);
+export type OutputStream = z.infer<typeof OutputStream>;
+
+export const EnvPolicy = z.object({
+  inherit: z.enum(["all", "core", "none"]).describe("What is taken from the server's own environment"),
+  ignoreDefaultExcludes: z.boolean().describe("Keep names that look like secrets (*KEY*, *SECRET*, *TOKEN*)"),
+  exclude: z.array(z.string()).describe("Wildcards of names to drop"),
+  set: z.record(z.string(), z.string()),
+  includeOnly: z
+    .array(z.string())
+    .describe("If not empty, only matching names stay, `set` entries included"),
+});
+export type EnvPolicy = z.infer<typeof EnvPolicy>;
+
+const Shell = z.object({ name: z.string(), path: z.string() });
+
+export const ProcessStart = z.object({
+  processId: ProcessId,
+  argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
+  cwd: PathUri,
+  env: z.record(z.string(), z.string()).describe("Wins over `envPolicy`; without a policy it is the whole environment"),
+  tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes"),
+  arg0: optional(z.string()).describe("What the program sees as its name"),
+  pipeStdin: z.boolean().optional().describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
+  envPolicy: optional(EnvPolicy),
+  sandbox: optional(SandboxContext),
+  enforceManagedNetwork: z.boolean().optional(),
+  managedNetwork: optional(
+    z.object({
+      loopbackPorts: z.array(z.number().int().min(0).max(65_535)).optional(),
+      allowLocalBinding: z.boolean().optional(),
+    }),
+  ),
+  networkProxy: optional(NetworkProxyLaunch),
+  shellSnapshot: optional(z.object({ scopeId: z.string(), shell: Shell })),
+  metadata: optional(z.record(z.string(), z.unknown())).describe("For telemetry only"),
+});
+export type ProcessStart = z.infer<typeof ProcessStart>;
+
+export const SandboxType = z.enum([
+  "none",
+  "linuxSeccomp",
+  "macosSeatbelt",
+  "windowsRestrictedToken",
+  "windowsMxc",
+]);
+
+export const ProcessRead = z.object({
+  processId: ProcessId,
+  afterSeq: optional(Unsigned).describe("Return events after this one; absent means from the start"),
+  maxBytes: optional(Unsigned).describe("Stop before a chunk that would pass this total; the first chunk always comes"),
+  waitMs: optional(Unsigned).describe("How long to wait for news"),
+});
+export type ProcessRead = z.infer<typeof ProcessRead>;
+
+export const ReadResult = z.object({
+  chunks: z.array(z.object({ seq: Seq, stream: OutputStream, chunk: Base64 })),
+  nextSeq: Seq,
+  exited: z.boolean(),
+  exitCode: z.number().int().nullable(),
+  closed: z.boolean(),
+  failure: z.string().nullable().describe("Always null from a server"),
+  sandboxDenied: z.boolean(),
+});
+export type ReadResult = z.infer<typeof ReadResult>;
+
+export const processMethods = {
+  "process/start": method({
+    doc: "Starts a process, by argument vector, in its own process group.",
+    family: "exec",
+    params: ProcessStart,
+    result: z.object({ processId: ProcessId, sandboxType: SandboxType.optional() }),
+  }),
+  "process/read": method({
+    doc: "Returns retained output after a sequence number, waiting for news if asked to.",
+    family: "exec",
+    params: ProcessRead,
+    result: ReadResult,
+  }),
+  "process/write": method({
+    doc: "Writes to a terminal or a piped stdin. A `writeId` seen before is accepted and writes nothing.",
+    family: "exec",
+    params: z.object({ processId: ProcessId, chunk: Base64, writeId: z.string().describe("Must not be empty") }),
+    result: z.object({ status: z.enum(["accepted", "unknownProcess", "stdinClosed", "starting"]) }),
+  }),
+  "process/signal": method({
+    doc: "Sends SIGINT to the process group. Unknown and finished processes are no error.",
+    family: "exec",
+    lane: "control",
+    params: z.object({ processId: ProcessId, signal: z.enum(["interrupt"]) }),
+    result: Empty,
+  }),
+  "process/terminate": method({
+    doc: "Kills the process group at once. `running` tells whether the process had not exited yet.",
+    family: "exec",
+    lane: "control",
+    params: z.object({ processId: ProcessId }),
+    result: z.object({ running: z.boolean() }),
+  }),
+};
+
+export const processNotifications = {
+  "process/output": notification({
+    doc: "A piece of output. Output can still follow `process/exited`.",
+    from: "server",
+    params: z.object({ processId: ProcessId, seq: Seq, stream: OutputStream, chunk: Base64 }),
+  }),
+  "process/exited": notification({
+    doc: "The process ended. 128 + n stands for a death by signal n.",
+    from: "server",
+    params: z.object({
+      processId: ProcessId,
+      seq: Seq,
+      exitCode: z.number().int(),
+      sandboxDenied: z.boolean().optional(),
+    }),
+  }),
+  "process/closed": notification({
+    doc: "The process ended and so did its output: the last event of a process.",
+    from: "server",
+    params: z.object({ processId: ProcessId, seq: Seq }),
+  }),
+};

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { method, notification } from "./define.ts";
+import { EnvironmentInfo } from "./environment.ts";
+import { optional } from "./fields.ts";
+
+export const sessionMethods = {
+  initialize: method({
+    doc: "Opens a session, or attaches to one that lost its connection. Must be the first request; allowed once per connection.",
+    family: null,
+    params: z.object({
+      clientName: z.string(),
+      resumeSessionId: optional(z.string()).describe("Session to attach to; absent or null opens a new one"),
+    }),
+    result: z.object({
+      sessionId: z.string(),
+      environmentInfo: EnvironmentInfo.optional(),
+    }),
+  }),
+};
+
+export const sessionNotifications = {
+  initialized: notification({
+    doc: "Ends the handshake. Every method but `initialize` is refused before it.",
+    from: "client",
+    params: z.unknown(),
+  }),
+};
