@@ -1,0 +1,38 @@
+/** What a transport tells the connection above it. */
+export interface TransportEvents {
+  /** One whole message, as text. */
+  message(text: string): void;
+  /** The queue of unsent bytes has shrunk after it was above `highWaterBytes`. */
+  drain(): void;
+  /** The end, told once. `reason` is absent when the peer simply left. */
+  close(reason?: string): void;
+}
+
+/**
+ * Messages in and out over some carrier. It knows framing and limits, not ids or methods. Nothing is delivered before
+ * `open`, so that no message is lost between accepting a peer and serving it.
+ */
+export interface Transport {
+  /** Where messages come from, in the words of an error: `websocket JSON-RPC message from exec-server websocket 127.0.0.1:9`. */
+  readonly source: string;
+  /** Bytes taken by `send` and not yet handed to the operating system. */
+  readonly queuedBytes: number;
+  open(events: TransportEvents): void;
+  /**
+   * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay untouched until `flushed`, which is called once,
+   * also when the message was dropped.
+   */
+  send(message: string | Uint8Array, flushed?: () => void): void;
+  /** Stops and restarts the delivery of messages, so that the peer's writes wait. */
+  pause(): void;
+  resume(): void;
+  /** Sends what is queued, then ends. */
+  close(): void;
+  /** Ends at once. */
+  destroy(reason?: string): void;
+}
+
+/** Above this many unsent bytes bulk output waits for `drain`. */
+export const HIGH_WATER_BYTES = 1024 * 1024;
+/** `drain` is told when the queue falls to this. */
+export const LOW_WATER_BYTES = 256 * 1024;

@@ -1,0 +1,30 @@
+import { defineConfig } from "vitest/config";
+
+// Files of one project run one after another where they measure time, load the machine or share a server.
+export default defineConfig({
+  test: {
+    pool: "forks",
+    projects: [
+      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", "test/pins/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "conformance",
+          include: ["test/conformance/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "fault",
+          include: ["test/fault/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
