@@ -1,29 +1,72 @@
-import type { Transport, TransportEvents } from "./transport.ts";
+import { Fifo } from "../base/fifo.ts";
+import { HIGH_WATER_BYTES, LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
 
 /** Two transports, each the other's peer, without any I/O. Messages arrive asynchronously and in order. */
 export function createMemoryPair(): [Transport, Transport] {
-  const left = new MemoryTransport();
-  const right = new MemoryTransport();
-  left.connect(right);
-  right.connect(left);
+  const toLeft = new MemoryQueue();
+  const toRight = new MemoryQueue();
+  const left = new MemoryTransport(toLeft, toRight);
+  const right = new MemoryTransport(toRight, toLeft);
   return [left, right];
+}
+
+/** One direction. An entry without text is the end. */
+class MemoryQueue {
+  readonly #entries = new Fifo<{ text: string | undefined; flushed: (() => void) | undefined }>();
+  bytes = 0;
+  ended = false;
+  #wasHigh = false;
+  onArrival: () => void = () => {};
+  onDrain: () => void = () => {};
+
+  push(text: string, flushed: (() => void) | undefined): void {
+    this.bytes += text.length;
+    this.#entries.push({ text, flushed });
+    this.onArrival();
+  }
+
+  end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#entries.push({ text: undefined, flushed: undefined });
+    this.onArrival();
+  }
+
+  shift(): { text: string | undefined } | undefined {
+    const entry = this.#entries.shift();
+    if (entry?.text === undefined) return entry;
+    if (this.bytes > HIGH_WATER_BYTES) this.#wasHigh = true;
+    this.bytes -= entry.text.length;
+    entry.flushed?.();
+    if (this.#wasHigh && this.bytes <= LOW_WATER_BYTES) {
+      this.#wasHigh = false;
+      this.onDrain();
+    }
+    return entry;
+  }
+
 }
 
 class MemoryTransport implements Transport {
   readonly source = "JSON-RPC message from exec-server memory";
-  #peer: MemoryTransport | undefined;
+  readonly #incoming: MemoryQueue;
+  readonly #outgoing: MemoryQueue;
   #events: TransportEvents | undefined;
-  #inbox: (() => void)[] = [];
   #scheduled = false;
   #paused = false;
   #ended = false;
 
-  get queuedBytes(): number {
-    return 0;
+  constructor(incoming: MemoryQueue, outgoing: MemoryQueue) {
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    incoming.onArrival = () => this.#schedule();
+    outgoing.onDrain = () => {
+      if (!this.#ended) this.#events?.drain();
+    };
   }
 
-  connect(peer: MemoryTransport): void {
-    this.#peer = peer;
+  get queuedBytes(): number {
+    return this.#outgoing.bytes;
   }
 
   open(events: TransportEvents): void {
@@ -32,9 +75,11 @@ class MemoryTransport implements Transport {
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
-    const text = typeof message === "string" ? message : new TextDecoder().decode(message);
-    if (!this.#ended) this.#peer?.#receive(text);
-    flushed?.();
+    if (this.#outgoing.ended) {
+      flushed?.();
+      return;
+    }
+    this.#outgoing.push(typeof message === "string" ? message : new TextDecoder().decode(message), flushed);
   }
 
   pause(): void {
@@ -51,24 +96,14 @@ class MemoryTransport implements Transport {
   }
 
   destroy(reason?: string): void {
+    this.#outgoing.end();
     this.#finish(reason);
-    this.#peer?.#deliver(() => this.#peer?.#finish());
-  }
-
-  #receive(text: string): void {
-    this.#deliver(() => {
-      if (!this.#ended) this.#events?.message(text);
-    });
-  }
-
-  #deliver(event: () => void): void {
-    this.#inbox.push(event);
-    this.#schedule();
   }
 
   #finish(reason?: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#outgoing.end();
     this.#events?.close(reason);
   }
 
@@ -77,15 +112,16 @@ class MemoryTransport implements Transport {
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      this.#flush();
+      this.#deliver();
     });
   }
 
-  #flush(): void {
+  #deliver(): void {
     while (this.#events !== undefined && !this.#paused) {
-      const event = this.#inbox.shift();
-      if (event === undefined) return;
-      event();
+      const entry = this.#incoming.shift();
+      if (entry === undefined) return;
+      if (entry.text === undefined) this.#finish();
+      else if (!this.#ended) this.#events.message(entry.text);
     }
   }
 }

@@ -1,0 +1,3 @@
+export const CODEX_VERSION: string;
+export function findCodexBinary(): string | undefined;
+export function installCodex(): string;

@@ -1,0 +1,66 @@
+/** Why something failed, for a program to switch on. */
+export type ErrorCode =
+  | "NOT_FOUND"
+  | "PERMISSION_DENIED"
+  | "INVALID_INPUT"
+  | "OS_ERROR"
+  | "UNSUPPORTED"
+  | "RPC_ERROR"
+  | "CONNECTION_CLOSED"
+  | "PROTOCOL_ERROR"
+  | "USAGE";
+
+/** The root of every error this package throws on purpose. */
+export class ExecError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** The machine refused or failed: a system call, a missing program, input the system cannot take. */
+export class CapabilityError extends ExecError {
+  /** Symbolic name of the system's error, such as `EACCES`. */
+  readonly errno: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; errno?: string }) {
+    super(code, message, options);
+    this.errno = options?.errno;
+  }
+}
+
+/** An error answer of the wire: thrown by a handler to give it, and by a client that got it. */
+export class RpcError extends ExecError {
+  readonly rpcCode: number;
+  readonly data: unknown;
+
+  constructor(rpcCode: number, message: string, options?: { data?: unknown; cause?: unknown }) {
+    super("RPC_ERROR", message, options);
+    this.rpcCode = rpcCode;
+    this.data = options?.data;
+  }
+}
+
+/** No answer will come: the transport failed or was closed. */
+export class ConnectionError extends ExecError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super("CONNECTION_CLOSED", message, options);
+  }
+}
+
+/** The peer sent what the protocol does not allow. */
+export class ProtocolError extends ExecError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super("PROTOCOL_ERROR", message, options);
+  }
+}
+
+/** The caller's own mistake, found before anything is done. */
+export class UsageError extends ExecError {
+  constructor(message: string) {
+    super("USAGE", message);
+  }
+}

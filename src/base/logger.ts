@@ -1,0 +1,13 @@
+/** Where the package reports what no caller is told. `fields` are facts for a machine to search; they never hold secrets. */
+export interface Logger {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+}
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+const ignore = (): void => {};
+
+export const silentLogger: Logger = { error: ignore, warn: ignore, info: ignore, debug: ignore };

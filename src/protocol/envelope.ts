@@ -1,0 +1,112 @@
+import { scanJson } from "./json-scan.ts";
+
+/** An id exactly as the peer wrote it, ready to be sent back. */
+export type IdText = string;
+
+export interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** One message of the wire. Which kind it is follows from the members it has. */
+export type Message =
+  | { readonly kind: "request"; readonly id: IdText; readonly method: string; readonly params: unknown }
+  | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
+  | { readonly kind: "response"; readonly id: IdText; readonly result: unknown }
+  | { readonly kind: "error"; readonly id: IdText; readonly error: WireError };
+
+/** Text that is no message. The peer is told and the connection goes on. */
+export class MalformedMessageError extends Error {}
+
+const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
+const MIN_I64 = -(2n ** 63n);
+const MAX_I64 = 2n ** 63n - 1n;
+
+export function parseMessage(text: string): Message {
+  const { members, idText } = parseObject(text);
+  const hasMethod = Object.hasOwn(members, "method");
+  if (hasMethod && idText !== undefined) {
+    checkTrace(members["trace"]);
+    return { kind: "request", id: checkId(idText), method: checkMethod(members["method"]), params: members["params"] ?? null };
+  }
+  if (hasMethod)
+    return { kind: "notification", method: checkMethod(members["method"]), params: members["params"] ?? null };
+  if (Object.hasOwn(members, "result"))
+    return { kind: "response", id: checkId(idText), result: members["result"] };
+  return { kind: "error", error: checkError(members["error"]), id: checkId(idText) };
+}
+
+// Messages are put together as text: ids must not pass through a number, and results are stringified once.
+
+export function formatRequest(id: IdText, method: string, params: unknown): string {
+  return `{"id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(params ?? null)}}`;
+}
+
+export function formatNotification(method: string, params: unknown): string {
+  return `{"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`;
+}
+
+/** `resultJson` is JSON text. */
+export function formatResponse(id: IdText, resultJson: string): string {
+  return `{"id":${id},"result":${resultJson}}`;
+}
+
+export function formatError(id: IdText, error: WireError): string {
+  return `{"error":${JSON.stringify(error)},"id":${id}}`;
+}
+
+function parseObject(text: string): { members: Record<string, unknown>; idText: string | undefined } {
+  let value: unknown;
+  let idText: string | undefined;
+  try {
+    value = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new Error("expected a JSON-RPC object");
+    idText = scanJson(text).idText ?? (Object.hasOwn(value, "id") ? "" : undefined);
+  } catch (cause) {
+    throw new MalformedMessageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+  return { members: value as Record<string, unknown>, idText };
+}
+
+function checkId(idText: string | undefined): IdText {
+  if (idText === undefined) throw new MalformedMessageError("missing field `id`");
+  if (idText.startsWith('"')) return idText;
+  if (INTEGER.test(idText) && idText !== "-0" && fitsI64(idText)) return idText;
+  throw new MalformedMessageError("data did not match any variant of untagged enum RequestId");
+}
+
+function fitsI64(digits: string): boolean {
+  if (digits.length < 18) return true;
+  const value = BigInt(digits);
+  return value >= MIN_I64 && value <= MAX_I64;
+}
+
+function checkMethod(method: unknown): string {
+  if (typeof method === "string") return method;
+  throw new MalformedMessageError(`invalid type: ${describeJsonType(method)}, expected a string`);
+}
+
+function checkTrace(trace: unknown): void {
+  if (trace === undefined || trace === null || (typeof trace === "object" && !Array.isArray(trace))) return;
+  const found = typeof trace === "string" ? `string ${JSON.stringify(trace)}` : describeJsonType(trace);
+  throw new MalformedMessageError(`invalid type: ${found}, expected struct W3cTraceContext`);
+}
+
+function checkError(error: unknown): WireError {
+  if (error === undefined) throw new MalformedMessageError("missing field `error`");
+  if (typeof error === "object" && error !== null) {
+    const { code, message } = error as Record<string, unknown>;
+    if (Number.isInteger(code) && typeof message === "string") return error as WireError;
+  }
+  throw new MalformedMessageError("invalid error object");
+}
+
+/** The name of a JSON value's type in the peer's error messages. */
+export function describeJsonType(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (Array.isArray(value)) return "sequence";
+  if (typeof value === "object") return "map";
+  return typeof value;
+}

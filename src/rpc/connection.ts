@@ -1,0 +1,156 @@
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { ConnectionError, RpcError } from "../base/errors.ts";
+import {
+  formatError,
+  formatNotification,
+  formatRequest,
+  formatResponse,
+  type IdText,
+  MalformedMessageError,
+  type Message,
+  parseMessage,
+  type WireError,
+} from "../protocol/envelope.ts";
+import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
+import type { Transport } from "../transport/transport.ts";
+
+/** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
+export interface ConnectionHooks {
+  request(id: IdText, method: string, params: unknown): void;
+  notification(method: string, params: unknown): void;
+  /** Text that is no message. `reason` names the source. */
+  malformed(reason: string): void;
+  /** An answer to nothing that was asked. */
+  unsolicited(id: IdText): void;
+  /** Unsent bytes have drained; see `Transport`. */
+  drain(): void;
+  closed(reason?: string): void;
+}
+
+/** One peer: correlates requests with answers, in both directions, and ends once. */
+export class Connection {
+  readonly #transport: Transport;
+  readonly #hooks: ConnectionHooks;
+  readonly #pending = new Map<IdText, Deferred<unknown>>();
+  #nextId = 1;
+  #endReason: string | undefined;
+  #ended = false;
+
+  constructor(transport: Transport, hooks: ConnectionHooks) {
+    this.#transport = transport;
+    this.#hooks = hooks;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes;
+  }
+
+  open(): void {
+    this.#transport.open({
+      message: (text) => this.#receive(text),
+      drain: () => this.#hooks.drain(),
+      close: (reason) => this.#end(reason),
+    });
+  }
+
+  request(method: string, params: unknown): Promise<unknown> {
+    if (this.#ended) return Promise.reject(this.#closedError());
+    const id = String(this.#nextId);
+    this.#nextId += 1;
+    const answer = createDeferred<unknown>();
+    this.#pending.set(id, answer);
+    this.#transport.send(formatRequest(id, method, params));
+    return answer.promise;
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#transport.send(formatNotification(method, params));
+  }
+
+  /** Sends a notification that is already text. `flushed` gives the bytes back to their owner. */
+  sendEncoded(message: string | Uint8Array, flushed?: () => void): void {
+    this.#transport.send(message, flushed);
+  }
+
+  respond(id: IdText, resultJson: string): void {
+    this.#transport.send(formatResponse(id, resultJson));
+  }
+
+  fail(id: IdText, error: WireError): void {
+    this.#transport.send(formatError(id, error));
+  }
+
+  /** Answers a message whose id could not be read. */
+  failMalformed(error: WireError): void {
+    this.fail(String(MALFORMED_MESSAGE_ID), error);
+  }
+
+  pause(): void {
+    this.#transport.pause();
+  }
+
+  resume(): void {
+    this.#transport.resume();
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  destroy(reason?: string): void {
+    this.#transport.destroy(reason);
+  }
+
+  #receive(text: string): void {
+    // A transport may hold messages it has already read when it is destroyed.
+    if (this.#ended) return;
+    let message: Message;
+    try {
+      message = parseMessage(text);
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error;
+      this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${error.message}`);
+      return;
+    }
+    switch (message.kind) {
+      case "request":
+        this.#hooks.request(message.id, message.method, message.params);
+        break;
+      case "notification":
+        this.#hooks.notification(message.method, message.params);
+        break;
+      case "response":
+      case "error":
+        this.#settle(message);
+        break;
+    }
+  }
+
+  #settle(message: Extract<Message, { kind: "response" | "error" }>): void {
+    const pending = this.#pending.get(message.id);
+    if (pending === undefined) {
+      this.#hooks.unsolicited(message.id);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (message.kind === "response") pending.resolve(message.result);
+    else pending.reject(new RpcError(message.error.code, message.error.message, { data: message.error.data }));
+  }
+
+  #end(reason: string | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#endReason = reason;
+    for (const pending of this.#pending.values()) pending.reject(this.#closedError());
+    this.#pending.clear();
+    this.#hooks.closed(reason);
+  }
+
+  #closedError(): ConnectionError {
+    return new ConnectionError(this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`);
+  }
+}

@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import { describeJsonType } from "../protocol/envelope.ts";
+
+const MAX_QUOTED_CHARACTERS = 64;
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a string",
+  boolean: "a boolean",
+  number: "a number",
+  int: "an integer",
+  array: "a sequence",
+  record: "a map",
+};
+
+/** Says what is wrong with parameters, in the words that a Codex client knows. Only the first fault is told. */
+export function describeIssue(error: z.ZodError, params: unknown, method: string): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return "invalid params";
+  const input = valueAt(params, issue.path);
+  const name = issue.path.at(-1);
+  if (input === undefined && name !== undefined) return `missing field \`${String(name)}\``;
+  switch (issue.code) {
+    case "invalid_type":
+      return `invalid type: ${describeFound(input)}, expected ${describeExpected(issue, method)}`;
+    case "invalid_value":
+      if (typeof input !== "string") return `invalid type: ${describeFound(input)}, expected a variant`;
+      return `unknown variant \`${quote(input)}\`, expected ${describeVariants(issue.values)}`;
+    case "invalid_union":
+      return `invalid type: ${describeFound(input)}, expected ${name === undefined ? "unit" : "another shape"}`;
+    default:
+      return issue.message;
+  }
+}
+
+function describeExpected(issue: z.core.$ZodIssueInvalidType, method: string): string {
+  if (issue.expected === "object") return issue.path.length === 0 ? `struct ${structName(method)}` : "a map";
+  return EXPECTED[issue.expected] ?? issue.expected;
+}
+
+function structName(method: string): string {
+  const words = method.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("") + "Params";
+}
+
+function describeFound(input: unknown): string {
+  return typeof input === "string" ? `string ${JSON.stringify(quote(input))}` : describeJsonType(input);
+}
+
+function describeVariants(values: readonly unknown[]): string {
+  const quoted = values.map((value) => `\`${String(value)}\``);
+  if (quoted.length === 1) return quoted[0]!;
+  return quoted.length === 2 ? quoted.join(" or ") : `one of ${quoted.join(", ")}`;
+}
+
+function quote(text: string): string {
+  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null) return undefined;
+    current = (current as Record<PropertyKey, unknown>)[key];
+  }
+  return current;
+}

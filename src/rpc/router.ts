@@ -1,0 +1,56 @@
+import { RpcError } from "../base/errors.ts";
+import { type Family, type Method, type MethodName, methods, type Params, type Result, RpcCode } from "../protocol/index.ts";
+import { describeIssue } from "./describe-issue.ts";
+import type { JsonText } from "./json-text.ts";
+import type { Waiting } from "./waiting.ts";
+
+type Answer<T> = T | JsonText;
+
+/** What a handler may return: a value, a promise that later requests wait for, or one that they do not wait for. */
+export type HandlerResult<T> = Answer<T> | Promise<Answer<T>> | Waiting<Answer<T>>;
+
+/** One function per method. A method without one is answered like an unknown method. */
+export type Handlers<Context> = {
+  readonly [M in MethodName]?: (context: Context, params: Params<M>) => HandlerResult<Result<M>>;
+};
+
+export interface Route<Context> {
+  readonly lane: "ordinary" | "control";
+  call(context: Context, params: unknown): HandlerResult<unknown>;
+}
+
+/** Finds, checks and calls. It is the one place where the table's types are erased. */
+export class Router<Context> {
+  readonly #routes = new Map<string, Route<Context>>();
+
+  /** `gate` throws when the peer may not use that family of methods yet. */
+  constructor(handlers: Handlers<Context>, gate: (context: Context, family: Family) => void) {
+    for (const [name, handler] of Object.entries(handlers)) {
+      const definition: Method = methods[name as MethodName];
+      // The handler's parameter type comes from this very schema, which `parse` applies.
+      const run = handler as (context: Context, params: unknown) => HandlerResult<unknown>;
+      this.#routes.set(name, {
+        lane: definition.lane ?? "ordinary",
+        call: (context, params) => {
+          const checked = parse(definition, name, params);
+          if (definition.family !== null) gate(context, definition.family);
+          return run(context, checked);
+        },
+      });
+    }
+  }
+
+  /** Throws for a method that is not served. */
+  find(name: string): Route<Context> {
+    const route = this.#routes.get(name);
+    if (route === undefined)
+      throw new RpcError(RpcCode.methodNotFound, `exec-server stub does not implement \`${name}\` yet`);
+    return route;
+  }
+}
+
+function parse(definition: Method, name: string, params: unknown): unknown {
+  const parsed = definition.params.safeParse(params);
+  if (parsed.success) return parsed.data;
+  throw new RpcError(RpcCode.invalidParams, describeIssue(parsed.error, params, name));
+}

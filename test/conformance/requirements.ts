@@ -1,0 +1,35 @@
+import { framingRequirements } from "./requirements/framing.ts";
+import { listenRequirements } from "./requirements/listen.ts";
+import { notificationsRequirements } from "./requirements/notifications.ts";
+import { processRequirements } from "./requirements/process.ts";
+import type { Requirement } from "./requirements/requirement.ts";
+import { semanticsRequirements } from "./requirements/semantics.ts";
+import { sessionsRequirements } from "./requirements/sessions.ts";
+import { valuesRequirements } from "./requirements/values.ts";
+
+export const groups = [
+  framingRequirements,
+  listenRequirements,
+  sessionsRequirements,
+  valuesRequirements,
+  processRequirements,
+  notificationsRequirements,
+  semanticsRequirements,
+];
+
+/** Everything a client can rely on, by id. */
+export const requirements = {
+  ...framingRequirements,
+  ...listenRequirements,
+  ...sessionsRequirements,
+  ...valuesRequirements,
+  ...processRequirements,
+  ...notificationsRequirements,
+  ...semanticsRequirements,
+};
+
+export type RequirementId = keyof typeof requirements;
+
+export function requirementOf(id: RequirementId): Requirement {
+  return requirements[id];
+}

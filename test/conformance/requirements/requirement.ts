@@ -1,0 +1,18 @@
+/** `cli` is not a carrier of messages: such a requirement starts server processes itself. */
+export type RequirementTransport = "ws" | "stdio" | "memory" | "cli";
+
+export interface Requirement {
+  /** Section of the protocol that states it. */
+  section: string;
+  /** What holds, in one sentence. */
+  behavior: string;
+  /** Where it applies; every carrier when absent. */
+  transports?: readonly RequirementTransport[];
+  /** `ours`: a rule this project adds. It is not run on the real server, and `note` says what that one does. */
+  origin?: "ours";
+  note?: string;
+  /** Targets that are wrong. The test must fail there, so that a repair is noticed. */
+  knownFailures?: readonly { target: "codex" | "codex-ws" | "codex-stdio" | "codex-cli"; note: string }[];
+}
+
+export type Requirements = Readonly<Record<string, Requirement>>;

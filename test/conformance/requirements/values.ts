@@ -1,0 +1,3 @@
+import type { Requirements } from "./requirement.ts";
+
+export const valuesRequirements = {} satisfies Requirements;

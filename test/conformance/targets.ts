@@ -1,0 +1,120 @@
+import { createMemoryPair } from "../../src/transport/memory.ts";
+import { openMemoryPeer, openStdioPeer, openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
+import type { Requirement, RequirementTransport } from "./requirements/requirement.ts";
+import { launch, type ServerKind, type ServerProcess } from "./server-process.ts";
+
+export interface TargetInfo {
+  readonly name: string;
+  readonly kind: ServerKind | "external";
+  readonly transport: RequirementTransport;
+}
+
+/** A target that has been started. */
+export interface Target extends TargetInfo {
+  /** Where the shared server listens; absent unless the transport is ws. */
+  readonly url?: string;
+  /** The shared server's process; absent unless this suite started one. */
+  readonly server?: ServerProcess;
+  /** Opens a connection on which nothing has been sent. */
+  connect(): Promise<RawPeer>;
+  stop(): Promise<void>;
+}
+
+const known: readonly TargetInfo[] = [
+  { name: "ours-ws", kind: "ours", transport: "ws" },
+  { name: "ours-stdio", kind: "ours", transport: "stdio" },
+  { name: "ours-memory", kind: "ours", transport: "memory" },
+  { name: "ours-cli", kind: "ours", transport: "cli" },
+  { name: "codex-ws", kind: "codex", transport: "ws" },
+  { name: "codex-stdio", kind: "codex", transport: "stdio" },
+  { name: "codex-cli", kind: "codex", transport: "cli" },
+];
+
+/** The targets a requirement is run on: those of the environment, else all that add something. */
+export function targetsFor(requirement: Requirement): readonly TargetInfo[] {
+  return selectedTargets(requirement).filter((target) => {
+    if (requirement.origin === "ours" && target.kind !== "ours") return false;
+    if (requirement.transports === undefined) return target.transport !== "cli";
+    return requirement.transports.includes(target.transport);
+  });
+}
+
+function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
+  if (process.env["TARGET"]) return [{ name: "external", kind: "external", transport: "ws" }];
+  const names = process.env["CONFORMANCE_TARGETS"]?.split(",").map((name) => name.trim());
+  if (names !== undefined) {
+    const unknown = names.filter((name) => known.every((target) => target.name !== name));
+    if (unknown.length > 0) throw new Error(`unknown conformance targets: ${unknown.join(", ")}`);
+    return known.filter((target) => names.includes(target.name));
+  }
+  // The real server says the same on both of its carriers: stdio is asked only for what is about stdio.
+  const aboutStdio = requirement.transports?.includes("stdio") ?? false;
+  return known.filter((target) => target.name !== "codex-stdio" || aboutStdio);
+}
+
+export async function startTarget(info: TargetInfo): Promise<Target> {
+  return starters[info.transport](info);
+}
+
+const starters: Record<RequirementTransport, (info: TargetInfo) => Promise<Target>> = {
+  ws: startWebSocket,
+  stdio: startStdio,
+  memory: startMemory,
+  cli: startNothing,
+};
+
+async function startWebSocket(info: TargetInfo): Promise<Target> {
+  if (info.kind === "external") {
+    const url = process.env["TARGET"] ?? "";
+    return { ...info, url, connect: () => openWebSocketPeer(url), stop: async () => {} };
+  }
+  const server = await launch(info.kind, ["--listen", "ws://127.0.0.1:0"]);
+  try {
+    const url = await server.banner();
+    return { ...info, url, server, connect: () => openWebSocketPeer(url), stop: () => server.stop() };
+  } catch (error) {
+    await server.stop("SIGKILL");
+    throw error;
+  }
+}
+
+async function startStdio(info: TargetInfo): Promise<Target> {
+  if (info.kind === "external") throw new Error("an external target is a ws URL");
+  const { kind } = info;
+  const servers: ServerProcess[] = [];
+  return {
+    ...info,
+    async connect() {
+      const server = await launch(kind, ["--listen", "stdio"], { keepStdout: false });
+      servers.push(server);
+      return openStdioPeer(server.child);
+    },
+    async stop() {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
+}
+
+async function startMemory(info: TargetInfo): Promise<Target> {
+  const { createServer } = await import("../../src/server/index.ts");
+  const server = createServer({});
+  return {
+    ...info,
+    async connect() {
+      const [ours, theirs] = createMemoryPair();
+      server.accept(theirs);
+      return openMemoryPeer(ours);
+    },
+    async stop() {
+      await server.close();
+    },
+  };
+}
+
+async function startNothing(info: TargetInfo): Promise<Target> {
+  return {
+    ...info,
+    connect: () => Promise.reject(new Error("a cli requirement starts its own servers")),
+    stop: async () => {},
+  };
+}
