@@ -1,6 +1,6 @@
 // `Buffer` is named through globalThis, because this code also runs where there is none.
 interface NodeBuffer extends Uint8Array {
-  toString(encoding: "base64"): string;
+  toString(encoding?: "base64"): string;
 }
 interface NodeBufferConstructor {
   from(text: string, encoding: "base64"): NodeBuffer;

@@ -9,11 +9,11 @@ export interface VerifyContext {
   target: Target;
   transport: RequirementTransport;
   /** Opens a connection without handshake. It is cut after the test. */
-  connect(): Promise<RawPeer>;
+  connect: () => Promise<RawPeer>;
   /** Opens a connection and does the handshake. It is cut after the test. */
-  peer(): Promise<RawPeer>;
+  peer: () => Promise<RawPeer>;
   /** Runs the command line of the target's kind. It is ended after the test. */
-  launch(args: readonly string[], options?: LaunchOptions): Promise<ServerProcess>;
+  launch: (args: readonly string[], options?: LaunchOptions) => Promise<ServerProcess>;
 }
 
 export interface VerifyOptions {

@@ -1,0 +1,56 @@
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import { CapabilityError, type ErrorCode } from "../base/errors.ts";
+
+// The wording is part of what peers show to people, and it must not depend on the C library of the machine.
+const TEXTS: Readonly<Record<string, string>> = {
+  E2BIG: "Argument list too long",
+  EACCES: "Permission denied",
+  EADDRINUSE: "Address in use",
+  EADDRNOTAVAIL: "Address not available",
+  EAGAIN: "Resource temporarily unavailable",
+  EBADF: "Bad file descriptor",
+  EBUSY: "Resource busy",
+  EEXIST: "File exists",
+  EFBIG: "File too large",
+  EINVAL: "Invalid argument",
+  EIO: "I/O error",
+  EISDIR: "Is a directory",
+  ELOOP: "Symbolic link loop",
+  EMFILE: "No file descriptors available",
+  EMLINK: "Too many links",
+  ENAMETOOLONG: "Filename too long",
+  ENFILE: "Too many open files in system",
+  ENODEV: "No such device",
+  ENOENT: "No such file or directory",
+  ENOEXEC: "Exec format error",
+  ENOMEM: "Out of memory",
+  ENOSPC: "No space left on device",
+  ENOTDIR: "Not a directory",
+  ENOTEMPTY: "Directory not empty",
+  ENOTSUP: "Not supported",
+  ENXIO: "No such device or address",
+  EPERM: "Operation not permitted",
+  EPIPE: "Broken pipe",
+  EROFS: "Read-only file system",
+  ESRCH: "No such process",
+  ETXTBSY: "Text file busy",
+  EXDEV: "Cross-device link",
+};
+
+/** An error number of a system call as an error with the wire's wording: `Permission denied (os error 13)`. */
+export function osError(errno: number): CapabilityError {
+  const name = getSystemErrorName(-errno);
+  return new CapabilityError(codeOf(name), describeErrno(name, errno), { errno: name });
+}
+
+export function describeErrno(name: string, errno: number): string {
+  return `${TEXTS[name] ?? name} (os error ${errno})`;
+}
+
+export const ERRNO = constants.errno;
+
+function codeOf(name: string): ErrorCode {
+  if (name === "ENOENT") return "NOT_FOUND";
+  return name === "EACCES" || name === "EPERM" ? "PERMISSION_DENIED" : "OS_ERROR";
+}

@@ -1,0 +1,61 @@
+export interface EnvPolicy {
+  readonly inherit: "all" | "core" | "none";
+  readonly ignoreDefaultExcludes: boolean;
+  readonly exclude: readonly string[];
+  readonly set: Readonly<Record<string, string>>;
+  readonly includeOnly: readonly string[];
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const CORE_NAMES = new Set(
+  ["PATH", "SHELL", "TMPDIR", "TEMP", "TMP", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER"],
+);
+const SECRET_PATTERNS = ["*KEY*", "*SECRET*", "*TOKEN*"];
+
+/** Secrets of the server's own channels, which no child gets, not even when a request names them. */
+const WITHHELD_NAMES = new Set([
+  "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
+  "CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
+  "NODE_REPL_AUTH_TOKEN",
+  "OPENAI_FEDERATION_RULE_ID",
+  "OPENAI_IDENTITY_TOKEN_FILE",
+]);
+
+/** The environment of a child. Without a policy nothing is inherited. `requested` always wins. */
+export function childEnvironment(
+  server: Environment,
+  policy: EnvPolicy | undefined,
+  requested: Readonly<Record<string, string>>,
+): Map<string, string> {
+  const env = policy === undefined ? new Map<string, string>() : applyPolicy(server, policy);
+  for (const [name, value] of Object.entries(requested)) env.set(name, value);
+  for (const name of WITHHELD_NAMES) env.delete(name);
+  return env;
+}
+
+function applyPolicy(server: Environment, policy: EnvPolicy): Map<string, string> {
+  const excluded = matcher([...(policy.ignoreDefaultExcludes ? [] : SECRET_PATTERNS), ...policy.exclude]);
+  const env = new Map<string, string>();
+  for (const [name, value] of Object.entries(server)) {
+    const inherited = policy.inherit === "all" || (policy.inherit === "core" && CORE_NAMES.has(name));
+    if (inherited && value !== undefined && !excluded(name)) env.set(name, value);
+  }
+  for (const [name, value] of Object.entries(policy.set)) env.set(name, value);
+  if (policy.includeOnly.length > 0) {
+    const included = matcher(policy.includeOnly);
+    for (const name of env.keys()) if (!included(name)) env.delete(name);
+  }
+  return env;
+}
+
+function matcher(patterns: readonly string[]): (name: string) => boolean {
+  const expressions = patterns.map(wildcard);
+  return (name) => expressions.some((expression) => expression.test(name));
+}
+
+/** `*` and `?` only; any other character stands for itself. */
+function wildcard(pattern: string): RegExp {
+  const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "is");
+}

@@ -1,0 +1,81 @@
+import { createRequire } from "node:module";
+import { CapabilityError } from "../../base/errors.ts";
+
+/** An integer result with the arguments of the C function. Buffers are passed as pointers. */
+type IntCall<Args extends unknown[]> = (...args: Args) => number;
+
+/** The few C functions that Node has no word for: above all posix_spawn, which does not copy the server's page tables as fork does. */
+export interface Libc {
+  posixSpawn: IntCall<[pid: [number], path: string, actions: Buffer, attributes: Buffer, argv: CStrings, env: CStrings]>;
+  actionsInit: IntCall<[Buffer]>;
+  actionsDestroy: IntCall<[Buffer]>;
+  actionsOpen: IntCall<[Buffer, fd: number, path: string, flags: number, mode: number]>;
+  actionsDup2: IntCall<[Buffer, from: number, to: number]>;
+  actionsChdir: IntCall<[Buffer, path: string]>;
+  attributesInit: IntCall<[Buffer]>;
+  attributesSetFlags: IntCall<[Buffer, number]>;
+  attributesSetDefaultSignals: IntCall<[Buffer, Buffer]>;
+  attributesSetSignalMask: IntCall<[Buffer, Buffer]>;
+  signalSetFill: IntCall<[Buffer]>;
+  signalSetEmpty: IntCall<[Buffer]>;
+  pipe2: IntCall<[fds: [number, number], flags: number]>;
+  fcntl: IntCall<[fd: number, command: number, argument: number]>;
+  ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
+  openPseudoTerminal: IntCall<[flags: number]>;
+  grantPseudoTerminal: IntCall<[fd: number]>;
+  unlockPseudoTerminal: IntCall<[fd: number]>;
+  pseudoTerminalName: IntCall<[fd: number, name: Buffer, size: number]>;
+  waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
+  read: IntCall<[fd: number, buffer: Buffer, size: number]>;
+  write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
+  /** Error number of the last failed call. */
+  errno(): number;
+}
+
+/** A null-terminated vector of C strings. */
+export type CStrings = readonly (string | null)[];
+
+const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno">, string>> = {
+  posixSpawn:
+    "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
+  actionsInit: "int posix_spawn_file_actions_init(void *actions)",
+  actionsDestroy: "int posix_spawn_file_actions_destroy(void *actions)",
+  actionsOpen: "int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, unsigned int mode)",
+  actionsDup2: "int posix_spawn_file_actions_adddup2(void *actions, int from, int to)",
+  actionsChdir: "int posix_spawn_file_actions_addchdir_np(void *actions, const char *path)",
+  attributesInit: "int posix_spawnattr_init(void *attributes)",
+  attributesSetFlags: "int posix_spawnattr_setflags(void *attributes, short flags)",
+  attributesSetDefaultSignals: "int posix_spawnattr_setsigdefault(void *attributes, void *set)",
+  attributesSetSignalMask: "int posix_spawnattr_setsigmask(void *attributes, void *set)",
+  signalSetFill: "int sigfillset(void *set)",
+  signalSetEmpty: "int sigemptyset(void *set)",
+  pipe2: "int pipe2(_Out_ int *fds, int flags)",
+  fcntl: "int fcntl(int fd, int command, int argument)",
+  ioctl: "int ioctl(int fd, unsigned long request, void *argument)",
+  openPseudoTerminal: "int posix_openpt(int flags)",
+  grantPseudoTerminal: "int grantpt(int fd)",
+  unlockPseudoTerminal: "int unlockpt(int fd)",
+  pseudoTerminalName: "int ptsname_r(int fd, void *name, size_t size)",
+  waitid: "int waitid(int idType, int id, void *info, int options)",
+  read: "long read(int fd, void *buffer, size_t size)",
+  write: "long write(int fd, void *buffer, size_t size)",
+};
+
+let loaded: Libc | undefined;
+
+/** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
+export function libc(): Libc {
+  loaded ??= load();
+  return loaded;
+}
+
+function load(): Libc {
+  if (process.platform !== "linux")
+    throw new CapabilityError("UNSUPPORTED", `processes cannot be started on ${process.platform}: only Linux is supported`);
+  const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
+  const library = koffi.load(null);
+  const functions: Record<string, unknown> = { errno: () => koffi.errno() };
+  for (const [name, signature] of Object.entries(SIGNATURES)) functions[name] = library.func(signature);
+  // Each function was made from the signature beside its name.
+  return functions as unknown as Libc;
+}

@@ -1,0 +1,147 @@
+import type { InputWriter } from "./input-writer.ts";
+import { type Chunk, OutputLog, type ProcessEvent, type StreamName } from "./output-log.ts";
+import type { OutputSink, OutputSource } from "./output-source.ts";
+import type { ProcessGroup } from "./process-groups.ts";
+import type { ExitStatus } from "./reaper.ts";
+
+/** How long an ended process's output may take before its end is told without it. */
+const EXIT_SETTLE_MS = 20;
+
+export interface ProcessLimits {
+  readonly maxRetainedBytes: number;
+  readonly maxRetainedChunks: number;
+}
+
+/** What a started process is made of. Streams are opened here, because their sink is the process. */
+export interface ProcessParts {
+  readonly pid: number;
+  readonly group: ProcessGroup;
+  readonly input: InputWriter | undefined;
+  readonly outputs: readonly { stream: StreamName; open(sink: OutputSink): OutputSource }[];
+}
+
+export interface ProcessState {
+  readonly nextSeq: number;
+  readonly exitCode: number | undefined;
+  readonly closed: boolean;
+}
+
+/**
+ * One process from its start to its end. Every event gets its number and its place in the log in the same step in which it is told, so the log is
+ * never behind and never ahead.
+ */
+export class ManagedProcess {
+  readonly pid: number;
+  readonly group: ProcessGroup;
+  readonly #log: OutputLog;
+  readonly #input: InputWriter | undefined;
+  readonly #sources: OutputSource[] = [];
+  readonly #listeners = new Set<(event: ProcessEvent) => void>();
+  #openSources: number;
+  #settleTimer: NodeJS.Timeout | undefined;
+  #status: ExitStatus | undefined;
+  #exitTold = false;
+  #closed = false;
+  #killed = false;
+
+  constructor(parts: ProcessParts, limits: ProcessLimits) {
+    this.pid = parts.pid;
+    this.group = parts.group;
+    this.#input = parts.input;
+    this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
+    this.#openSources = parts.outputs.length;
+    for (const { stream, open } of parts.outputs)
+      this.#sources.push(
+        open({
+          data: (bytes) => this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
+          end: () => this.#sourceEnded(),
+        }),
+      );
+  }
+
+  get state(): ProcessState {
+    return {
+      nextSeq: this.#log.nextSeq,
+      exitCode: this.#exitTold ? this.#status?.exitCode : undefined,
+      closed: this.#closed,
+    };
+  }
+
+  /** Undefined when the process was started without a stdin of its own. */
+  get input(): InputWriter | undefined {
+    return this.#input;
+  }
+
+  event(seq: number): ProcessEvent | undefined {
+    return this.#log.event(seq);
+  }
+
+  chunksAfter(afterSeq: number, maxBytes: number): Chunk[] {
+    return this.#log.chunksAfter(afterSeq, maxBytes);
+  }
+
+  /** `listener` is called with every later event until the function returned is called. */
+  listen(listener: (event: ProcessEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  pauseOutput(): void {
+    for (const source of this.#sources) source.pause();
+  }
+
+  resumeOutput(): void {
+    for (const source of this.#sources) source.resume();
+  }
+
+  interrupt(): void {
+    this.group.signal("SIGINT");
+  }
+
+  /** Kills the group. Output ends with the process then, although someone who left the group may hold it open. */
+  kill(): void {
+    this.#killed = true;
+    this.group.signal("SIGKILL");
+    if (this.#status !== undefined) this.#finishSources();
+  }
+
+  /** The process has been waited for. */
+  exited(status: ExitStatus): void {
+    this.#status = status;
+    this.group.leaderReaped();
+    this.#input?.close();
+    if (this.#killed) this.#finishSources();
+    // What the process wrote last is usually there already but not read yet. Its end reads best after it.
+    if (this.#openSources === 0) this.#tellEnd();
+    else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
+  }
+
+  #finishSources(): void {
+    for (const source of this.#sources) source.finish();
+  }
+
+  #sourceEnded(): void {
+    this.#openSources -= 1;
+    if (this.#openSources === 0 && this.#status !== undefined) this.#tellEnd();
+  }
+
+  #tellEnd(): void {
+    this.#tellExited();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#tell({ kind: "closed", seq: this.#log.appendClosed() });
+    this.#listeners.clear();
+  }
+
+  #tellExited(): void {
+    if (this.#exitTold || this.#status === undefined) return;
+    this.#exitTold = true;
+    clearTimeout(this.#settleTimer);
+    const { exitCode } = this.#status;
+    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode), exitCode });
+  }
+
+  #tell(event: ProcessEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

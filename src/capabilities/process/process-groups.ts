@@ -1,0 +1,89 @@
+import type { Warden } from "./warden.ts";
+
+const LINGER_CHECK_MS = 2_000;
+
+/** Everything that a process started and that did not leave its process group. */
+export interface ProcessGroup {
+  /** Sends a signal to all of the group; false when nothing is left of it. */
+  signal(signal: NodeJS.Signals): boolean;
+  /** The first process has been waited for: from here on the group lives only as long as its other members. */
+  leaderReaped(): void;
+  readonly gone: boolean;
+}
+
+/**
+ * Knows which process groups still have members. A number must not be signalled once its group is empty, because the system gives it to
+ * others; so groups that outlive their leader are looked at from time to time.
+ */
+export class ProcessGroups {
+  readonly #warden: Warden;
+  readonly #lingering = new Set<TrackedGroup>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(warden: Warden) {
+    this.#warden = warden;
+  }
+
+  track(pgid: number): ProcessGroup {
+    this.#warden.add(pgid);
+    return new TrackedGroup(pgid, {
+      linger: (group) => this.#linger(group),
+      forget: () => this.#warden.remove(pgid),
+    });
+  }
+
+  #linger(group: TrackedGroup): void {
+    this.#lingering.add(group);
+    this.#timer ??= setInterval(() => this.#check(), LINGER_CHECK_MS).unref();
+  }
+
+  #check(): void {
+    for (const group of this.#lingering) if (!group.probe()) this.#lingering.delete(group);
+    if (this.#lingering.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+class TrackedGroup implements ProcessGroup {
+  readonly #pgid: number;
+  readonly #owner: { linger(group: TrackedGroup): void; forget(): void };
+  #gone = false;
+  #leaderReaped = false;
+
+  constructor(pgid: number, owner: { linger(group: TrackedGroup): void; forget(): void }) {
+    this.#pgid = pgid;
+    this.#owner = owner;
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  signal(signal: NodeJS.Signals | 0): boolean {
+    if (this.#gone) return false;
+    try {
+      process.kill(-this.#pgid, signal);
+      return true;
+    } catch (error) {
+      // EPERM: members exist but have changed their user. They are there, and there is nothing more to do.
+      const exists = (error as NodeJS.ErrnoException).code === "EPERM";
+      if (!exists && this.#leaderReaped) this.#markGone();
+      return exists;
+    }
+  }
+
+  probe(): boolean {
+    return this.signal(0);
+  }
+
+  leaderReaped(): void {
+    this.#leaderReaped = true;
+    if (this.probe()) this.#owner.linger(this);
+  }
+
+  #markGone(): void {
+    this.#gone = true;
+    this.#owner.forget();
+  }
+}

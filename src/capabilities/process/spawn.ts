@@ -1,0 +1,200 @@
+import { closeSync, fstatSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { osError } from "../os-error.ts";
+import { type CStrings, libc } from "./libc.ts";
+
+// Values of Linux that are the same on every processor Node runs on.
+const O_RDWR = 2;
+const O_NOCTTY = 0o400;
+const O_NONBLOCK = 0o4000;
+const O_CLOEXEC = 0o2000000;
+const F_GETFL = 3;
+const F_SETFL = 4;
+const F_DUPFD_CLOEXEC = 1030;
+const TIOCSWINSZ = 0x5414;
+const SPAWN_SETSIGDEF = 0x04;
+const SPAWN_SETSIGMASK = 0x08;
+const SPAWN_SETSID = 0x80;
+
+// Larger than the structures of any C library, so that their exact size need not be known.
+const ACTIONS_BYTES = 256;
+const ATTRIBUTES_BYTES = 1024;
+const SIGNAL_SET_BYTES = 256;
+
+/** What to execute: a file, not a name to look up. */
+export interface Program {
+  readonly path: string;
+  readonly argv: readonly string[];
+  /** `NAME=value` each. */
+  readonly env: readonly string[];
+  readonly cwd: string;
+}
+
+export interface SpawnedOnPipes {
+  readonly pid: number;
+  readonly stdin: number | undefined;
+  readonly stdout: number;
+  readonly stderr: number;
+}
+
+export interface SpawnedOnTerminal {
+  readonly pid: number;
+  /** Three descriptors of the terminal's master side, non-blocking, each for one user to close. */
+  readonly output: number;
+  readonly outputRest: number;
+  readonly input: number;
+}
+
+export interface TerminalSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Told what the child's stdout will link to in /proc before there is a child; see `Warden`. */
+export type AnnounceChild = (stdoutLink: string) => void;
+
+/**
+ * Starts a child on real pipes. Node's own are socket pairs, which a child cannot open again by name: `echo x > /dev/stdout`
+ * would fail in it.
+ */
+export function spawnOnPipes(program: Program, options: { stdin: boolean }, announce: AnnounceChild): SpawnedOnPipes {
+  const opened: number[] = [];
+  const actions = createActions();
+  try {
+    const stdin = options.stdin ? openPipe(opened) : undefined;
+    const stdout = openPipe(opened);
+    const stderr = openPipe(opened);
+    if (stdin) libc().actionsDup2(actions, stdin.readEnd, 0);
+    else libc().actionsOpen(actions, 0, "/dev/null", 0, 0);
+    libc().actionsDup2(actions, stdout.writeEnd, 1);
+    libc().actionsDup2(actions, stderr.writeEnd, 2);
+    announce(`pipe:[${fstatSync(stdout.readEnd).ino}]`);
+    const pid = spawn(program, actions);
+    const childEnds = [stdin?.readEnd, stdout.writeEnd, stderr.writeEnd];
+    for (const fd of childEnds) if (fd !== undefined) closeSync(fd);
+    return { pid, stdin: stdin?.writeEnd, stdout: stdout.readEnd, stderr: stderr.readEnd };
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  } finally {
+    libc().actionsDestroy(actions);
+  }
+}
+
+/** Starts a child whose stdin, stdout and stderr are a new terminal, which also controls its session. */
+export function spawnOnTerminal(program: Program, size: TerminalSize, announce: AnnounceChild): SpawnedOnTerminal {
+  const opened: number[] = [];
+  const actions = createActions();
+  try {
+    const output = openPseudoTerminal(opened);
+    const outputRest = duplicate(output, opened);
+    const input = duplicate(output, opened);
+    setTerminalSize(output, size);
+    makeNonBlocking(output);
+    const slave = pseudoTerminalName(output);
+    // The child leads a new session without a terminal, so the first one it opens becomes its controlling terminal.
+    libc().actionsOpen(actions, 0, slave, O_RDWR, 0);
+    libc().actionsDup2(actions, 0, 1);
+    libc().actionsDup2(actions, 0, 2);
+    announce(slave);
+    const pid = spawn(program, actions);
+    return { pid, output, outputRest, input };
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  } finally {
+    libc().actionsDestroy(actions);
+  }
+}
+
+/** Starts a child that only listens to `stdin`. */
+export function spawnListener(program: Program, stdin: number): number {
+  const actions = createActions();
+  try {
+    libc().actionsDup2(actions, stdin, 0);
+    libc().actionsOpen(actions, 1, "/dev/null", O_RDWR, 0);
+    libc().actionsDup2(actions, 1, 2);
+    return spawn(program, actions);
+  } finally {
+    libc().actionsDestroy(actions);
+  }
+}
+
+export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: number } {
+  const ends: [number, number] = [0, 0];
+  check(libc().pipe2(ends, O_CLOEXEC));
+  opened.push(...ends);
+  return { readEnd: ends[0], writeEnd: ends[1] };
+}
+
+export function makeNonBlocking(fd: number): void {
+  const flags = check(libc().fcntl(fd, F_GETFL, 0));
+  check(libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+}
+
+export function setTerminalSize(master: number, size: TerminalSize): void {
+  const winsize = Buffer.alloc(8);
+  new Uint16Array(winsize.buffer, winsize.byteOffset, 2).set([size.rows, size.columns]);
+  check(libc().ioctl(master, TIOCSWINSZ, winsize));
+}
+
+function spawn(program: Program, actions: Buffer): number {
+  for (const text of [program.path, ...program.argv, ...program.env])
+    if (text.includes("\0")) throw new CapabilityError("INVALID_INPUT", "nul byte found in provided data");
+  libc().actionsChdir(actions, program.cwd);
+  const pid: [number] = [0];
+  const argv: CStrings = [...program.argv, null];
+  const env: CStrings = [...program.env, null];
+  const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
+  if (errno !== 0) throw osError(errno);
+  return pid[0];
+}
+
+function createActions(): Buffer {
+  const actions = Buffer.alloc(ACTIONS_BYTES);
+  libc().actionsInit(actions);
+  return actions;
+}
+
+let sharedAttributes: Buffer | undefined;
+
+/** Its own session; and no ignored or blocked signals, of which Node itself has some. */
+function attributes(): Buffer {
+  if (sharedAttributes) return sharedAttributes;
+  const created = Buffer.alloc(ATTRIBUTES_BYTES);
+  const signals = Buffer.alloc(SIGNAL_SET_BYTES);
+  libc().attributesInit(created);
+  libc().attributesSetFlags(created, SPAWN_SETSID | SPAWN_SETSIGDEF | SPAWN_SETSIGMASK);
+  libc().signalSetFill(signals);
+  libc().attributesSetDefaultSignals(created, signals);
+  libc().signalSetEmpty(signals);
+  libc().attributesSetSignalMask(created, signals);
+  sharedAttributes = created;
+  return created;
+}
+
+function openPseudoTerminal(opened: number[]): number {
+  const master = check(libc().openPseudoTerminal(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  opened.push(master);
+  check(libc().grantPseudoTerminal(master));
+  check(libc().unlockPseudoTerminal(master));
+  return master;
+}
+
+function duplicate(fd: number, opened: number[]): number {
+  const copy = check(libc().fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  opened.push(copy);
+  return copy;
+}
+
+function pseudoTerminalName(master: number): string {
+  const name = Buffer.alloc(64);
+  const errno = libc().pseudoTerminalName(master, name, name.length);
+  if (errno !== 0) throw osError(errno);
+  return name.toString("latin1", 0, name.indexOf(0));
+}
+
+function check(result: number): number {
+  if (result < 0) throw osError(libc().errno());
+  return result;
+}

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { method } from "./define.ts";
+import { optional, PathUri } from "./fields.ts";
+import { SandboxContext } from "./sandbox.ts";
+
+export const TextFile = z.object({ path: PathUri, contents: z.string() });
+export type TextFile = z.infer<typeof TextFile>;
+
+export const PluginFiles = z.object({
+  manifest: TextFile.describe("`plugin.json` in `.codex-plugin`, `.claude-plugin` or `.cursor-plugin`"),
+  mcpConfig: TextFile.nullable().describe("The file that `mcpServers` of the manifest names, or `.mcp.json`"),
+  appsConfig: TextFile.nullable().describe("The file that `apps` of the manifest names"),
+});
+export type PluginFiles = z.infer<typeof PluginFiles>;
+
+export const DiscoveredRoot = z.object({
+  id: z.string(),
+  path: PathUri,
+  plugin: PluginFiles.nullable(),
+  skills: z
+    .array(
+      z.object({
+        instructions: TextFile.describe("A `SKILL.md`"),
+        metadata: TextFile.nullable().describe("`agents/openai.yaml` beside it"),
+      }),
+    )
+    .describe("In the order of their URIs"),
+  namespaceManifests: z
+    .array(TextFile)
+    .describe("The plugin manifest at or above the root, then those found below it"),
+  warnings: z.array(z.string()),
+  error: z.string().nullable().describe("Why this root could not be searched; the others are not affected"),
+});
+export type DiscoveredRoot = z.infer<typeof DiscoveredRoot>;
+
+const text = z.string().nullable();
+
+export const Skill = z.object({
+  name: z.string(),
+  description: z.string(),
+  shortDescription: text,
+  path: PathUri.describe("The `SKILL.md`"),
+  dependencies: z
+    .object({
+      tools: z.array(
+        z.object({
+          type: z.string(),
+          value: z.string(),
+          description: text,
+          transport: text,
+          command: text,
+          url: text,
+          oauthCallbackPort: z.number().int().nullable(),
+        }),
+      ),
+    })
+    .nullable(),
+  policy: z
+    .object({ allowImplicitInvocation: z.boolean().nullable(), products: z.array(z.string()) })
+    .nullable(),
+});
+export type Skill = z.infer<typeof Skill>;
+
+export const Plugin = z.object({
+  id: z.string().describe("`name@marketplace`"),
+  displayName: z.string(),
+  remotePluginId: text,
+  version: text,
+  root: PathUri,
+  files: PluginFiles,
+  skills: z.array(Skill),
+});
+export type Plugin = z.infer<typeof Plugin>;
+
+export const discoveryMethods = {
+  "capabilityRoots/discoverV1": method({
+    doc: "Finds the plugin and the skills below each of the given directories.",
+    family: "capability discovery",
+    params: z.object({
+      roots: z
+        .array(
+          z.object({
+            id: z.string().describe("Comes back with the result; may repeat"),
+            path: PathUri,
+            sandbox: optional(SandboxContext),
+          }),
+        )
+        .describe("At most 128"),
+    }),
+    result: z.object({ roots: z.array(DiscoveredRoot).describe("In the order of the request") }),
+  }),
+  "capabilities/discoverV2": method({
+    doc: "Finds the plugins and skills that apply to a working directory, from all the places Codex keeps them in.",
+    family: "capability discovery",
+    params: z.object({
+      cwd: PathUri,
+      // The only method whose sandbox must say where it is, and that has no use for a policy context.
+      sandbox: optional(SandboxContext.omit({ policyContext: true }).extend({ cwd: PathUri })).describe(
+        "A `SandboxContext` whose `cwd` is required and whose `policyContext` is ignored",
+      ),
+    }),
+    result: z.object({
+      plugins: z.array(Plugin),
+      skills: z.array(
+        Skill.extend({
+          discoveryRoot: z
+            .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
+            .describe("Where the skill was found"),
+        }),
+      ),
+      warnings: z.array(z.string()),
+    }),
+  }),
+};

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect } from "vitest";
+import type { Message, RawPeer } from "./raw-peer.ts";
+import { base64, start } from "./verifies.ts";
+
+export interface ProcessEvent {
+  kind: "output" | "exited" | "closed";
+  seq: number;
+  stream?: string;
+  bytes?: Buffer;
+  exitCode?: number;
+}
+
+/** Everything a process said, from its first event to `closed`. */
+export interface ProcessRun {
+  /** In the order of seq, which is not always the order of arrival. */
+  events: ProcessEvent[];
+  exitCode: number | undefined;
+  stdout: Buffer;
+  stderr: Buffer;
+  pty: Buffer;
+}
+
+const EVENTS_TIMEOUT_MS = 10_000;
+
+/** The events of one process received so far, in the order of arrival. */
+export function arrivedEvents(peer: RawPeer, processId: string): ProcessEvent[] {
+  return peer.notifications
+    .filter((message) => isEventOf(message, processId))
+    .map(({ method, params }) => ({
+      kind: method?.slice("process/".length) as ProcessEvent["kind"],
+      seq: params.seq,
+      ...(params.stream !== undefined && { stream: params.stream }),
+      ...(params.chunk !== undefined && { bytes: Buffer.from(params.chunk, "base64") }),
+      ...(params.exitCode !== undefined && { exitCode: params.exitCode }),
+    }));
+}
+
+/** Waits until the process is closed and every event before that has come. */
+export async function collect(
+  peer: RawPeer,
+  processId: string,
+  timeoutMs = EVENTS_TIMEOUT_MS,
+): Promise<ProcessRun> {
+  const closed = await peer.nextNotification("process/closed", processId, timeoutMs);
+  while (arrivedEvents(peer, processId).length < closed.params.seq) {
+    await peer.next((message) => isEventOf(message, processId), timeoutMs, `events of ${processId}`);
+  }
+  const events = arrivedEvents(peer, processId).sort((a, b) => a.seq - b.seq);
+  return {
+    events,
+    exitCode: events.find((event) => event.kind === "exited")?.exitCode,
+    stdout: bytesOf(events, "stdout"),
+    stderr: bytesOf(events, "stderr"),
+    pty: bytesOf(events, "pty"),
+  };
+}
+
+/** Starts a process and waits for its end. */
+export async function run(
+  peer: RawPeer,
+  processId: string,
+  argv: readonly string[],
+  overrides: Record<string, unknown> = {},
+): Promise<ProcessRun> {
+  await peer.request("process/start", start(processId, argv, overrides));
+  return collect(peer, processId);
+}
+
+/** Starts a process and returns all that it wrote, on whichever stream, as text. */
+export async function outputOf(
+  peer: RawPeer,
+  processId: string,
+  argv: readonly string[],
+  overrides: Record<string, unknown> = {},
+): Promise<string> {
+  const { stdout, stderr, pty } = await run(peer, processId, argv, overrides);
+  return Buffer.concat([stdout, stderr, pty]).toString();
+}
+
+/** Waits until the output of a process, all streams together, matches; returns it. */
+export async function untilOutput(
+  peer: RawPeer,
+  processId: string,
+  pattern: RegExp,
+  timeoutMs = EVENTS_TIMEOUT_MS,
+): Promise<string> {
+  for (;;) {
+    const text = arrivedEvents(peer, processId)
+      .map((event) => event.bytes?.toString() ?? "")
+      .join("");
+    if (pattern.test(text)) return text;
+    await peer.next(
+      (message) => message.method === "process/output" && message.params.processId === processId,
+      timeoutMs,
+      `output of ${processId} that matches ${pattern}; so far ${JSON.stringify(text)}`,
+    );
+  }
+}
+
+/** Waits for a process to print a line with nothing but a number; returns the number. */
+export async function untilNumber(peer: RawPeer, processId: string): Promise<number> {
+  const text = await untilOutput(peer, processId, /^\d+\r?\n/);
+  return Number.parseInt(text, 10);
+}
+
+let lastWriteId = 0;
+
+/** Writes under an id never used before. */
+export async function write(peer: RawPeer, processId: string, data: string | Uint8Array): Promise<unknown> {
+  const writeId = `write-${++lastWriteId}`;
+  return peer.request("process/write", { processId, chunk: base64(data), writeId });
+}
+
+export function read(peer: RawPeer, processId: string, options: Record<string, unknown> = {}) {
+  return peer.request("process/read", { processId, ...options });
+}
+
+/** The argument vector of a shell that runs this script. */
+export function shell(script: string): string[] {
+  return ["/bin/sh", "-c", script];
+}
+
+/** Whether a process of this machine runs. A zombie does not: who reaps orphans is none of the server's business. */
+export function isRunning(pid: number): boolean {
+  const path = `/proc/${pid}/stat`;
+  if (!existsSync(path)) return false;
+  try {
+    const stat = readFileSync(path, "utf8");
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  } catch {
+    return false;
+  }
+}
+
+export async function untilGone(pid: number): Promise<void> {
+  await expect.poll(() => isRunning(pid), { timeout: 5000, interval: 10 }).toBe(false);
+}
+
+/** A directory with these files in it for the length of `use`; a name that ends in "!" becomes an executable. */
+export async function withFiles<T>(
+  files: Record<string, string>,
+  use: (directory: { path: string; uri: string }) => Promise<T>,
+): Promise<T> {
+  const path = await mkdtemp("/var/tmp/exec-server-files-");
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const file = join(path, name.replace(/!$/, ""));
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+      await chmod(file, name.endsWith("!") ? 0o755 : 0o644);
+    }
+    return await use({ path, uri: pathToFileURL(path).href });
+  } finally {
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+function isEventOf(message: Message, processId: string): boolean {
+  return message.method?.startsWith("process/") === true && message.params?.processId === processId;
+}
+
+function bytesOf(events: readonly ProcessEvent[], stream: string): Buffer {
+  return Buffer.concat(events.flatMap((event) => (event.stream === stream && event.bytes) || []));
+}

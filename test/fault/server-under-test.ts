@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { findCodexBinary } from "../../scripts/install-codex.mjs";
+import { withDeadline } from "./deadline.ts";
+
+const BANNER_DEADLINE_MS = 20_000;
+const EXIT_DEADLINE_MS = 20_000;
+const builtCli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+
+/** FAULT_TARGET_CODEX=1 aims the tests at the real server, to see whether they ask for what a server can give. */
+export const targetIsCodex = process.env["FAULT_TARGET_CODEX"] === "1";
+
+export interface ServerExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ServerUnderTest extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly exited: Promise<ServerExit>;
+  kill(signal: NodeJS.Signals): Promise<ServerExit>;
+}
+
+/** `marker` goes into the server's own environment, so that whatever it forks can be told from other processes. */
+export async function startServer(options: { marker?: string } = {}): Promise<ServerUnderTest> {
+  const [command, ...args] = commandUnderTest();
+  // Not under the temporary directory: the real server warns about that and behaves differently.
+  const home = await mkdtemp("/var/tmp/exec-server-fault-");
+  const child = spawn(command, [...args, "--listen", "ws://127.0.0.1:0"], {
+    cwd: home,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      CODEX_HOME: home,
+      ...(options.marker === undefined ? {} : { FAULT_MARKER: options.marker }),
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const killWithUs = () => child.kill("SIGKILL");
+  process.once("exit", killWithUs);
+  let complaints = "";
+  child.stderr.on("data", (bytes: Buffer) => {
+    complaints = (complaints + bytes.toString()).slice(-4000);
+  });
+  const exited = new Promise<ServerExit>((resolve) => {
+    child.once("exit", (code, signal) => {
+      process.removeListener("exit", killWithUs);
+      resolve({ code, signal });
+    });
+  });
+  const kill = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return withDeadline(exited, EXIT_DEADLINE_MS, () => `the server's exit after ${signal}\n${complaints}`);
+  };
+  const dispose = async () => {
+    await kill("SIGKILL");
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    const url = await withDeadline(readBanner(child), BANNER_DEADLINE_MS, () => `the banner\n${complaints}`);
+    const pid = child.pid ?? Number.NaN;
+    return { url, port: Number(new URL(url).port), pid, exited, kill, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw new Error(`the server did not start: ${complaints}`, { cause: error });
+  }
+}
+
+function commandUnderTest(): [string, ...string[]] {
+  if (!targetIsCodex) {
+    if (!existsSync(builtCli)) throw new Error("dist/cli.js does not exist; run `npm run build`");
+    return [process.execPath, builtCli];
+  }
+  const binary = findCodexBinary();
+  if (binary === undefined) throw new Error("no codex binary; run `node scripts/install-codex.mjs`");
+  return [binary, "exec-server"];
+}
+
+function readBanner(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { stdout } = child;
+    if (stdout === null) throw new Error("stdout is not a pipe");
+    child.once("error", reject);
+    child.once("exit", (code, signal) => reject(new Error(`exit ${code ?? signal}`)));
+    createInterface({ input: stdout }).on("line", (line) => {
+      if (line.startsWith("ws://")) resolve(line.trim());
+    });
+  });
+}
