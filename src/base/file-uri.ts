@@ -11,11 +11,14 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 export function pathFromUri(uri: string): string {
   const scheme = SCHEME.exec(uri)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");
-  if (scheme.toLowerCase() !== "file") throw new PathUriError(`unsupported path URI scheme \`${scheme.toLowerCase()}\``);
+  if (scheme.toLowerCase() !== "file")
+    throw new PathUriError(`unsupported path URI scheme \`${scheme.toLowerCase()}\``);
   const url = parseUrl(uri);
-  if (url.search !== "" || uri.includes("?")) throw new PathUriError("query parameters are not allowed in path URIs");
+  if (url.search !== "" || uri.includes("?"))
+    throw new PathUriError("query parameters are not allowed in path URIs");
   if (url.hash !== "" || uri.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
-  if (url.host !== "" || /^\/[A-Za-z]:(\/|$)/.test(url.pathname)) throw new ForeignPathError(describeForeign(uri));
+  if (url.host !== "" || /^\/[A-Za-z]:(\/|$)/.test(url.pathname))
+    throw new ForeignPathError(describeForeign(uri));
   if (/%00/.test(url.pathname)) throw new PathUriError(describeForeign(uri));
   const path = decodePercent(uri, url.pathname);
   return path.length > 1 ? path.replace(/\/+$/, "") || "/" : path;

@@ -72,6 +72,17 @@ export const Plugin = z.object({
 });
 export type Plugin = z.infer<typeof Plugin>;
 
+export const DiscoveredSkill = Skill.extend({
+  discoveryRoot: z
+    .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
+    .describe("Where the skill was found"),
+});
+export type DiscoveredSkill = z.infer<typeof DiscoveredSkill>;
+
+/** Codex reads the sandbox of this one method with another type: `cwd` is required, `policyContext` unknown. */
+export const DiscoverySandbox = SandboxContext.omit({ policyContext: true }).extend({ cwd: PathUri });
+export type DiscoverySandbox = z.infer<typeof DiscoverySandbox>;
+
 export const discoveryMethods = {
   "capabilityRoots/discoverV1": method({
     doc: "Finds the plugin and the skills below each of the given directories.",
@@ -94,20 +105,11 @@ export const discoveryMethods = {
     family: "capability discovery",
     params: z.object({
       cwd: PathUri,
-      // The only method whose sandbox must say where it is, and that has no use for a policy context.
-      sandbox: optional(SandboxContext.omit({ policyContext: true }).extend({ cwd: PathUri })).describe(
-        "A `SandboxContext` whose `cwd` is required and whose `policyContext` is ignored",
-      ),
+      sandbox: optional(DiscoverySandbox),
     }),
     result: z.object({
       plugins: z.array(Plugin),
-      skills: z.array(
-        Skill.extend({
-          discoveryRoot: z
-            .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
-            .describe("Where the skill was found"),
-        }),
-      ),
+      skills: z.array(DiscoveredSkill),
       warnings: z.array(z.string()),
     }),
   }),

@@ -28,10 +28,19 @@ export function parseMessage(text: string): Message {
   const hasMethod = Object.hasOwn(members, "method");
   if (hasMethod && idText !== undefined) {
     checkTrace(members["trace"]);
-    return { kind: "request", id: checkId(idText), method: checkMethod(members["method"]), params: members["params"] ?? null };
+    return {
+      kind: "request",
+      id: checkId(idText),
+      method: checkMethod(members["method"]),
+      params: members["params"] ?? null,
+    };
   }
   if (hasMethod)
-    return { kind: "notification", method: checkMethod(members["method"]), params: members["params"] ?? null };
+    return {
+      kind: "notification",
+      method: checkMethod(members["method"]),
+      params: members["params"] ?? null,
+    };
   if (Object.hasOwn(members, "result"))
     return { kind: "response", id: checkId(idText), result: members["result"] };
   return { kind: "error", error: checkError(members["error"]), id: checkId(idText) };

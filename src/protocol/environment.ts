@@ -35,7 +35,7 @@ export const EnvironmentInfo = z.object({
   providerId: z.string().optional().describe("Names the installation; the same as long as it stays the same"),
   cwd: optional(PathUri).describe("Working directory of the server"),
   userHomeDir: optional(PathUri),
-  platformOs: z.string().optional().describe("`linux`, `macos` or `windows`"),
+  platformOs: z.string().optional().describe("Such as `linux`"),
   prependPathDirs: z.array(PathUri).optional().describe("Directories of bundled tools"),
   temporaryDirectories: z.array(PathUri).optional().describe("What TMPDIR names; empty when it is not set"),
   tempDir: optional(PathUri),

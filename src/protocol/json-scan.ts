@@ -52,7 +52,9 @@ export function scanJson(text: string): JsonScan {
     } else {
       values += 1;
       if (values > MAX_JSON_VALUES)
-        throw new Error(`JSON-RPC message exceeds the limit of ${MAX_JSON_VALUES} JSON values at ${position(text, index)}`);
+        throw new Error(
+          `JSON-RPC message exceeds the limit of ${MAX_JSON_VALUES} JSON values at ${position(text, index)}`,
+        );
       if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
         if (open.length >= MAX_DEPTH) throw new Error(`recursion limit exceeded at ${position(text, index)}`);
         open.push(keys);

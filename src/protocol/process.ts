@@ -12,9 +12,7 @@ export const EnvPolicy = z.object({
   ignoreDefaultExcludes: z.boolean().describe("Keep names that look like secrets (*KEY*, *SECRET*, *TOKEN*)"),
   exclude: z.array(z.string()).describe("Wildcards of names to drop"),
   set: z.record(z.string(), z.string()),
-  includeOnly: z
-    .array(z.string())
-    .describe("If not empty, only matching names stay, `set` entries included"),
+  includeOnly: z.array(z.string()).describe("If not empty, only matching names stay, `set` entries included"),
 });
 export type EnvPolicy = z.infer<typeof EnvPolicy>;
 
@@ -24,10 +22,15 @@ export const ProcessStart = z.object({
   processId: ProcessId,
   argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
   cwd: PathUri,
-  env: z.record(z.string(), z.string()).describe("Wins over `envPolicy`; without a policy it is the whole environment"),
+  env: z
+    .record(z.string(), z.string())
+    .describe("Wins over `envPolicy`; without a policy it is the whole environment"),
   tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes"),
   arg0: optional(z.string()).describe("What the program sees as its name"),
-  pipeStdin: z.boolean().optional().describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
+  pipeStdin: z
+    .boolean()
+    .optional()
+    .describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
   envPolicy: optional(EnvPolicy),
   sandbox: optional(SandboxContext),
   enforceManagedNetwork: z.boolean().optional(),
@@ -54,7 +57,9 @@ export const SandboxType = z.enum([
 export const ProcessRead = z.object({
   processId: ProcessId,
   afterSeq: optional(Unsigned).describe("Return events after this one; absent means from the start"),
-  maxBytes: optional(Unsigned).describe("Stop before a chunk that would pass this total; the first chunk always comes"),
+  maxBytes: optional(Unsigned).describe(
+    "Stop before a chunk that would pass this total; the first chunk always comes",
+  ),
   waitMs: optional(Unsigned).describe("How long to wait for news"),
 });
 export type ProcessRead = z.infer<typeof ProcessRead>;
@@ -86,7 +91,11 @@ export const processMethods = {
   "process/write": method({
     doc: "Writes to a terminal or a piped stdin. A `writeId` seen before is accepted and writes nothing.",
     family: "exec",
-    params: z.object({ processId: ProcessId, chunk: Base64, writeId: z.string().describe("Must not be empty") }),
+    params: z.object({
+      processId: ProcessId,
+      chunk: Base64,
+      writeId: z.string().describe("Must not be empty"),
+    }),
     result: z.object({ status: z.enum(["accepted", "unknownProcess", "stdinClosed", "starting"]) }),
   }),
   "process/signal": method({

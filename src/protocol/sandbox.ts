@@ -30,7 +30,7 @@ export const FileSystemEntry = z.object({
   path: FileSystemPath,
   access: z
     .enum(["read", "write", "deny", "none"])
-    .describe("The longest path wins, then deny, then write; `none` is an older name of `deny`"),
+    .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
   missing_path_behavior: optional(z.enum(["skip"])).describe("Ignore the entry when the path does not exist"),
 });
 export type FileSystemEntry = z.infer<typeof FileSystemEntry>;

@@ -138,7 +138,8 @@ export class Connection {
     }
     this.#pending.delete(message.id);
     if (message.kind === "response") pending.resolve(message.result);
-    else pending.reject(new RpcError(message.error.code, message.error.message, { data: message.error.data }));
+    else
+      pending.reject(new RpcError(message.error.code, message.error.message, { data: message.error.data }));
   }
 
   #end(reason: string | undefined): void {
@@ -151,6 +152,8 @@ export class Connection {
   }
 
   #closedError(): ConnectionError {
-    return new ConnectionError(this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`);
+    return new ConnectionError(
+      this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`,
+    );
   }
 }

@@ -5,7 +5,11 @@ import { RpcCode } from "../protocol/errors.ts";
 /** What a peer is told about an error, or undefined when the error is a fault of ours and nothing of it may leave. */
 export function toWire(error: unknown): WireError | undefined {
   if (error instanceof RpcError)
-    return { code: error.rpcCode, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
+    return {
+      code: error.rpcCode,
+      message: error.message,
+      ...(error.data === undefined ? {} : { data: error.data }),
+    };
   if (error instanceof CapabilityError)
     return {
       code: codeOf(error),

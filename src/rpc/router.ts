@@ -1,5 +1,13 @@
 import { RpcError } from "../base/errors.ts";
-import { type Family, type Method, type MethodName, methods, type Params, type Result, RpcCode } from "../protocol/index.ts";
+import {
+  type Family,
+  type Method,
+  type MethodName,
+  methods,
+  type Params,
+  type Result,
+  RpcCode,
+} from "../protocol/index.ts";
 import { describeIssue } from "./describe-issue.ts";
 import type { JsonText } from "./json-text.ts";
 import type { Waiting } from "./waiting.ts";
@@ -14,7 +22,7 @@ export type Handlers<Context> = {
   readonly [M in MethodName]?: (context: Context, params: Params<M>) => HandlerResult<Result<M>>;
 };
 
-export interface Route<Context> {
+interface Route<Context> {
   readonly lane: "ordinary" | "control";
   call(context: Context, params: unknown): HandlerResult<unknown>;
 }
@@ -40,12 +48,16 @@ export class Router<Context> {
     }
   }
 
-  /** Throws for a method that is not served. */
-  find(name: string): Route<Context> {
+  laneOf(name: string): "ordinary" | "control" {
+    return this.#routes.get(name)?.lane ?? "ordinary";
+  }
+
+  /** Throws an RpcError for a method that is not served, parameters that do not fit and a closed gate, in this order. */
+  call(name: string, context: Context, params: unknown): HandlerResult<unknown> {
     const route = this.#routes.get(name);
     if (route === undefined)
       throw new RpcError(RpcCode.methodNotFound, `exec-server stub does not implement \`${name}\` yet`);
-    return route;
+    return route.call(context, params);
   }
 }
 

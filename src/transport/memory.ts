@@ -1,5 +1,6 @@
 import { Fifo } from "../base/fifo.ts";
-import { HIGH_WATER_BYTES, LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
+import { SendQueue } from "./send-queue.ts";
+import type { Transport, TransportEvents } from "./transport.ts";
 
 /** Two transports, each the other's peer, without any I/O. Messages arrive asynchronously and in order. */
 export function createMemoryPair(): [Transport, Transport] {
@@ -13,14 +14,17 @@ export function createMemoryPair(): [Transport, Transport] {
 /** One direction. An entry without text is the end. */
 class MemoryQueue {
   readonly #entries = new Fifo<{ text: string | undefined; flushed: (() => void) | undefined }>();
-  bytes = 0;
+  readonly #queue = new SendQueue(() => this.onDrain());
   ended = false;
-  #wasHigh = false;
   onArrival: () => void = () => {};
   onDrain: () => void = () => {};
 
+  get bytes(): number {
+    return this.#queue.bytes;
+  }
+
   push(text: string, flushed: (() => void) | undefined): void {
-    this.bytes += text.length;
+    this.#queue.add(text.length);
     this.#entries.push({ text, flushed });
     this.onArrival();
   }
@@ -35,16 +39,10 @@ class MemoryQueue {
   shift(): { text: string | undefined } | undefined {
     const entry = this.#entries.shift();
     if (entry?.text === undefined) return entry;
-    if (this.bytes > HIGH_WATER_BYTES) this.#wasHigh = true;
-    this.bytes -= entry.text.length;
     entry.flushed?.();
-    if (this.#wasHigh && this.bytes <= LOW_WATER_BYTES) {
-      this.#wasHigh = false;
-      this.onDrain();
-    }
+    this.#queue.remove(entry.text.length);
     return entry;
   }
-
 }
 
 class MemoryTransport implements Transport {

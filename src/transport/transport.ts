@@ -2,7 +2,7 @@
 export interface TransportEvents {
   /** One whole message, as text. */
   message(text: string): void;
-  /** The queue of unsent bytes has shrunk after it was above `highWaterBytes`. */
+  /** The queue of unsent bytes has shrunk after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
   /** The end, told once. `reason` is absent when the peer simply left. */
   close(reason?: string): void;
@@ -32,7 +32,7 @@ export interface Transport {
   destroy(reason?: string): void;
 }
 
-/** Above this many unsent bytes bulk output waits for `drain`. */
+/** From this many unsent bytes on bulk output waits for `drain`. */
 export const HIGH_WATER_BYTES = 1024 * 1024;
 /** `drain` is told when the queue falls to this. */
 export const LOW_WATER_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect } from "vitest";
 import type { Message, RawPeer } from "./raw-peer.ts";
 import { base64, start } from "./verifies.ts";
@@ -105,6 +105,27 @@ export async function untilOutput(
 export async function untilNumber(peer: RawPeer, processId: string): Promise<number> {
   const text = await untilOutput(peer, processId, /^\d+\r?\n/);
   return Number.parseInt(text, 10);
+}
+
+/** Path of a program in test/fixtures. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+}
+
+/**
+ * Starts a shell that leaves a child in its group and on its stdout, and waits for the shell's exit. The child
+ * prints each signal it gets; SIGUSR1 ends it. Returns the child's pid.
+ */
+export async function leaveChildBehind(
+  peer: RawPeer,
+  processId: string,
+): Promise<number> {
+  const argv = [...shell('"$0" "$1" & read line; exit 3'), process.execPath, fixture("tell-signals.mjs")];
+  await peer.request("process/start", start(processId, argv, { pipeStdin: true }));
+  const pid = await untilNumber(peer, processId);
+  await write(peer, processId, "\n");
+  await peer.nextNotification("process/exited", processId);
+  return pid;
 }
 
 let lastWriteId = 0;

@@ -116,11 +116,54 @@ verifies("process.start:unknown-members", async ({ peer }) => {
   expect((await run(connection, "p", shell("exit 4"), members)).exitCode).toBe(4);
 });
 
-verifies("process.start:metadata", async ({ peer }) => {
+const THREAD_ID = "0199d8e2-9c1c-7b10-8000-00000000abcd";
+
+verifies("process.start:metadata-environment", async ({ peer }) => {
   const connection = await peer();
-  const metadata = { threadId: "0199d8e2-9c1c-7b10-8000-000000000000", toolCallId: "call-1", more: [1] };
-  const env = { A: "1" };
-  expect(await outputOf(connection, "p", ["/usr/bin/env"], { metadata, env })).toBe("A=1\n");
+  const metadata = { threadId: THREAD_ID, toolCallId: "call-1" };
+  const names = { CODEX_THREAD_ID: "mine", CODEX_TOOL_CALL_ID: "mine" };
+  const envPolicy = {
+    inherit: "none",
+    ignoreDefaultExcludes: false,
+    exclude: ["*"],
+    set: names,
+    includeOnly: ["NOTHING"],
+  };
+  const expected = [`CODEX_THREAD_ID=${THREAD_ID}`, "CODEX_TOOL_CALL_ID=call-1"];
+  const launches = [{ env: {} }, { env: names }, { env: {}, envPolicy }];
+  for (const [index, overrides] of launches.entries()) {
+    const output = await outputOf(connection, `p${index}`, ["/usr/bin/env"], { ...overrides, metadata });
+    expect(output.trimEnd().split("\n").sort()).toEqual(expected);
+  }
+});
+
+verifies("process.start:metadata-optional", async ({ peer }) => {
+  const connection = await peer();
+  const cases = [{}, { threadId: null, toolCallId: null }, { turnId: 1, more: ["x"] }];
+  for (const [index, metadata] of cases.entries()) {
+    const output = await outputOf(connection, `p${index}`, ["/usr/bin/env"], { env: { A: "1" }, metadata });
+    expect(output).toBe("A=1\n");
+  }
+});
+
+verifies("process.start:metadata-thread-id", async ({ peer }) => {
+  const connection = await peer();
+  const spellings = [
+    THREAD_ID,
+    THREAD_ID.toUpperCase(),
+    THREAD_ID.replaceAll("-", ""),
+    `{${THREAD_ID}}`,
+    `urn:uuid:${THREAD_ID}`,
+  ];
+  for (const threadId of spellings) {
+    const overrides = { env: {}, metadata: { threadId } };
+    const output = await outputOf(connection, threadId, ["/usr/bin/env"], overrides);
+    expect(output).toBe(`CODEX_THREAD_ID=${THREAD_ID}\n`);
+  }
+  for (const threadId of ["", "thread-1", `${THREAD_ID}0`, 1]) {
+    const params = start("p", ["true"], { metadata: { threadId } });
+    await expectError(connection.request("process/start", params), -32602);
+  }
 });
 
 verifies("process.start:params-not-object", async ({ peer }) => {

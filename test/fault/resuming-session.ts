@@ -11,6 +11,7 @@ import {
   type StartOptions,
   startParams,
 } from "./session-client.ts";
+import { targetIsCodex } from "./server-under-test.ts";
 
 const RECOVERY_DEADLINE_MS = 15_000;
 const SESSION_ALREADY_ATTACHED = -32010;
@@ -183,6 +184,8 @@ export class ResumingSession {
           if (!settlesSoon || performance.now() > end) throw error;
           await delay(RETRY_MS);
         }
+        // The real server can leave a start that lost its connection "starting" for ever; its client terminates it.
+        if (targetIsCodex) await client.request("process/terminate", { processId });
       }
     });
   }

@@ -8,9 +8,19 @@ export interface EnvPolicy {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const CORE_NAMES = new Set(
-  ["PATH", "SHELL", "TMPDIR", "TEMP", "TMP", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER"],
-);
+const CORE_NAMES = new Set([
+  "PATH",
+  "SHELL",
+  "TMPDIR",
+  "TEMP",
+  "TMP",
+  "HOME",
+  "LANG",
+  "LC_ALL",
+  "LC_CTYPE",
+  "LOGNAME",
+  "USER",
+]);
 const SECRET_PATTERNS = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
 /** Secrets of the server's own channels, which no child gets, not even when a request names them. */
@@ -56,6 +66,9 @@ function matcher(patterns: readonly string[]): (name: string) => boolean {
 
 /** `*` and `?` only; any other character stands for itself. */
 function wildcard(pattern: string): RegExp {
-  const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
+  const source = pattern
+    .replace(/[\\^$.|+()[\]{}]/g, "\\$&")
+    .replace(/\*+/g, ".*")
+    .replaceAll("?", ".");
   return new RegExp(`^${source}$`, "is");
 }

@@ -44,7 +44,8 @@ export class Launcher {
 
   #spawnFirst(request: LaunchRequest): ProcessParts {
     const [name] = request.argv;
-    if (name === undefined || name === "") throw new CapabilityError("INVALID_INPUT", "missing program for pipe spawn");
+    if (name === undefined || name === "")
+      throw new CapabilityError("INVALID_INPUT", "missing program for pipe spawn");
     let failure: unknown;
     for (const path of programCandidates(name, request.env.get("PATH"), request.cwd)) {
       try {

@@ -6,7 +6,9 @@ type IntCall<Args extends unknown[]> = (...args: Args) => number;
 
 /** The few C functions that Node has no word for: above all posix_spawn, which does not copy the server's page tables as fork does. */
 export interface Libc {
-  posixSpawn: IntCall<[pid: [number], path: string, actions: Buffer, attributes: Buffer, argv: CStrings, env: CStrings]>;
+  posixSpawn: IntCall<
+    [pid: [number], path: string, actions: Buffer, attributes: Buffer, argv: CStrings, env: CStrings]
+  >;
   actionsInit: IntCall<[Buffer]>;
   actionsDestroy: IntCall<[Buffer]>;
   actionsOpen: IntCall<[Buffer, fd: number, path: string, flags: number, mode: number]>;
@@ -40,7 +42,8 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno">, string>> = {
     "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
   actionsDestroy: "int posix_spawn_file_actions_destroy(void *actions)",
-  actionsOpen: "int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, unsigned int mode)",
+  actionsOpen:
+    "int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, unsigned int mode)",
   actionsDup2: "int posix_spawn_file_actions_adddup2(void *actions, int from, int to)",
   actionsChdir: "int posix_spawn_file_actions_addchdir_np(void *actions, const char *path)",
   attributesInit: "int posix_spawnattr_init(void *attributes)",
@@ -71,7 +74,10 @@ export function libc(): Libc {
 
 function load(): Libc {
   if (process.platform !== "linux")
-    throw new CapabilityError("UNSUPPORTED", `processes cannot be started on ${process.platform}: only Linux is supported`);
+    throw new CapabilityError(
+      "UNSUPPORTED",
+      `processes cannot be started on ${process.platform}: only Linux is supported`,
+    );
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };

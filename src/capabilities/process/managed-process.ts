@@ -53,7 +53,8 @@ export class ManagedProcess {
     for (const { stream, open } of parts.outputs)
       this.#sources.push(
         open({
-          data: (bytes) => this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
+          data: (bytes) =>
+            this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
           end: () => this.#sourceEnded(),
         }),
       );

@@ -37,7 +37,11 @@ export function readPipe(fd: number, sink: OutputSink): OutputSource {
  */
 export function readTerminal(master: number, rest: number, sink: OutputSink): OutputSource {
   const stream = new ReadStream(master, intoReadBuffer(sink));
-  return new StreamSource(stream, sink, { drain: () => drain(rest, sink), close: () => closeSync(rest), drainAtEnd: true });
+  return new StreamSource(stream, sink, {
+    drain: () => drain(rest, sink),
+    close: () => closeSync(rest),
+    drainAtEnd: true,
+  });
 }
 
 interface Rest {

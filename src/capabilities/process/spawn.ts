@@ -57,7 +57,11 @@ export type AnnounceChild = (stdoutLink: string) => void;
  * Starts a child on real pipes. Node's own are socket pairs, which a child cannot open again by name: `echo x > /dev/stdout`
  * would fail in it.
  */
-export function spawnOnPipes(program: Program, options: { stdin: boolean }, announce: AnnounceChild): SpawnedOnPipes {
+export function spawnOnPipes(
+  program: Program,
+  options: { stdin: boolean },
+  announce: AnnounceChild,
+): SpawnedOnPipes {
   const opened: number[] = [];
   const actions = createActions();
   try {
@@ -82,7 +86,11 @@ export function spawnOnPipes(program: Program, options: { stdin: boolean }, anno
 }
 
 /** Starts a child whose stdin, stdout and stderr are a new terminal, which also controls its session. */
-export function spawnOnTerminal(program: Program, size: TerminalSize, announce: AnnounceChild): SpawnedOnTerminal {
+export function spawnOnTerminal(
+  program: Program,
+  size: TerminalSize,
+  announce: AnnounceChild,
+): SpawnedOnTerminal {
   const opened: number[] = [];
   const actions = createActions();
   try {

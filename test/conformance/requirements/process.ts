@@ -29,9 +29,18 @@ const startRequirements = {
     section: "4.1",
     behavior: "Unknown members are ignored.",
   },
-  "process.start:metadata": {
+  "process.start:metadata-environment": {
     section: "4.1",
-    behavior: "metadata is accepted and changes nothing that the process sees.",
+    behavior:
+      "metadata.threadId and metadata.toolCallId become CODEX_THREAD_ID and CODEX_TOOL_CALL_ID, over `env` and policy.",
+  },
+  "process.start:metadata-optional": {
+    section: "4.1",
+    behavior: "Members of metadata may be absent or null, and unknown ones are ignored: they add nothing.",
+  },
+  "process.start:metadata-thread-id": {
+    section: "4.1",
+    behavior: "threadId must be a UUID; however it is written, the process sees it in lower case with hyphens.",
   },
   "process.start:params-not-object": {
     section: "4.1",
@@ -242,6 +251,8 @@ const writeRequirements = {
   "process.write:remembers-ids": {
     section: "4.3",
     behavior: "The last 4096 accepted write ids of a process are remembered, and no more.",
+    // Thousands of small exchanges take the real server seconds over a websocket.
+    transports: ["stdio", "memory"],
   },
   "process.write:refused-id-is-free": {
     section: "4.3",

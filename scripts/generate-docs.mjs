@@ -1,0 +1,409 @@
+// Writes docs/protocol.md from the wire table. `--check` fails when the file on disk is not what would be written.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { build } from "esbuild";
+
+const root = new URL("..", import.meta.url);
+const page = new URL("docs/protocol.md", root);
+
+/** Node 20 cannot load TypeScript. Every file of the layer is a namespace, so that a schema can be called by its name. */
+async function loadProtocol() {
+  const files = await readdir(new URL("src/protocol/", root));
+  const names = files
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => file.slice(0, -3));
+  const contents = names.map(
+    (name) => `export * as ${name.replaceAll("-", "_")} from "./src/protocol/${name}.ts";`,
+  );
+  const { outputFiles } = await build({
+    stdin: { contents: contents.join("\n"), resolveDir: root.pathname },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+  });
+  const source = Buffer.from(outputFiles[0].contents).toString("base64");
+  return import(`data:text/javascript;base64,${source}`);
+}
+
+const modules = await loadProtocol();
+const { methods, serverMethods, notifications } = modules.index;
+
+const errorMeanings = {
+  invalidRequest:
+    "The handshake is not complete; a process or session is unknown, or an id in use; permission was denied; the message could not be read (then the id is -1)",
+  methodNotFound: "The server does not have this method",
+  invalidParams:
+    "The parameters do not have the shape that this page gives, or a value in them is not possible",
+  internal:
+    "The machine failed: a program that does not start, an OS error, an HTTP request without an answer",
+  notFound: "A path or an open file does not exist",
+  sessionAttached: "The session to resume still has a connection; try again soon",
+};
+
+const limitMeanings = {
+  MAX_JSON_VALUES: "JSON values in one message; objects, arrays and scalars count, keys do not",
+  MAX_MESSAGE_BYTES: "One message: all fragments of a WebSocket message, or one line on stdio",
+  MAX_FRAME_BYTES: "One WebSocket frame; a longer message must be sent in fragments",
+  MAX_SENT_FRAME_BYTES: "One WebSocket frame that this server sends",
+  PING_INTERVAL_MS: "Between two pings of the server",
+  DETACHED_SESSION_TTL_MS: "How long a session waits for a new connection; then its processes are killed",
+  EXITED_PROCESS_RETENTION_MS:
+    "How long a process can be read, and its id not be used again, after `process/closed`",
+  MAX_RETAINED_BYTES: "Output kept for `process/read`, for each process; the oldest chunks go first",
+  MAX_RETAINED_CHUNKS: "The same in chunks",
+  MAX_REMEMBERED_WRITE_IDS: "Ids of accepted writes that are remembered, for each process",
+  TERMINAL_ROWS: "Rows of a new terminal",
+  TERMINAL_COLUMNS: "Columns of a new terminal",
+  MALFORMED_MESSAGE_ID: "Id of the answer to a message that could not be read",
+};
+
+const groupTitles = {
+  initialize: "Session",
+  process: "Processes",
+  environment: "Environment",
+  environmentConfig: "Environment",
+  fs: "Files",
+  capabilityRoots: "Discovery",
+  capabilities: "Discovery",
+  http: "HTTP",
+};
+
+const scalarNotes = { Unsigned: "Whole number from 0; 64 bits on the wire" };
+
+const nameOf = new Map();
+for (const module of Object.values(modules)) {
+  for (const [name, value] of Object.entries(module)) {
+    if (value?._zod !== undefined && !nameOf.has(value)) nameOf.set(value, name);
+  }
+}
+const { NoParams, ...scalars } = modules.fields;
+const scalarSchemas = new Set(Object.values(scalars).filter((value) => value?._zod?.def.type !== "object"));
+
+/** Types that the page refers to by name, filled while it is rendered. */
+const referenced = new Map();
+
+// A code span needs no escape but that of the column separator.
+const escapeText = (text) => text.replace(/`[^`]*`|\*/g, (part) => (part === "*" ? "\\*" : part));
+const escapeCell = (text) => escapeText(text).replaceAll("|", "\\|").replaceAll("\n", " ");
+const code = (text) => `\`${text}\``;
+const slug = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-");
+const methodLink = (name) => `[${code(name)}](#${slug(name)})`;
+
+function typeLink(name, schema) {
+  referenced.set(name, schema);
+  return `[${code(name)}](#type-${slug(name)})`;
+}
+
+/** `describe` and `refine` make copies; the type is still the one they were made from. */
+function named(schema) {
+  for (let current = schema; current !== undefined; current = current._zod.parent) {
+    const linked = scalarSchemas.has(current) || ["object", "union"].includes(current.def.type);
+    if (linked && nameOf.has(current)) return { name: nameOf.get(current), schema: current };
+  }
+  return undefined;
+}
+
+function unwrap(schema) {
+  let description;
+  let required = true;
+  let nullable = false;
+  let current = schema;
+  for (;;) {
+    // The description of a named type stands with the type.
+    if (!nameOf.has(current)) description ??= current.description;
+    if (current.def.type === "optional") required = false;
+    else if (current.def.type === "nullable") nullable = true;
+    else return { schema: current, description: description ?? "", required, nullable };
+    current = current.def.innerType;
+  }
+}
+
+const oneOf = (items) =>
+  items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} or ${items.at(-1)}`;
+const quoted = (value) => code(JSON.stringify(value));
+
+function numberType(schema) {
+  const bounded = schema.maxValue !== null && schema.maxValue < Number.MAX_SAFE_INTEGER;
+  const integer = schema.format === "safeint";
+  return `${code(integer ? "integer" : "number")}${bounded ? ` from ${schema.minValue} to ${schema.maxValue}` : ""}`;
+}
+
+function typeText(outer) {
+  const { schema, nullable } = unwrap(outer);
+  const text = bareType(schema);
+  if (!nullable) return text;
+  return `${text}${text.includes(" ") ? "," : ""} or ${code("null")}`;
+}
+
+const innerType = (schema) => {
+  const text = typeText(schema);
+  return text.includes(" or ") ? `(${text})` : text;
+};
+
+function bareType(schema) {
+  const known = named(schema);
+  if (known !== undefined) return typeLink(known.name, known.schema);
+  const { def } = schema;
+  switch (def.type) {
+    case "string":
+    case "boolean":
+    case "null":
+      return code(def.type);
+    case "unknown":
+      return "any JSON";
+    case "number":
+      return numberType(schema);
+    case "enum":
+      return oneOf(Object.values(def.entries).map(quoted));
+    case "literal":
+      return oneOf(def.values.map(quoted));
+    case "array":
+      return `array of ${innerType(def.element)}`;
+    case "record":
+      return `map of ${innerType(def.keyType)} to ${innerType(def.valueType)}`;
+    case "object":
+      return code("object");
+    case "union":
+      return oneOf(def.options.map(typeText));
+    default:
+      throw new Error(`a schema of type ${def.type} has no notation yet`);
+  }
+}
+
+/** The object whose members follow as rows of their own, for an object or a list of objects without a name. */
+function inlineObject(schema) {
+  if (named(schema) !== undefined) return undefined;
+  if (schema.def.type === "object") return { object: schema, suffix: "" };
+  if (schema.def.type !== "array") return undefined;
+  const inner = inlineObject(unwrap(schema.def.element).schema);
+  return inner && { object: inner.object, suffix: `[]${inner.suffix}` };
+}
+
+function rows(object, prefix = "") {
+  return Object.entries(object.shape).flatMap(([key, value]) => {
+    const { schema, description, required } = unwrap(value);
+    const path = prefix + key;
+    const cells = [code(path), typeText(value), required ? "yes" : "no", description];
+    const row = `| ${cells.map(escapeCell).join(" | ")} |`;
+    const inner = inlineObject(schema);
+    return inner === undefined ? [row] : [row, ...rows(inner.object, `${path}${inner.suffix}.`)];
+  });
+}
+
+const table = (object, column) => [
+  `| Name | Type | ${column} | Meaning |`,
+  "| --- | --- | --- | --- |",
+  ...rows(object),
+];
+
+function unionTable({ def }) {
+  const others = (option) =>
+    Object.entries(option.shape)
+      .filter(([key]) => key !== def.discriminator)
+      .map(([key, value]) => {
+        const { description, required } = unwrap(value);
+        const notes = [typeText(value), required ? "" : "optional", description].filter(Boolean).join("; ");
+        return `${code(key)} (${notes})`;
+      })
+      .join(", ");
+  const lines = def.options.map((option) => {
+    const cells = [typeText(option.shape[def.discriminator]), others(option), option.description ?? ""];
+    return `| ${cells.map(escapeCell).join(" | ")} |`;
+  });
+  return [`| ${code(def.discriminator)} | Other members | Meaning |`, "| --- | --- | --- |", ...lines];
+}
+
+function shapeSection(title, schema, column) {
+  if (schema === NoParams) return [`${title}: none; absent, ${code("null")} and ${code("{}")} are the same.`];
+  if (schema.def.type === "unknown") return [`${title}: ignored.`];
+  const known = named(schema);
+  if (known !== undefined && referenced.has(known.name))
+    return [`${title}: ${typeLink(known.name, known.schema)}.`];
+  if (Object.keys(schema.shape).length === 0) return [`${title}: ${code("{}")}.`];
+  return [`${title}:`, "", ...table(schema, column)];
+}
+
+function methodSection([name, definition]) {
+  const facts = [
+    definition.family === null ? "" : `Family: ${definition.family}.`,
+    definition.lane === undefined ? "" : `Lane: ${definition.lane}.`,
+    definition.extension ? "Extension: a Codex peer neither sends nor serves it." : "",
+  ].filter(Boolean);
+  return [
+    `### ${name}`,
+    "",
+    definition.doc,
+    ...(facts.length > 0 ? ["", facts.join(" ")] : []),
+    "",
+    ...shapeSection("Parameters", definition.params, "Required"),
+    "",
+    ...shapeSection("Result", definition.result, "Always there"),
+    "",
+  ];
+}
+
+function methodGroups() {
+  const groups = new Map();
+  for (const entry of Object.entries(methods)) {
+    const prefix = entry[0].split("/")[0];
+    const title = groupTitles[prefix] ?? prefix;
+    groups.set(title, [...(groups.get(title) ?? []), entry]);
+  }
+  return [...groups].flatMap(([title, entries]) => [`## ${title}`, "", ...entries.flatMap(methodSection)]);
+}
+
+function notificationSection([name, definition]) {
+  const direction = definition.from === "client" ? "client to server" : "server to client";
+  return [
+    `### ${name}`,
+    "",
+    `Direction: ${direction}. ${definition.doc}`,
+    "",
+    ...shapeSection("Parameters", definition.params, "Always there"),
+    "",
+  ];
+}
+
+function typeSection([name, schema]) {
+  const heading = [`### type ${name}`, ""];
+  const text = schema.description ?? scalarNotes[name];
+  const intro = text === undefined ? [] : [`${text}.`, ""];
+  if (schema.def.type === "object") return [...heading, ...intro, ...table(schema, "Required"), ""];
+  if (schema.def.type === "union") return [...heading, ...intro, ...unionTable(schema), ""];
+  if (text === undefined) throw new Error(`the type ${name} needs a description`);
+  return [...heading, `A ${code(schema.def.type)}. ${text}.`, ""];
+}
+
+/** Rendering a type may refer to further ones. */
+function typeSections() {
+  const done = new Map();
+  for (let pending = [...referenced]; pending.length > 0; ) {
+    for (const entry of pending) done.set(entry[0], typeSection(entry));
+    pending = [...referenced].filter(([name]) => !done.has(name));
+  }
+  return [...done].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, lines]) => lines);
+}
+
+/** In the order of the meanings, because a module lists its exports by the alphabet. */
+function meaningRows(title, values, meanings, cells) {
+  const different = [...Object.keys(values), ...Object.keys(meanings)].filter(
+    (key) => !(key in values && key in meanings),
+  );
+  if (different.length > 0)
+    throw new Error(`${title} and their meanings in this script differ: ${different.join(", ")}`);
+  return Object.entries(meanings).map(
+    ([key, meaning]) => `| ${cells(key, values[key]).join(" | ")} | ${escapeCell(meaning)} |`,
+  );
+}
+
+function introduction() {
+  const { MAX_MESSAGE_BYTES, MAX_FRAME_BYTES, DETACHED_SESSION_TTL_MS, MALFORMED_MESSAGE_ID } =
+    modules.limits;
+  const mebibytes = (bytes) => `${bytes / 1024 / 1024} MiB`;
+  return `<!-- Generated by scripts/generate-docs.mjs from src/protocol. Do not edit: run npm run docs. -->
+
+# Protocol
+
+What a client and a server say to each other, for someone who writes either. The same table validates every message of this server.
+
+## Messages
+
+A message is one JSON object: a WebSocket message (text or binary), or one line on stdio. It may have up to ${mebibytes(MAX_MESSAGE_BYTES)}, a single WebSocket frame up to ${mebibytes(MAX_FRAME_BYTES)}. There are four kinds, told apart by their members:
+
+| Kind | Form |
+| --- | --- |
+| Request | \`{"id", "method", "params"?, "trace"?}\` |
+| Notification | \`{"method", "params"?}\` |
+| Response | \`{"id", "result"}\` |
+| Error | \`{"id", "error": {"code", "message", "data"?}}\` |
+
+An \`id\` is a string or an integer of 64 bits, and comes back as it was sent. Each side numbers its own requests. A \`jsonrpc\` member is neither needed nor sent; there are no batches. Members that a receiver does not know are ignored, in the message and in its parameters.
+
+A message that cannot be read is answered with an error whose id is ${MALFORMED_MESSAGE_ID}; the connection stays open. A server ends the connection without a word when it gets a notification other than \`initialized\`, an answer to nothing it asked, or a message over the limits.
+
+Bytes travel as base64, paths as \`file:\` URIs. Where a type says "or \`null\`" and the member is not required, leaving it out and sending \`null\` mean the same.
+
+## Handshake and sessions
+
+\`\`\`
+client  {"id":1,"method":"initialize","params":{"clientName":"example"}}
+server  {"id":1,"result":{"sessionId":"0b0e…","environmentInfo":{"shell":{"name":"bash","path":"/bin/bash"}}}}
+client  {"method":"initialized","params":{}}
+\`\`\`
+
+Until then every other method is refused with \`client must call initialize before using FAMILY methods\` or \`client must send initialized before using FAMILY methods\`; each method below names its family. Parameters are checked first.
+
+Processes belong to the session, not to the connection. When a connection is lost, its session goes on for ${DETACHED_SESSION_TTL_MS / 1000} seconds: send \`initialize\` with \`resumeSessionId\` on a new connection, then \`process/read\` with the last \`seq\` you saw for each process, and put events in order by \`seq\`, because live notifications may arrive first. On stdio there is nothing to come back to: the end of input ends the session. Open files, watches and streamed HTTP bodies belong to the connection and end with it.
+
+Requests may be sent without waiting for earlier answers. A server that works on several at once keeps a lane of its own for the methods marked "Lane: control", so that they are not held up by long ones; answers can then come in another order.`;
+}
+
+function overview() {
+  const entries = Object.entries(methods).map(
+    ([name, { doc }]) => `| ${methodLink(name)} | ${escapeCell(doc)} |`,
+  );
+  return ["## Methods", "", "| Method | What it does |", "| --- | --- |", ...entries, ""];
+}
+
+function renderBody() {
+  return [
+    ...methodGroups(),
+    "## Requests from the server",
+    "",
+    "Their ids are the server's own. A client that does not know a method answers with an error.",
+    "",
+    ...Object.entries(serverMethods).flatMap(methodSection),
+    "## Notifications",
+    "",
+    ...Object.entries(notifications).flatMap(notificationSection),
+  ];
+}
+
+function renderPage() {
+  // What a later section refers to decides whether an earlier one shows a table or a link.
+  renderBody();
+  typeSections();
+  const body = renderBody();
+  const grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, " ");
+  const lines = [
+    introduction(),
+    "",
+    ...overview(),
+    ...body,
+    "## Types",
+    "",
+    ...typeSections(),
+    "## Error codes",
+    "",
+    "| Code | Name | Meaning |",
+    "| --- | --- | --- |",
+    ...meaningRows("error codes", modules.errors.RpcCode, errorMeanings, (key, value) => [
+      code(value),
+      code(key),
+    ]),
+    "",
+    "## Limits",
+    "",
+    "| Name | Value | Meaning |",
+    "| --- | --- | --- |",
+    ...meaningRows("limits", modules.limits, limitMeanings, (key, value) => [code(key), grouped(value)]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+const text = renderPage();
+if (process.argv.includes("--check")) {
+  const onDisk = await readFile(page, "utf8").catch(() => undefined);
+  if (onDisk !== text) {
+    const state = onDisk === undefined ? "is missing" : "differs from the wire table";
+    console.error(`docs/protocol.md ${state}: run npm run docs`);
+    process.exitCode = 1;
+  }
+} else {
+  await writeFile(page, text);
+}

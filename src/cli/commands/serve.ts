@@ -1,0 +1,135 @@
+import { fstatSync } from "node:fs";
+import { Socket } from "node:net";
+import type { Logger } from "../../base/logger.ts";
+import { describeErrno } from "../../capabilities/os-error.ts";
+import { createServer, type Server } from "../../server/index.ts";
+import { JsonLinesTransport } from "../../transport/json-lines.ts";
+import { listenWebSocket, type WebSocketListener } from "../../transport/websocket-server.ts";
+import { CliError } from "../cli-error.ts";
+import { parseFlags } from "../flags.ts";
+import { isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
+import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
+
+const FLAGS = {
+  listen: "URL",
+  "concurrent-requests": "COUNT",
+  "log-level": "LEVEL",
+};
+
+/** Flags of Codex that change what is served or who may use it. Leaving one out silently would be a lie. */
+const REFUSED_FLAGS = {
+  "ws-auth": "MODE",
+  "ws-token-file": "PATH",
+  "ws-token-sha256": "HEX",
+  "ws-shared-secret-file": "PATH",
+  "ws-issuer": "ISSUER",
+  "ws-audience": "AUDIENCE",
+  "ws-max-clock-skew-seconds": "SECONDS",
+  remote: "URL",
+  "environment-id": "ID",
+  name: "NAME",
+  "linux-sandbox-pid-namespace": "MODE",
+};
+
+/** Serves until it is told to stop, or its only client leaves. */
+export async function serve(args: readonly string[]): Promise<void> {
+  const { address, concurrentRequests, logger } = parseOptions(args);
+  const server = createServer({ environment: process.env, logger, concurrentRequests });
+  if (address.kind === "stdio") serveStdio(server);
+  else await serveWebSocket(server, address, logger);
+}
+
+interface ServeOptions {
+  readonly address: ListenAddress;
+  readonly concurrentRequests: number;
+  readonly logger: Logger;
+}
+
+function parseOptions(args: readonly string[]): ServeOptions {
+  const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS });
+  if (flags.has("remote") && flags.has("listen"))
+    throw CliError.usage("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
+  for (const [name, value] of Object.entries(REFUSED_FLAGS))
+    if (flags.has(name))
+      throw CliError.usage(`the argument '--${name} <${value}>' is not supported by this version`);
+  const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
+  const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
+  const url = flags.get("listen") ?? "ws://127.0.0.1:0";
+  const address = parseListenUrl(url);
+  if (address.kind === "websocket" && !isLoopback(address.host))
+    throw CliError.failure(
+      `refusing to listen on \`${url}\`: only loopback addresses are served, because there is no authentication`,
+    );
+  return { address, concurrentRequests, logger };
+}
+
+function parseCount(text: string): number {
+  const refuse = (why: string): CliError =>
+    CliError.usage(`invalid value '${text}' for '--concurrent-requests <COUNT>': ${why}`);
+  if (!/^[0-9]{1,9}$/.test(text)) throw refuse("invalid digit found in string");
+  if (Number(text) === 0) throw refuse("number would be zero for non-zero type");
+  return Number(text);
+}
+
+function parseLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level !== undefined) return level;
+  throw CliError.usage(
+    `invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`,
+  );
+}
+
+async function serveWebSocket(
+  server: Server,
+  { host, port }: { host: string; port: number },
+  logger: Logger,
+): Promise<void> {
+  let listener: WebSocketListener;
+  try {
+    listener = await listenWebSocket({ host, port, accept: (transport) => server.accept(transport) });
+  } catch (error) {
+    const { code, errno } = error as NodeJS.ErrnoException;
+    if (code === undefined || errno === undefined) throw error;
+    throw CliError.failure(describeErrno(code, Math.abs(errno)));
+  }
+  process.stdout.write(`${listener.url}\n`);
+  onStopSignal(async (signal) => {
+    logger.info("stopping", { signal });
+    await Promise.all([listener.close(), server.close()]);
+  });
+}
+
+function serveStdio(server: Server): void {
+  const transport = new JsonLinesTransport(
+    openInput(),
+    openOutput(),
+    "JSON-RPC message from exec-server stdio",
+  );
+  const stop = async (): Promise<void> => {
+    await server.close();
+    process.exit(0);
+  };
+  onStopSignal(stop);
+  server.accept(transport, { resumable: false, ended: () => void stop() });
+}
+
+function onStopSignal(stop: (signal: string) => Promise<void>): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => {
+      void stop(signal).then(() => process.exit(0));
+    });
+}
+
+function openInput(): NodeJS.ReadStream | Socket {
+  return isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
+}
+
+/** Node writes to a piped stdout synchronously, so a reader that stops would stop the server. A socket of our own does not. */
+function openOutput(): NodeJS.WriteStream | Socket {
+  return isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+}
+
+function isPipe(fd: number): boolean {
+  const stat = fstatSync(fd);
+  return stat.isFIFO() || stat.isSocket();
+}

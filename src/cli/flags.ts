@@ -1,0 +1,22 @@
+import { CliError } from "./cli-error.ts";
+
+/** Flags with a value, and how the value is called in messages. */
+export type FlagNames = Readonly<Record<string, string>>;
+
+/** Reads `--name value` and `--name=value`. Every flag may be given once; anything else is refused. */
+export function parseFlags(args: readonly string[], known: FlagNames): Map<string, string> {
+  const flags = new Map<string, string>();
+  const rest = [...args];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    const [name = "", ...assigned] = argument.split("=");
+    const valueName = name.startsWith("--") ? known[name.slice(2)] : undefined;
+    if (valueName === undefined) throw CliError.usage(`unexpected argument '${argument}' found`);
+    if (flags.has(name))
+      throw CliError.usage(`the argument '${name} <${valueName}>' cannot be used multiple times`);
+    const value = assigned.length > 0 ? assigned.join("=") : rest.shift();
+    if (value === undefined)
+      throw CliError.usage(`a value is required for '${name} <${valueName}>' but none was supplied`);
+    flags.set(name.slice(2), value);
+  }
+  return flags;
+}

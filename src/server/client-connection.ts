@@ -1,0 +1,186 @@
+import { RpcError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { IdText } from "../protocol/envelope.ts";
+import { type Family, RpcCode } from "../protocol/index.ts";
+import { Connection } from "../rpc/connection.ts";
+import { toWire } from "../rpc/error-wire.ts";
+import { JsonText } from "../rpc/json-text.ts";
+import { RequestQueue } from "../rpc/request-queue.ts";
+import type { HandlerResult, Router } from "../rpc/router.ts";
+import { Waiting } from "../rpc/waiting.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { Session } from "./session.ts";
+import type { SessionRegistry } from "./session-registry.ts";
+
+/** Unanswered requests of one peer from which no more are read until half of them are answered. */
+const MAX_UNANSWERED = 65_536;
+/** Answers that a peer has not read, from which no further request is started. */
+const MAX_UNREAD_ANSWER_BYTES = 64 * 1024 * 1024;
+
+export interface ClientConnectionOptions {
+  readonly router: Router<ClientConnection>;
+  readonly sessions: SessionRegistry;
+  readonly logger: Logger;
+  readonly concurrency: number;
+  /** False where a lost connection cannot be replaced by another: the session ends with it. */
+  readonly resumable: boolean;
+  ended(): void;
+}
+
+/** One client: its handshake, its session and its requests. Handlers get it as their context. */
+export class ClientConnection {
+  readonly #options: ClientConnectionOptions;
+  readonly #connection: Connection;
+  readonly #requests: RequestQueue;
+  readonly #abort = new AbortController();
+  #session: Session | undefined;
+  #initialized = false;
+  #unanswered = 0;
+  #readingPaused = false;
+
+  constructor(transport: Transport, options: ClientConnectionOptions) {
+    this.#options = options;
+    this.#connection = new Connection(transport, {
+      request: (id, method, params) => this.#enqueue(id, method, params),
+      notification: (method) => this.#requests.submit(() => this.#notified(method), "ordinary"),
+      malformed: (reason) =>
+        this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
+      unsolicited: (id) => this.#drop(`unexpected answer to request ${id}`),
+      drain: () => this.#drained(),
+      closed: (reason) => this.#closed(reason),
+    });
+    this.#requests = new RequestQueue(
+      options.concurrency,
+      () => this.#connection.queuedBytes < MAX_UNREAD_ANSWER_BYTES,
+    );
+  }
+
+  /** Aborted when the connection ends, for handlers that wait. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  open(): void {
+    this.#connection.open();
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Throws unless the handshake is done. */
+  gate(family: Family): void {
+    if (this.#session === undefined)
+      throw new RpcError(
+        RpcCode.invalidRequest,
+        `client must call initialize before using ${family} methods`,
+      );
+    if (!this.#initialized)
+      throw new RpcError(
+        RpcCode.invalidRequest,
+        `client must send initialized before using ${family} methods`,
+      );
+  }
+
+  initialize(resumeSessionId: string | undefined): Session {
+    if (this.#session !== undefined)
+      throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
+    const { sessions } = this.#options;
+    this.#session =
+      resumeSessionId === undefined
+        ? sessions.open(this.#connection)
+        : sessions.resume(resumeSessionId, this.#connection);
+    return this.#session;
+  }
+
+  /** Only for handlers behind the gate. */
+  get session(): Session {
+    if (this.#session === undefined) throw new Error("there is no session before initialize");
+    return this.#session;
+  }
+
+  #notified(method: string): undefined {
+    if (method === "initialized" && this.#session !== undefined) this.#initialized = true;
+    else this.#drop(`unexpected notification ${method}`);
+  }
+
+  #enqueue(id: IdText, method: string, params: unknown): void {
+    this.#unanswered += 1;
+    if (this.#unanswered >= MAX_UNANSWERED && !this.#readingPaused) {
+      this.#readingPaused = true;
+      this.#connection.pause();
+    }
+    const lane = this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
+    this.#requests.submit(() => this.#run(id, method, params), lane);
+  }
+
+  #run(id: IdText, method: string, params: unknown): Promise<void> | undefined {
+    let result: HandlerResult<unknown>;
+    try {
+      result = this.#options.router.call(method, this, params);
+    } catch (error) {
+      this.#fail(id, method, error);
+      return undefined;
+    }
+    if (result instanceof Waiting) {
+      void this.#settle(id, method, result.promise);
+      return undefined;
+    }
+    if (result instanceof Promise) return this.#settle(id, method, result);
+    this.#respond(id, result);
+    return undefined;
+  }
+
+  #settle(id: IdText, method: string, result: Promise<unknown>): Promise<void> {
+    return result.then(
+      (value) => this.#respond(id, value),
+      (error: unknown) => this.#fail(id, method, error),
+    );
+  }
+
+  #respond(id: IdText, result: unknown): void {
+    this.#connection.respond(id, result instanceof JsonText ? result.text : JSON.stringify(result));
+    this.#answered();
+  }
+
+  #fail(id: IdText, method: string, error: unknown): void {
+    let wire = toWire(error);
+    if (wire === undefined) {
+      this.#options.logger.error("a handler failed", {
+        method,
+        error: error instanceof Error ? error.stack : String(error),
+      });
+      wire = { code: RpcCode.internal, message: `${method}: internal error` };
+    }
+    this.#connection.fail(id, wire);
+    this.#answered();
+  }
+
+  #answered(): void {
+    this.#unanswered -= 1;
+    if (!this.#readingPaused || this.#unanswered > MAX_UNANSWERED / 2) return;
+    this.#readingPaused = false;
+    this.#connection.resume();
+  }
+
+  #drained(): void {
+    this.#session?.drain();
+    this.#requests.resume();
+  }
+
+  /** A peer that breaks the protocol is cut off without a word, as Codex does it. */
+  #drop(reason: string): void {
+    this.#connection.destroy(reason);
+  }
+
+  #closed(reason: string | undefined): void {
+    this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
+    this.#requests.clear();
+    this.#abort.abort();
+    if (this.#session !== undefined) {
+      if (this.#options.resumable) this.#options.sessions.detach(this.#session);
+      else void this.#options.sessions.end(this.#session);
+    }
+    this.#options.ended();
+  }
+}

@@ -1,0 +1,23 @@
+import { uriFromPath } from "../base/file-uri.ts";
+import type { HostInfo } from "../capabilities/host/host-info.ts";
+import type { EnvironmentInfo } from "../protocol/environment.ts";
+
+/** The release of Codex whose wire this server speaks. Clients compare it with the oldest one they support. */
+export const SPOKEN_CODEX_VERSION = "0.166.0";
+
+/** What a client is told at the handshake. A capability is announced only when it works. */
+export function describeEnvironment(host: HostInfo): EnvironmentInfo {
+  return {
+    shell: host.shell,
+    executorVersion: SPOKEN_CODEX_VERSION,
+    providerId: `sha256:${host.installationId}`,
+    cwd: uriFromPath(host.cwd),
+    userHomeDir: uriFromPath(host.homeDirectory),
+    platformOs: host.platform,
+    prependPathDirs: [],
+    temporaryDirectories: host.temporaryDirectories.map(uriFromPath),
+    tempDir: uriFromPath(host.temporaryDirectory),
+    capabilities: {},
+    extensions: [],
+  };
+}

@@ -1,0 +1,113 @@
+import { Fifo } from "../base/fifo.ts";
+import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
+import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { Connection } from "../rpc/connection.ts";
+import { HIGH_WATER_BYTES } from "../transport/transport.ts";
+import type { EventEncoder } from "./event-encoder.ts";
+
+/** Unsent output from which a process has to wait. Well below what its log keeps, so that nothing unsent is evicted. */
+const PAUSE_BYTES = 256 * 1024;
+
+interface Followed {
+  readonly process: ManagedProcess;
+  readonly processIdJson: string;
+  readonly unlisten: () => void;
+  nextSeq: number;
+  /** Output that waits in the log because the connection is full. */
+  unsentBytes: number;
+  behind: boolean;
+  paused: boolean;
+}
+
+/**
+ * Brings the events of a session's processes to one connection. As long as the connection takes them they are sent as they happen. When it is full, they wait in
+ * the process's log; processes that fill theirs are paused, and take turns when there is room again.
+ */
+export class EventPump {
+  readonly #connection: Connection;
+  readonly #encoder: EventEncoder;
+  readonly #followed = new Set<Followed>();
+  readonly #behind = new Fifo<Followed>();
+
+  constructor(connection: Connection, encoder: EventEncoder) {
+    this.#connection = connection;
+    this.#encoder = encoder;
+  }
+
+  /** Sends every later event of a process. */
+  follow(processId: string, process: ManagedProcess): void {
+    const followed: Followed = {
+      process,
+      processIdJson: JSON.stringify(processId),
+      nextSeq: process.state.nextSeq,
+      unsentBytes: 0,
+      behind: false,
+      paused: false,
+      unlisten: process.listen((event) => this.#happened(followed, event)),
+    };
+    this.#followed.add(followed);
+  }
+
+  /** The connection takes more again. */
+  drain(): void {
+    while (this.#behind.size > 0 && this.#hasRoom) {
+      const followed = this.#behind.shift()!;
+      const event = followed.process.event(followed.nextSeq);
+      if (event === undefined) {
+        this.#caughtUp(followed);
+      } else {
+        followed.unsentBytes -= sizeOf(event);
+        this.#send(followed, event);
+        this.#behind.push(followed);
+      }
+    }
+  }
+
+  /** The connection is gone: processes run on, and their output is kept as far as the log goes. */
+  stop(): void {
+    for (const followed of this.#followed) {
+      followed.unlisten();
+      if (followed.paused) followed.process.resumeOutput();
+    }
+    this.#followed.clear();
+    this.#behind.clear();
+  }
+
+  get #hasRoom(): boolean {
+    return this.#connection.queuedBytes < HIGH_WATER_BYTES;
+  }
+
+  #happened(followed: Followed, event: ProcessEvent): void {
+    // Exits are small and may pass the output of others, but not their own.
+    if (!followed.behind && (this.#hasRoom || event.kind !== "output")) {
+      this.#send(followed, event);
+      return;
+    }
+    if (!followed.behind) {
+      followed.behind = true;
+      this.#behind.push(followed);
+    }
+    followed.unsentBytes += sizeOf(event);
+    if (followed.unsentBytes < PAUSE_BYTES || followed.paused) return;
+    followed.paused = true;
+    followed.process.pauseOutput();
+  }
+
+  #caughtUp(followed: Followed): void {
+    followed.behind = false;
+    if (!followed.paused) return;
+    followed.paused = false;
+    followed.process.resumeOutput();
+  }
+
+  #send(followed: Followed, event: ProcessEvent): void {
+    const { message, release } = this.#encoder.encode(followed.processIdJson, event);
+    followed.nextSeq = event.seq + 1;
+    this.#connection.sendEncoded(message, release);
+    if (event.kind === "closed") this.#followed.delete(followed);
+  }
+}
+
+function sizeOf(event: ProcessEvent): number {
+  return event.kind === "output" ? event.bytes.length : 0;
+}

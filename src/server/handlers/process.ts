@@ -1,0 +1,188 @@
+import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { ForeignPathError, pathFromUri, PathUriError } from "../../base/file-uri.ts";
+import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
+import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
+import type { ProcessRead, ProcessStart } from "../../protocol/process.ts";
+import { JsonText } from "../../rpc/json-text.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import { Waiting } from "../../rpc/waiting.ts";
+import type { ClientConnection } from "../client-connection.ts";
+import type { ProcessEntry } from "../process-table.ts";
+import { refuseProtection } from "../refuse-protection.ts";
+
+/** Input that a process has not read, from which a write is answered only when some of it is gone. */
+const SLOW_INPUT_BYTES = 1024 * 1024;
+/** Input that a process has not read, beyond which a write is refused. */
+const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function processHandlers(environment: Environment) {
+  return {
+    "process/start": ({ session }, params) => {
+      const request = launchRequest(params, environment);
+      const { processId } = params;
+      if (session.process(processId) !== undefined)
+        throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
+      try {
+        session.start(processId, request);
+      } catch (error) {
+        // Whatever the system says to a start, peers know it as an internal error.
+        if (error instanceof CapabilityError)
+          throw new RpcError(RpcCode.internal, error.message, dataOf(error));
+        throw error;
+      }
+      return { processId, sandboxType: "none" };
+    },
+
+    "process/read": (client, params) => {
+      const { process } = known(client, params.processId);
+      const waitMs = params.waitMs ?? 0;
+      if (waitMs === 0 || hasNews(process, params)) return readResult(process, params);
+      return new Waiting(
+        waitForNews(process, params, waitMs, client.signal).then(() => readResult(process, params)),
+      );
+    },
+
+    "process/write": ({ session }, { processId, chunk, writeId }) => {
+      const bytes = decodeChunk(chunk);
+      if (writeId === "") throw new RpcError(RpcCode.invalidParams, "writeId must not be empty");
+      const entry = session.process(processId);
+      if (entry === undefined) return { status: "unknownProcess" };
+      const { input } = entry.process;
+      if (input === undefined) return { status: "stdinClosed" };
+      if (entry.writeIds.has(writeId)) return { status: "accepted" };
+      if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
+        throw new RpcError(
+          RpcCode.internal,
+          `process/write ${processId}: the process has not read ${input.queuedBytes} bytes of input`,
+        );
+      remember(entry, writeId);
+      const written = new Promise<void>((resolve) => input.write(bytes, resolve));
+      if (input.queuedBytes < SLOW_INPUT_BYTES) return { status: "accepted" };
+      return new Waiting(written.then(() => ({ status: "accepted" as const })));
+    },
+
+    "process/signal": ({ session }, { processId }) => {
+      session.process(processId)?.process.interrupt();
+      return {};
+    },
+
+    "process/terminate": ({ session }, { processId }) => {
+      const process = session.process(processId)?.process;
+      if (process === undefined) return { running: false };
+      const running = process.state.exitCode === undefined;
+      process.kill();
+      return { running };
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+function launchRequest(params: ProcessStart, environment: Environment): LaunchRequest {
+  refuseProtection(params);
+  const cwd = decodeCwd(params.cwd);
+  if (params.argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");
+  return {
+    argv: params.argv,
+    ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
+    cwd,
+    env: childEnvironment(environment, params.envPolicy ?? undefined, params.env),
+    stdin: params.tty
+      ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } }
+      : params.pipeStdin
+        ? "pipe"
+        : "none",
+  };
+}
+
+function decodeCwd(uri: string): string {
+  try {
+    return pathFromUri(uri);
+  } catch (error) {
+    if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
+    if (error instanceof ForeignPathError)
+      throw new RpcError(
+        RpcCode.invalidParams,
+        `cwd URI \`${uri}\` is not valid on this exec-server host: ${error.message}`,
+      );
+    throw error;
+  }
+}
+
+function decodeChunk(chunk: string): Uint8Array {
+  try {
+    return decodeBase64(chunk);
+  } catch (error) {
+    if (error instanceof Base64Error) throw new RpcError(RpcCode.invalidParams, error.message);
+    throw error;
+  }
+}
+
+function dataOf(error: CapabilityError): { data: unknown; cause: unknown } {
+  return {
+    data: { code: error.code, ...(error.errno === undefined ? {} : { errno: error.errno }) },
+    cause: error,
+  };
+}
+
+function known(client: ClientConnection, processId: string): ProcessEntry {
+  const entry = client.session.process(processId);
+  if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
+  return entry;
+}
+
+function remember(entry: ProcessEntry, writeId: string): void {
+  entry.writeIds.add(writeId);
+  if (entry.writeIds.size <= MAX_REMEMBERED_WRITE_IDS) return;
+  const [oldest] = entry.writeIds;
+  if (oldest !== undefined) entry.writeIds.delete(oldest);
+}
+
+/** True when there is output after `afterSeq`, or an end that the caller has not seen. */
+function hasNews(process: ManagedProcess, { afterSeq }: ProcessRead): boolean {
+  const { nextSeq, exitCode, closed } = process.state;
+  const after = afterSeq ?? 0;
+  return (
+    closed || (exitCode !== undefined && after < nextSeq - 1) || process.chunksAfter(after, 0).length > 0
+  );
+}
+
+function waitForNews(
+  process: ManagedProcess,
+  params: ProcessRead,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      unlisten();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(waitMs, MAX_TIMER_MS));
+    const unlisten = process.listen(() => {
+      if (hasNews(process, params)) done();
+    });
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** JSON is put together here: base64 needs no escaping, and stringifying megabytes of it would look at every character. */
+function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead): JsonText {
+  const limit = maxBytes ?? Number.POSITIVE_INFINITY;
+  const chunks = process.chunksAfter(afterSeq ?? 0, limit);
+  const { nextSeq, exitCode, closed } = process.state;
+  const last = chunks.at(-1);
+  const next = typeof maxBytes === "number" && last !== undefined ? last.seq + 1 : nextSeq;
+  const items = chunks.map(
+    ({ seq, stream, bytes }) => `{"seq":${seq},"stream":"${stream}","chunk":"${encodeBase64(bytes)}"}`,
+  );
+  return new JsonText(
+    `{"chunks":[${items.join(",")}],"nextSeq":${next},"exited":${exitCode !== undefined},"exitCode":${exitCode ?? null},` +
+      `"closed":${closed},"failure":null,"sandboxDenied":false}`,
+  );
+}

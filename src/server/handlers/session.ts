@@ -1,0 +1,12 @@
+import type { EnvironmentInfo } from "../../protocol/environment.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import type { ClientConnection } from "../client-connection.ts";
+
+export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+  return {
+    initialize: (client, { resumeSessionId }) => {
+      const session = client.initialize(resumeSessionId ?? undefined);
+      return { sessionId: session.id, environmentInfo };
+    },
+  } satisfies Handlers<ClientConnection>;
+}

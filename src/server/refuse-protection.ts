@@ -1,0 +1,15 @@
+import { RpcError } from "../base/errors.ts";
+import { RpcCode } from "../protocol/errors.ts";
+import type { ProcessStart } from "../protocol/process.ts";
+
+/**
+ * A request that asks for protection must not run without it, and there is none yet. Profiles that leave protection to the caller, or
+ * switch it off, ask for nothing.
+ */
+export function refuseProtection({ sandbox, enforceManagedNetwork, networkProxy }: Protection): void {
+  const confined = sandbox?.permissions.type === "managed";
+  if (confined || enforceManagedNetwork === true || (networkProxy !== undefined && networkProxy !== null))
+    throw new RpcError(RpcCode.invalidParams, "sandbox intent cannot be enforced on this executor");
+}
+
+type Protection = Pick<ProcessStart, "sandbox" | "enforceManagedNetwork" | "networkProxy">;

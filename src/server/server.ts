@@ -1,0 +1,110 @@
+import { type Logger, silentLogger } from "../base/logger.ts";
+import { readHostInfo } from "../capabilities/host/host-info.ts";
+import type { Environment } from "../capabilities/process/env-policy.ts";
+import { Launcher } from "../capabilities/process/launcher.ts";
+import {
+  DETACHED_SESSION_TTL_MS,
+  EXITED_PROCESS_RETENTION_MS,
+  MAX_RETAINED_BYTES,
+  MAX_RETAINED_CHUNKS,
+} from "../protocol/limits.ts";
+import { Router } from "../rpc/router.ts";
+import type { Transport } from "../transport/transport.ts";
+import { ClientConnection } from "./client-connection.ts";
+import { describeEnvironment } from "./environment-info.ts";
+import { EventEncoder } from "./event-encoder.ts";
+import { environmentHandlers } from "./handlers/environment.ts";
+import { processHandlers } from "./handlers/process.ts";
+import { sessionHandlers } from "./handlers/session.ts";
+import { Session } from "./session.ts";
+import { SessionRegistry } from "./session-registry.ts";
+
+/** What is left running is killed at once; this is how long the ends may take to be told. */
+const SHUTDOWN_DEADLINE_MS = 2_000;
+
+export interface ServerOptions {
+  /** What processes may inherit. Nothing by default. */
+  readonly environment?: Environment;
+  readonly logger?: Logger;
+  /** Requests of one connection that run at once. With 1, the default, they run in order. */
+  readonly concurrentRequests?: number;
+  /** How long a session waits for its client to come back. */
+  readonly detachedSessionTtlMs?: number;
+  /** How long an ended process can be read. */
+  readonly exitedProcessRetentionMs?: number;
+}
+
+/** Serves any number of clients over transports that it is given. */
+export interface Server {
+  /** `resumable: false` ends the session together with its connection. */
+  accept(transport: Transport, options?: { resumable?: boolean; ended?: () => void }): void;
+  /** Kills all processes, tells their ends, and closes every connection. */
+  close(): Promise<void>;
+}
+
+export function createServer(options: ServerOptions = {}): Server {
+  const logger = options.logger ?? silentLogger;
+  const environment = options.environment ?? {};
+  const launcher = new Launcher(
+    { maxRetainedBytes: MAX_RETAINED_BYTES, maxRetainedChunks: MAX_RETAINED_CHUNKS },
+    logger,
+  );
+  const encoder = new EventEncoder();
+  const retentionMs = options.exitedProcessRetentionMs ?? EXITED_PROCESS_RETENTION_MS;
+  const sessions = new SessionRegistry({
+    create: (id) => new Session(id, { launcher, encoder, retentionMs }),
+    detachedTtlMs: options.detachedSessionTtlMs ?? DETACHED_SESSION_TTL_MS,
+  });
+  const environmentInfo = describeEnvironment(readHostInfo(environment));
+  const router = new Router<ClientConnection>(
+    {
+      ...sessionHandlers(environmentInfo),
+      ...environmentHandlers(environmentInfo),
+      ...processHandlers(environment),
+    },
+    (client, family) => client.gate(family),
+  );
+  const clients = new Set<ClientConnection>();
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
+    for (const client of clients) client.close();
+  }
+
+  return {
+    accept(transport, { resumable = true, ended } = {}) {
+      if (closing !== undefined) {
+        transport.destroy("the server is closing");
+        return;
+      }
+      const client = new ClientConnection(transport, {
+        router,
+        sessions,
+        logger,
+        resumable,
+        concurrency: options.concurrentRequests ?? 1,
+        ended: () => {
+          clients.delete(client);
+          ended?.();
+        },
+      });
+      clients.add(client);
+      client.open();
+    },
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, deadlineMs);
+    void work.finally(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

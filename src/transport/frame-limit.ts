@@ -1,0 +1,51 @@
+import { MAX_FRAME_BYTES } from "../protocol/limits.ts";
+
+const MASKED = 0x80;
+const LENGTH_BITS = 0x7f;
+const MASK_BYTES = 4;
+
+/**
+ * Watches the bytes of a WebSocket for a frame that is longer than the wire allows. The WebSocket library limits whole messages
+ * only. Headers are read where they stand; payloads are stepped over.
+ */
+export class FrameLimit {
+  /** Bytes of the present frame's header so far. */
+  readonly #header: number[] = [];
+  #payloadLeft = 0;
+
+  /** False as soon as a frame has announced too long a payload. */
+  accepts(chunk: Uint8Array): boolean {
+    let index = 0;
+    while (index < chunk.length) {
+      if (this.#payloadLeft > 0) {
+        const step = Math.min(this.#payloadLeft, chunk.length - index);
+        this.#payloadLeft -= step;
+        index += step;
+        continue;
+      }
+      this.#header.push(chunk[index]!);
+      index += 1;
+      const length = this.#headerLength();
+      if (length === undefined || this.#header.length < length) continue;
+      this.#payloadLeft = this.#payloadLength();
+      this.#header.length = 0;
+      if (this.#payloadLeft > MAX_FRAME_BYTES) return false;
+    }
+    return true;
+  }
+
+  #headerLength(): number | undefined {
+    const second = this.#header[1];
+    if (second === undefined) return undefined;
+    const short = second & LENGTH_BITS;
+    const extended = short === 126 ? 2 : short === 127 ? 8 : 0;
+    return 2 + extended + (second & MASKED ? MASK_BYTES : 0);
+  }
+
+  #payloadLength(): number {
+    const short = this.#header[1]! & LENGTH_BITS;
+    if (short < 126) return short;
+    const extended = this.#header.slice(2, short === 126 ? 4 : 10);
+    return extended.reduce((length, byte) => length * 256 + byte, 0);
+  }
+}

@@ -1,0 +1,149 @@
+import type { Readable, Writable } from "node:stream";
+import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { SendQueue } from "./send-queue.ts";
+import type { Transport, TransportEvents } from "./transport.ts";
+
+const NEWLINE = 10;
+
+/** One message a line, over any pair of byte streams. */
+export class JsonLinesTransport implements Transport {
+  readonly source: string;
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #queue = new SendQueue(() => this.#events?.drain());
+  readonly #maxLineBytes: number;
+  #events: TransportEvents | undefined;
+  #partial: Buffer[] = [];
+  #partialBytes = 0;
+  /** Lines that were read before the transport was paused. */
+  #unread: Buffer | undefined;
+  #paused = false;
+  #corked = false;
+  #ended = false;
+  #inputEnded = false;
+
+  constructor(input: Readable, output: Writable, source: string, maxLineBytes: number = MAX_MESSAGE_BYTES) {
+    this.source = source;
+    this.#input = input;
+    this.#output = output;
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    this.#input.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#input.on("end", () => this.#receiveEnd());
+    this.#input.on("close", () => this.#receiveEnd());
+    this.#input.on("error", (error) => this.destroy(`failed to read: ${error.message}`));
+    this.#output.on("error", (error) => this.destroy(`failed to write: ${error.message}`));
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    if (this.#ended || !this.#output.writable) {
+      flushed?.();
+      return;
+    }
+    this.#cork();
+    const bytes = message.length + 1;
+    this.#queue.add(bytes);
+    const done = (): void => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
+    if (typeof message === "string") {
+      this.#output.write(`${message}\n`, done);
+    } else {
+      this.#output.write(message);
+      this.#output.write("\n", done);
+    }
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#input.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    const unread = this.#unread;
+    this.#unread = undefined;
+    if (unread !== undefined) this.#receive(unread);
+    if (this.#paused) return;
+    this.#input.resume();
+    if (this.#inputEnded) this.#end();
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#output.end(() => this.destroy());
+  }
+
+  destroy(reason?: string): void {
+    this.#end(reason);
+    this.#input.destroy();
+    this.#output.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      if (this.#paused) {
+        this.#unread = Buffer.from(chunk.subarray(start));
+        return;
+      }
+      if (!this.#append(chunk.subarray(start, end))) return;
+      start = end + 1;
+      this.#deliver();
+      if (this.#ended) return;
+    }
+    this.#append(chunk.subarray(start));
+  }
+
+  #append(piece: Buffer): boolean {
+    if (piece.length === 0) return true;
+    this.#partialBytes += piece.length;
+    if (this.#partialBytes > this.#maxLineBytes) {
+      this.destroy(`a line is longer than ${this.#maxLineBytes} bytes`);
+      return false;
+    }
+    this.#partial.push(piece);
+    return true;
+  }
+
+  #deliver(): void {
+    const line = this.#partial.length === 1 ? this.#partial[0]! : Buffer.concat(this.#partial);
+    this.#partial = [];
+    this.#partialBytes = 0;
+    const text = line.toString("utf8");
+    if (text.trim() !== "") this.#events?.message(text);
+  }
+
+  #receiveEnd(): void {
+    if (this.#inputEnded) return;
+    this.#inputEnded = true;
+    if (this.#paused) return;
+    if (this.#partialBytes > 0) this.#deliver();
+    this.#end();
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#output.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      this.#output.uncork();
+    });
+  }
+
+  #end(reason?: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events?.close(reason);
+  }
+}

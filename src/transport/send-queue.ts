@@ -1,0 +1,28 @@
+import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from "./transport.ts";
+
+/** Counts the bytes that were taken and not yet flushed, and tells when a high queue has become low again. */
+export class SendQueue {
+  readonly #onDrain: () => void;
+  #bytes = 0;
+  #high = false;
+
+  constructor(onDrain: () => void) {
+    this.#onDrain = onDrain;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes >= HIGH_WATER_BYTES) this.#high = true;
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes;
+    if (!this.#high || this.#bytes > LOW_WATER_BYTES) return;
+    this.#high = false;
+    this.#onDrain();
+  }
+}

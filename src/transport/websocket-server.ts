@@ -1,0 +1,157 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { WebSocketServer } from "ws";
+import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { FrameLimit } from "./frame-limit.ts";
+import type { Transport } from "./transport.ts";
+import { WebSocketTransport } from "./websocket.ts";
+
+/** A half-open peer is noticed after about this long, so that its session can be resumed. */
+const TCP_KEEP_ALIVE_MS = 15_000;
+
+export interface WebSocketListener {
+  /** With the port that was really bound: `ws://127.0.0.1:38977`. */
+  readonly url: string;
+  /** Stops accepting. Connections live on. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  accept(transport: Transport): void;
+}
+
+/** Serves WebSockets on `/`, and answers plain HTTP requests with what a probe or a lost browser should see. */
+export async function listenWebSocket(options: ListenOptions): Promise<WebSocketListener> {
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    clientTracking: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    // Offered subprotocols are ignored: none is ever selected.
+    handleProtocols: () => false,
+  });
+  const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
+  http.on("request", (request, response) => answer(request, response));
+  http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    const refusal = refuse(request) ?? refuseUpgrade(request);
+    if (refusal !== undefined) {
+      socket.on("error", () => socket.destroy());
+      socket.end(formatRefusal(refusal));
+      return;
+    }
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      limitFrames(socket, head);
+      const peer = `${formatHost(socket.remoteAddress ?? "")}:${socket.remotePort ?? 0}`;
+      const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
+      const transport = new WebSocketTransport(webSocket, socket, source);
+      transport.keepAlive();
+      options.accept(transport);
+    });
+  });
+  const { address, port } = await bind(http, options);
+  return {
+    url: `ws://${formatHost(address)}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  426: "Upgrade Required",
+};
+
+/** What every request is refused for, upgrade or not. Browsers send an Origin; no page may drive this server. */
+function refuse(request: IncomingMessage): Refusal | undefined {
+  if (request.headers.origin !== undefined) return { status: 403, body: "" };
+  const path = pathOf(request);
+  if (path === "/readyz") {
+    const known = request.method === "GET" || request.method === "HEAD";
+    return known ? undefined : { status: 405, body: "", headers: { allow: "GET,HEAD" } };
+  }
+  return path === "/" ? undefined : { status: 404, body: "" };
+}
+
+function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
+  const { headers } = request;
+  if (pathOf(request) === "/readyz") return { status: 404, body: "" };
+  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  if (headers.upgrade?.toLowerCase() !== "websocket")
+    return { status: 400, body: "`Upgrade` header did not include 'websocket'" };
+  if (headers["sec-websocket-version"] !== "13")
+    return { status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
+  if (headers["sec-websocket-key"] === undefined)
+    return { status: 400, body: "`Sec-WebSocket-Key` header missing" };
+  return undefined;
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const refusal = refuse(request) ?? (pathOf(request) === "/readyz" ? undefined : refusePlain(request));
+  if (refusal === undefined) {
+    response.writeHead(200).end();
+    return;
+  }
+  const type = refusal.body === "" ? {} : { "content-type": "text/plain; charset=utf-8" };
+  response.writeHead(refusal.status, { ...type, ...refusal.headers }).end(refusal.body);
+}
+
+function refusePlain(request: IncomingMessage): Refusal {
+  return request.method === "GET"
+    ? { status: 400, body: "Connection header did not include 'upgrade'" }
+    : { status: 405, body: "Request method must be `GET`" };
+}
+
+function formatRefusal({ status, body, headers }: Refusal): string {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_TEXTS[status] ?? ""}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  if (body !== "") lines.push("content-type: text/plain; charset=utf-8");
+  for (const [name, value] of Object.entries(headers ?? {})) lines.push(`${name}: ${value}`);
+  return `${lines.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`;
+}
+
+function pathOf(request: IncomingMessage): string {
+  return request.url?.split("?", 1)[0] ?? "/";
+}
+
+function limitFrames(socket: Socket, head: Buffer): void {
+  const limit = new FrameLimit();
+  if (!limit.accepts(head)) socket.destroy();
+  socket.prependListener("data", (chunk: Buffer) => {
+    if (!limit.accepts(chunk)) socket.destroy();
+  });
+}
+
+function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject);
+    http.listen({ host, port }, () => {
+      http.off("error", reject);
+      resolve(http.address() as AddressInfo);
+    });
+  });
+}
+
+function formatHost(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}

@@ -1,0 +1,149 @@
+import type { Socket } from "node:net";
+import { type RawData, WebSocket } from "ws";
+import { ConnectionError } from "../base/errors.ts";
+import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
+import { SendQueue } from "./send-queue.ts";
+import type { Transport, TransportEvents } from "./transport.ts";
+
+/** How long a peer may take to answer our close before the connection is cut. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Messages over a WebSocket whose handshake is done, at either end. */
+export class WebSocketTransport implements Transport {
+  readonly source: string;
+  readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
+  readonly #queue = new SendQueue(() => this.#events?.drain());
+  #events: TransportEvents | undefined;
+  #corked = false;
+  #ended = false;
+  #destroyReason: string | undefined;
+
+  /** `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. */
+  constructor(webSocket: WebSocket, socket: Socket, source: string) {
+    this.source = source;
+    this.#webSocket = webSocket;
+    this.#socket = socket;
+    // Until `open` nothing may be lost.
+    webSocket.pause();
+  }
+
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    const webSocket = this.#webSocket;
+    webSocket.on("message", (data) => {
+      if (!this.#ended) events.message(toText(data));
+    });
+    // A `close` event always follows and tells the end; a peer that just goes away is no news.
+    webSocket.on("error", (error) => {
+      this.#destroyReason ??= error.message;
+    });
+    webSocket.on("close", () => this.#end());
+    if (webSocket.readyState === WebSocket.CLOSED) this.#end();
+    else webSocket.resume();
+  }
+
+  /** Keeps the way through proxies open. Pongs are not required: a busy peer is not a dead one. */
+  keepAlive(): void {
+    const timer = setInterval(() => this.#webSocket.ping(), PING_INTERVAL_MS).unref();
+    this.#webSocket.once("close", () => clearInterval(timer));
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) {
+      flushed?.();
+      return;
+    }
+    this.#cork();
+    const bytes = message.length;
+    this.#queue.add(bytes);
+    const done = (): void => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
+    if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
+    else this.#webSocket.send(message, { binary: false }, done);
+  }
+
+  pause(): void {
+    this.#webSocket.pause();
+  }
+
+  resume(): void {
+    this.#webSocket.resume();
+  }
+
+  close(): void {
+    this.#webSocket.close(1000);
+    setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
+  }
+
+  destroy(reason?: string): void {
+    this.#destroyReason = reason;
+    this.#webSocket.terminate();
+  }
+
+  #sendLarge(message: string | Uint8Array, done: () => void): void {
+    const bytes = typeof message === "string" ? Buffer.from(message) : message;
+    for (let start = 0; start < bytes.length || start === 0; start += MAX_SENT_FRAME_BYTES) {
+      const end = start + MAX_SENT_FRAME_BYTES;
+      const fin = end >= bytes.length;
+      this.#webSocket.send(bytes.subarray(start, end), { binary: false, fin }, fin ? done : undefined);
+    }
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#socket.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      this.#socket.uncork();
+    });
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events?.close(this.#destroyReason);
+  }
+}
+
+/** Opens a WebSocket to a server. */
+export function connectWebSocket(
+  url: string,
+  options: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    const webSocket = new WebSocket(url, {
+      headers: options.headers ?? {},
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+    });
+    let socket: Socket | undefined;
+    const abort = (): void => webSocket.terminate();
+    options.signal?.addEventListener("abort", abort, { once: true });
+    webSocket.once("upgrade", (response) => {
+      socket = response.socket;
+    });
+    webSocket.once("open", () => {
+      options.signal?.removeEventListener("abort", abort);
+      resolve(new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`));
+    });
+    webSocket.once("error", (cause) => {
+      options.signal?.removeEventListener("abort", abort);
+      if (options.signal?.aborted) reject(options.signal.reason as Error);
+      else reject(new ConnectionError(`failed to connect to ${url}: ${cause.message}`, { cause }));
+    });
+    if (options.signal?.aborted) abort();
+  });
+}
+
+function toText(data: RawData): string {
+  // ws hands out one Buffer for each message unless told otherwise.
+  return (data as Buffer).toString("utf8");
+}

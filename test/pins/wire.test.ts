@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import { RpcCode } from "../../src/protocol/errors.ts";
+import { methods, notifications, serverMethods } from "../../src/protocol/index.ts";
+import * as limits from "../../src/protocol/limits.ts";
+
+it("a client may send these requests", () => {
+  expect(Object.keys(methods).sort()).toEqual([
+    "capabilities/discoverV2",
+    "capabilityRoots/discoverV1",
+    "environment/info",
+    "environment/status",
+    "environmentConfig/read",
+    "fs/canonicalize",
+    "fs/close",
+    "fs/copy",
+    "fs/createDirectory",
+    "fs/getMetadata",
+    "fs/open",
+    "fs/readBlock",
+    "fs/readDirectory",
+    "fs/readFile",
+    "fs/remove",
+    "fs/walk",
+    "fs/watchMissing",
+    "fs/writeBlock",
+    "fs/writeFile",
+    "http/request",
+    "initialize",
+    "process/read",
+    "process/signal",
+    "process/start",
+    "process/terminate",
+    "process/write",
+  ]);
+});
+
+it("a server may send these requests", () => {
+  expect(Object.keys(serverMethods)).toEqual(["network/policyRequest"]);
+});
+
+it("notifications have these names and senders", () => {
+  const senders = Object.fromEntries(Object.entries(notifications).map(([name, { from }]) => [name, from]));
+  expect(senders).toEqual({
+    initialized: "client",
+    "process/output": "server",
+    "process/exited": "server",
+    "process/closed": "server",
+    "fs/missingChanged": "server",
+    "http/request/bodyDelta": "server",
+    "network/policyDecision": "server",
+  });
+});
+
+it("methods belong to these families, which the gate errors name", () => {
+  const families: Record<string, string[]> = {};
+  for (const [name, { family }] of Object.entries(methods)) {
+    (families[family ?? "none"] ??= []).push(name.split("/")[0] ?? "");
+  }
+  const prefixes = Object.entries(families).map(([family, names]) => [family, [...new Set(names)]]);
+  expect(Object.fromEntries(prefixes)).toEqual({
+    none: ["initialize"],
+    exec: ["process"],
+    "environment info": ["environment"],
+    "environment status": ["environment"],
+    "environment config": ["environmentConfig"],
+    filesystem: ["fs"],
+    "capability discovery": ["capabilityRoots", "capabilities"],
+    http: ["http"],
+  });
+});
+
+it("errors have these numbers", () => {
+  expect(RpcCode).toEqual({
+    invalidRequest: -32600,
+    methodNotFound: -32601,
+    invalidParams: -32602,
+    internal: -32603,
+    notFound: -32004,
+    sessionAttached: -32010,
+  });
+});
+
+it("the wire has these limits", () => {
+  expect({ ...limits }).toEqual({
+    MAX_JSON_VALUES: 262144,
+    MAX_MESSAGE_BYTES: 67108864,
+    MAX_FRAME_BYTES: 16777216,
+    MAX_SENT_FRAME_BYTES: 4194304,
+    PING_INTERVAL_MS: 30000,
+    DETACHED_SESSION_TTL_MS: 30000,
+    EXITED_PROCESS_RETENTION_MS: 30000,
+    MAX_RETAINED_BYTES: 1048576,
+    MAX_RETAINED_CHUNKS: 50000,
+    MAX_REMEMBERED_WRITE_IDS: 4096,
+    TERMINAL_ROWS: 24,
+    TERMINAL_COLUMNS: 80,
+    MALFORMED_MESSAGE_ID: -1,
+  });
+});
