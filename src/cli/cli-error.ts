@@ -2,18 +2,18 @@
 export class CliError extends Error {
   readonly exitCode: number;
 
-  private constructor(message: string, exitCode: number) {
+  constructor(message: string, exitCode: number) {
     super(message);
     this.exitCode = exitCode;
   }
+}
 
-  /** The command line makes no sense. */
-  static usage(message: string): CliError {
-    return new CliError(`error: ${message}\n\nFor more information, try '--help'.`, 2);
-  }
+/** The command line makes no sense. */
+export function usageError(message: string): CliError {
+  return new CliError(`error: ${message}\n\nFor more information, try '--help'.`, 2);
+}
 
-  /** It makes sense, but cannot be done. */
-  static failure(message: string): CliError {
-    return new CliError(`Error: ${message}`, 1);
-  }
+/** It makes sense, but cannot be done. */
+export function failure(message: string): CliError {
+  return new CliError(`Error: ${message}`, 1);
 }

@@ -1,4 +1,4 @@
-import { CliError } from "./cli-error.ts";
+import { usageError } from "./cli-error.ts";
 
 /** Flags with a value, and how the value is called in messages. */
 export type FlagNames = Readonly<Record<string, string>>;
@@ -10,12 +10,12 @@ export function parseFlags(args: readonly string[], known: FlagNames): Map<strin
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     const [name = "", ...assigned] = argument.split("=");
     const valueName = name.startsWith("--") ? known[name.slice(2)] : undefined;
-    if (valueName === undefined) throw CliError.usage(`unexpected argument '${argument}' found`);
+    if (valueName === undefined) throw usageError(`unexpected argument '${argument}' found`);
     if (flags.has(name))
-      throw CliError.usage(`the argument '${name} <${valueName}>' cannot be used multiple times`);
+      throw usageError(`the argument '${name} <${valueName}>' cannot be used multiple times`);
     const value = assigned.length > 0 ? assigned.join("=") : rest.shift();
     if (value === undefined)
-      throw CliError.usage(`a value is required for '${name} <${valueName}>' but none was supplied`);
+      throw usageError(`a value is required for '${name} <${valueName}>' but none was supplied`);
     flags.set(name.slice(2), value);
   }
   return flags;

@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from "node:net";
-import { CliError } from "./cli-error.ts";
+import { failure } from "./cli-error.ts";
 
 export type ListenAddress =
   | { readonly kind: "stdio" }
@@ -10,7 +10,7 @@ const MAX_PORT = 65_535;
 export function parseListenUrl(url: string): ListenAddress {
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
   if (!url.startsWith("ws://"))
-    throw CliError.failure(`unsupported --listen URL \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
+    throw failure(`unsupported --listen URL \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
   const {
     host = "",
     bracketed,
@@ -19,7 +19,7 @@ export function parseListenUrl(url: string): ListenAddress {
   const address = bracketed ?? host;
   const family = isIP(address);
   if (family === 0 || (family === 6) !== (bracketed !== undefined) || Number(port) > MAX_PORT)
-    throw CliError.failure(`invalid websocket --listen URL \`${url}\`; expected \`ws://IP:PORT\``);
+    throw failure(`invalid websocket --listen URL \`${url}\`; expected \`ws://IP:PORT\``);
   return { kind: "websocket", host: address, port: Number(port) };
 }
 

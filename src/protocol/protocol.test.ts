@@ -55,16 +55,6 @@ const discoverySandbox = {
   useLegacyLandlock: false,
 };
 
-const proxy = {
-  enabled: true,
-  enableSocks5: false,
-  enableSocks5Udp: false,
-  allowUpstreamProxy: false,
-  dangerouslyAllowAllUnixSockets: false,
-  mode: "full",
-  allowLocalBinding: false,
-};
-
 const environmentInfo = {
   shell: { name: "bash", path: "/bin/bash" },
   executorVersion: "0.166.0",
@@ -339,7 +329,6 @@ function definition(name: string): Method {
   return found;
 }
 
-const accepts = (name: string, params: unknown) => definition(name).params.safeParse(params).success;
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 describe("recorded messages", () => {
@@ -393,138 +382,6 @@ describe("the table", () => {
 
   it("has no extension of its own yet", () => {
     expect(Object.keys(table).filter((name) => definition(name).extension)).toEqual([]);
-  });
-});
-
-const uri = "file:///f";
-const walk = { maxDepth: 1, maxDirectories: 1, maxEntries: 1, followDirectorySymlinks: false };
-const http = { method: "GET", url: "http://127.0.0.1/", requestId: "" };
-const disabled = { permissions: { type: "disabled" }, windowsSandboxLevel: "disabled" };
-const entry = (value: object) => ({
-  ...disabled,
-  permissions: { type: "managed", network: "enabled", file_system: { type: "restricted", entries: [value] } },
-});
-const inSandbox = (sandbox: unknown) => ({ path: uri, sandbox });
-const launch = (networkProxy: unknown) => ({
-  processId: "p",
-  argv: ["a"],
-  cwd: uri,
-  env: {},
-  tty: false,
-  networkProxy,
-});
-
-/** Each row was sent to Codex's server, which takes it. */
-const taken: [string, unknown][] = [
-  ["environment/info", {}],
-  ["fs/readFile", { path: uri, followSymlinks: null }],
-  ["fs/createDirectory", { path: uri, recursive: null }],
-  ["fs/remove", { path: uri, recursive: null, force: null, followSymlinks: null }],
-  ["fs/open", { handleId: "", path: uri }],
-  ["fs/walk", { path: uri, options: walk }],
-  ["fs/watchMissing", { watchId: 1, missing: [] }],
-  ["http/request", http],
-  [
-    "http/request",
-    { ...http, bodyBase64: null, timeoutMs: null, headers: [{ name: "a", value: "b", valueEnvVar: null }] },
-  ],
-  ["fs/canonicalize", inSandbox(disabled)],
-  [
-    "fs/canonicalize",
-    inSandbox({ ...disabled, cwd: null, userHomeDir: null, temporaryDirectories: null, policyContext: null }),
-  ],
-  [
-    "fs/canonicalize",
-    inSandbox({ ...disabled, windowsSandboxProxySettingsMode: null, policyContext: { cwd: null } }),
-  ],
-  ["fs/canonicalize", inSandbox(entry({ path: special("current_working_directory"), access: "none" }))],
-  [
-    "fs/canonicalize",
-    inSandbox(entry({ path: special("minimal"), access: "read", missing_path_behavior: null })),
-  ],
-  ["capabilities/discoverV2", { cwd: uri, sandbox: { ...disabled, cwd: uri } }],
-  ["process/start", launch(null)],
-  ["process/start", launch({ proxy, environmentId: null, executionId: null, policyDecisionTimeoutMs: null })],
-  [
-    "process/start",
-    launch({ proxy: { ...proxy, domains: { "a.b": "none" }, unixSockets: null, reviewDomains: ["a.b"] } }),
-  ],
-  [
-    "process/start",
-    launch({ proxy: { ...proxy, domains: null, credentialMasking: true, credentialProviders: { a: {} } } }),
-  ],
-];
-
-/** Each row was sent to Codex's server, which answers -32602. */
-const refused: [string, unknown][] = [
-  ["environment/info", { a: 1 }],
-  ["environment/status", []],
-  ["environmentConfig/read", { cwd: uri, configPaths: [["a"]] }],
-  ["environmentConfig/read", { cwd: uri, configPaths: ["a"], requirementsPaths: [] }],
-  ["fs/readFile", null],
-  ["fs/readFile", { path: uri, followSymlinks: 1 }],
-  ["fs/open", { handleId: "a", path: uri, mode: null }],
-  ["fs/open", { handleId: "a", path: uri, mode: "write" }],
-  ["fs/readBlock", { handleId: "a", offset: -1, len: 1 }],
-  ["fs/readBlock", { handleId: "a", offset: 1.5, len: 1 }],
-  ["fs/readBlock", { handleId: "a", offset: 2 ** 64, len: 1 }],
-  ["fs/walk", { path: uri, options: { ...walk, pruneHiddenDirectories: null } }],
-  ["fs/copy", { sourcePath: uri, destinationPath: uri }],
-  ["fs/watchMissing", { watchId: -1, missing: [] }],
-  ["http/request", { method: "GET", url: "http://127.0.0.1/" }],
-  ["http/request", { ...http, headers: null }],
-  ["http/request", { ...http, redirectPolicy: null }],
-  ["http/request", { ...http, streamResponse: null }],
-  ["http/request", { ...http, headers: [{ name: "a", valueEnvVar: "B" }] }],
-  ["fs/canonicalize", inSandbox({ permissions: { type: "disabled" } })],
-  ["fs/canonicalize", inSandbox({ ...disabled, workspaceRoots: null })],
-  ["fs/canonicalize", inSandbox({ ...disabled, useLegacyLandlock: null })],
-  ["fs/canonicalize", inSandbox({ ...disabled, sandboxOverride: null })],
-  ["fs/canonicalize", inSandbox({ ...disabled, policyContext: { workspaceRoots: null } })],
-  ["fs/canonicalize", inSandbox({ ...disabled, permissions: { type: "external" } })],
-  ["fs/canonicalize", inSandbox(entry({ path: special("elsewhere"), access: "read" }))],
-  ["fs/canonicalize", inSandbox(entry({ path: special("unknown"), access: "read" }))],
-  ["fs/canonicalize", inSandbox(entry({ path: { type: "path", path: uri }, access: "execute" }))],
-  [
-    "fs/canonicalize",
-    inSandbox({
-      ...disabled,
-      permissions: {
-        type: "managed",
-        network: "enabled",
-        file_system: { type: "restricted", entries: [], glob_scan_max_depth: 0 },
-      },
-    }),
-  ],
-  ["capabilities/discoverV2", { cwd: uri, sandbox: disabled }],
-  ["process/start", launch({})],
-  ["process/start", launch({ proxy, auditMetadata: null })],
-  ["process/start", launch({ proxy, auditMetadata: { model: 5 } })],
-  ["process/start", launch({ proxy: { ...proxy, reviewDomains: null } })],
-  ["process/start", launch({ proxy: { ...proxy, unixSockets: { "/x": "none" } } })],
-];
-
-const shown = ([name, params]: [string, unknown]): [string, string, unknown] => [
-  name,
-  JSON.stringify(params),
-  params,
-];
-
-describe("params", () => {
-  it.each(taken.map(shown))("%s takes %s", (name, _, params) => {
-    expect(accepts(name, params)).toBe(true);
-  });
-
-  it.each(refused.map(shown))("%s refuses %s", (name, _, params) => {
-    expect(accepts(name, params)).toBe(false);
-  });
-
-  it("leave the check of base64 to whoever decodes it", () => {
-    expect(accepts("process/write", { processId: "p", chunk: "*", writeId: "1" })).toBe(true);
-  });
-
-  it("leave the check of paths to whoever uses them", () => {
-    expect(accepts("fs/readFile", { path: "not a uri" })).toBe(true);
   });
 });
 

@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import {
@@ -5,7 +7,6 @@ import {
   collect,
   isRunning,
   leaveChildBehind,
-  outputOf,
   read,
   run,
   shell,
@@ -15,7 +16,7 @@ import {
   withFiles,
   write,
 } from "./process-events.ts";
-import type { RawPeer } from "./raw-peer.ts";
+import { openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
 import { expectError, start, verifies } from "./verifies.ts";
 
 function terminate(peer: RawPeer, processId: string) {
@@ -167,19 +168,39 @@ async function startFamily(peer: RawPeer): Promise<number[]> {
   return pids;
 }
 
+async function exitCodeOf(child: ChildProcess | undefined): Promise<number | null> {
+  if (child === undefined) throw new TypeError("the server is no child of this process");
+  const [code] = (await once(child, "exit", { signal: AbortSignal.timeout(5000) })) as [number | null];
+  return code;
+}
+
 verifies("kill:server-end-of-input", async ({ peer }) => {
   const connection = await peer();
   const pids = await startFamily(connection);
-  const exited = new Promise((resolve) => connection.child?.once("exit", (code) => resolve(code)));
+  const exited = exitCodeOf(connection.child);
   connection.close();
   expect(await exited).toBe(0);
   for (const pid of pids) await untilGone(pid);
 });
 
-verifies("kill:server-terminated", async ({ peer }) => {
+verifies("kill:server-terminated", async ({ launch }) => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    const server = await launch(["--listen", "ws://127.0.0.1:0"]);
+    const connection = await openWebSocketPeer(await server.banner());
+    await connection.handshake();
+    const pids = await startFamily(connection);
+    const exited = exitCodeOf(server.child);
+    server.child.kill(signal);
+    expect(await exited).toBe(0);
+    for (const pid of pids) await untilGone(pid);
+    await connection.closed;
+  }
+});
+
+verifies("kill:server-terminated-stdio", async ({ peer }) => {
   const connection = await peer();
   const pids = await startFamily(connection);
-  const exited = new Promise((resolve) => connection.child?.once("exit", (code) => resolve(code)));
+  const exited = exitCodeOf(connection.child);
   connection.child?.kill("SIGTERM");
   expect(await exited).toBe(0);
   for (const pid of pids) await untilGone(pid);

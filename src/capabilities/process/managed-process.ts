@@ -17,7 +17,7 @@ export interface ProcessParts {
   readonly pid: number;
   readonly group: ProcessGroup;
   readonly input: InputWriter | undefined;
-  readonly outputs: readonly { stream: StreamName; open(sink: OutputSink): OutputSource }[];
+  readonly outputs: readonly { stream: StreamName; open: (sink: OutputSink) => OutputSource }[];
 }
 
 export interface ProcessState {

@@ -5,7 +5,7 @@ import { describeErrno } from "../../capabilities/os-error.ts";
 import { createServer, type Server } from "../../server/index.ts";
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket-server.ts";
-import { CliError } from "../cli-error.ts";
+import { type CliError, failure, usageError } from "../cli-error.ts";
 import { parseFlags } from "../flags.ts";
 import { isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
 import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
@@ -48,16 +48,16 @@ interface ServeOptions {
 function parseOptions(args: readonly string[]): ServeOptions {
   const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS });
   if (flags.has("remote") && flags.has("listen"))
-    throw CliError.usage("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
+    throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
   for (const [name, value] of Object.entries(REFUSED_FLAGS))
     if (flags.has(name))
-      throw CliError.usage(`the argument '--${name} <${value}>' is not supported by this version`);
+      throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
   const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
   const url = flags.get("listen") ?? "ws://127.0.0.1:0";
   const address = parseListenUrl(url);
   if (address.kind === "websocket" && !isLoopback(address.host))
-    throw CliError.failure(
+    throw failure(
       `refusing to listen on \`${url}\`: only loopback addresses are served, because there is no authentication`,
     );
   return { address, concurrentRequests, logger };
@@ -65,7 +65,7 @@ function parseOptions(args: readonly string[]): ServeOptions {
 
 function parseCount(text: string): number {
   const refuse = (why: string): CliError =>
-    CliError.usage(`invalid value '${text}' for '--concurrent-requests <COUNT>': ${why}`);
+    usageError(`invalid value '${text}' for '--concurrent-requests <COUNT>': ${why}`);
   if (!/^[0-9]{1,9}$/.test(text)) throw refuse("invalid digit found in string");
   if (Number(text) === 0) throw refuse("number would be zero for non-zero type");
   return Number(text);
@@ -74,9 +74,7 @@ function parseCount(text: string): number {
 function parseLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text);
   if (level !== undefined) return level;
-  throw CliError.usage(
-    `invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`,
-  );
+  throw usageError(`invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`);
 }
 
 async function serveWebSocket(
@@ -90,7 +88,7 @@ async function serveWebSocket(
   } catch (error) {
     const { code, errno } = error as NodeJS.ErrnoException;
     if (code === undefined || errno === undefined) throw error;
-    throw CliError.failure(describeErrno(code, Math.abs(errno)));
+    throw failure(describeErrno(code, Math.abs(errno)));
   }
   process.stdout.write(`${listener.url}\n`);
   onStopSignal(async (signal) => {

@@ -1,0 +1,51 @@
+// Holds the imports of src/ against the table of docs/architecture.md: who may import whom.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
+
+/** For each layer: the layers, single files and packages it may import besides itself. */
+const ALLOWED = {
+  base: [],
+  protocol: ["zod"],
+  transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
+  rpc: ["base", "protocol", "transport/transport.ts", "zod"],
+  capabilities: ["base", "node:*", "koffi"],
+  server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*"],
+  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
+};
+
+/** Files that also run in a browser may not import Node, whatever their layer may. */
+const ISOMORPHIC = ["transport/transport.ts", "transport/memory.ts", "transport/send-queue.ts"];
+
+const IMPORT = /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
+
+const faults = [];
+for (const entry of readdirSync(SOURCE, { recursive: true, encoding: "utf8" })) {
+  if (!entry.endsWith(".ts") || entry.endsWith(".test.ts")) continue;
+  const layer = entry.split("/")[0];
+  const allowed = ALLOWED[layer];
+  if (allowed === undefined) faults.push(`src/${entry}: there is no layer called ${layer}`);
+  else check(entry, layer, allowed);
+}
+
+function check(file, layer, allowed) {
+  const text = readFileSync(join(SOURCE, file), "utf8");
+  for (const match of text.matchAll(IMPORT)) {
+    const specifier = match[1] ?? match[2] ?? match[3];
+    const target = specifier.startsWith(".")
+      ? relative(SOURCE, join(SOURCE, dirname(file), specifier))
+      : specifier;
+    const isNode = target.startsWith("node:");
+    const fits =
+      target.startsWith(`${layer}/`) ||
+      allowed.some(
+        (rule) => target === rule || target.startsWith(`${rule}/`) || (rule === "node:*" && isNode),
+      );
+    if (!fits || (isNode && ISOMORPHIC.includes(file))) faults.push(`src/${file} may not import ${target}`);
+  }
+}
+
+for (const fault of faults) console.error(fault);
+if (faults.length > 0) process.exit(1);

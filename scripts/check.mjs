@@ -1,0 +1,15 @@
+// `npm run check`: everything that can be said about the code without starting a server.
+import { runSteps } from "./run-steps.mjs";
+
+const unitTests = { name: "unit tests", command: ["vitest", "run", "--project", "unit"] };
+
+runSteps([
+  { name: "format", command: ["biome", "format", "."] },
+  { name: "lint, with types", command: ["oxlint", "--type-aware", "--deny-warnings"] },
+  { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
+  { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
+  { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },
+  { name: "generated docs are up to date", command: ["node", "scripts/generate-docs.mjs", "--check"] },
+  // `npm test` runs them itself, and counts them.
+  ...(process.argv.includes("--without-tests") ? [] : [unitTests]),
+]);

@@ -1,0 +1,41 @@
+// `npm test`: the whole proof. Ends with the totals of all test runs, alone on a line.
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { runSteps } from "./run-steps.mjs";
+
+const REPORTS = fileURLToPath(new URL("../.cache/reports/", import.meta.url));
+const PROJECTS = {
+  unit: "unit tests and pins",
+  conformance: "conformance, ours and the real Codex server",
+  fault: "faults, load and the command line",
+};
+
+rmSync(REPORTS, { recursive: true, force: true });
+mkdirSync(REPORTS, { recursive: true });
+
+const report = (project) => `${REPORTS}${project}.json`;
+runSteps([
+  { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
+  { name: "build", command: ["node", "scripts/build.mjs"] },
+  { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
+  ...Object.entries(PROJECTS).map(([project, name]) => ({
+    name,
+    command: [
+      "vitest",
+      "run",
+      "--project",
+      project,
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report(project)}`,
+    ],
+  })),
+]);
+
+const totals = { passed: 0, failed: 0 };
+for (const project of Object.keys(PROJECTS)) {
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report(project), "utf8"));
+  totals.passed += numPassedTests;
+  totals.failed += numFailedTests;
+}
+console.log(`\n${totals.passed} passed, ${totals.failed} failed`);

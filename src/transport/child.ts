@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { ConnectionError } from "../base/errors.ts";
+import type { LogFields, Logger } from "../base/logger.ts";
+import { JsonLinesTransport } from "./json-lines.ts";
+import type { Transport } from "./transport.ts";
+
+const TERMINATE_GRACE_MS = 2_000;
+const MAX_LOGGED_LINE = 4_096;
+
+export interface ChildCommand {
+  readonly command: readonly [program: string, ...args: string[]];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Gets what the command says on stderr. */
+  readonly logger: Logger;
+}
+
+/**
+ * Starts a command and speaks JSON lines with it. It leads a process group of its own: when the transport ends, for whatever reason, the whole
+ * group is asked to end and, after a grace, killed.
+ */
+export async function startChild({ command, cwd, env, logger }: ChildCommand): Promise<Transport> {
+  const [program, ...args] = command;
+  const child = spawn(program, args, { cwd, env: env as NodeJS.ProcessEnv, detached: true, stdio: "pipe" });
+  try {
+    await once(child, "spawn");
+  } catch (cause) {
+    throw new ConnectionError(`failed to start ${program}: ${(cause as Error).message}`, { cause });
+  }
+  const pgid = child.pid!;
+  const fields: LogFields = { program, pid: pgid };
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    for (const line of text.split("\n")) if (line !== "") logger.warn(line.slice(0, MAX_LOGGED_LINE), fields);
+  });
+  const transport = new JsonLinesTransport(child.stdout, child.stdin, `JSON-RPC message from ${program}`);
+  let ending = false;
+  const endGroup = (): void => {
+    if (ending) return;
+    ending = true;
+    if (child.exitCode !== null || child.signalCode !== null) {
+      signalGroup(pgid, "SIGKILL");
+      return;
+    }
+    signalGroup(pgid, "SIGTERM");
+    const killer = setTimeout(() => signalGroup(pgid, "SIGKILL"), TERMINATE_GRACE_MS);
+    child.once("exit", () => {
+      clearTimeout(killer);
+      // The command is gone; what it started in its group goes with it.
+      signalGroup(pgid, "SIGKILL");
+    });
+  };
+  child.stdout.once("close", endGroup);
+  child.once("exit", () => {
+    signalGroup(pgid, "SIGKILL");
+    transport.destroy();
+  });
+  return transport;
+}
+
+function signalGroup(pgid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pgid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { pollUntil } from "./deadline.ts";
+import { commandLine, isAlive, processesMarked } from "./proc-fs.ts";
+import { type Notification, openSession, type SessionClient, startParams } from "./session-client.ts";
+
+const READY_DEADLINE_MS = 20_000;
+const GONE_DEADLINE_MS = 5_000;
+// A process forked at the last moment takes on its own arguments only a little later: once empty is not enough.
+const EMPTY_LOOKS = 10;
+
+export interface Kind {
+  readonly name: string;
+  readonly script: string;
+  readonly tty?: boolean;
+}
+
+const IGNORE = 'trap "" TERM HUP INT; ';
+
+/** Ways of living on. Each script says `ready` when it has become what it is. */
+export const KINDS: readonly Kind[] = [
+  { name: "a child on pipes", script: "echo ready; exec sleep 1000" },
+  { name: "a child on a terminal", script: "echo ready; exec sleep 1000", tty: true },
+  { name: "children of children", script: "sleep 1000 & (sleep 1000 & sleep 1000) & echo ready; wait" },
+  {
+    name: "children of children on a terminal",
+    script: "sleep 1000 & (sleep 1000) & echo ready; wait",
+    tty: true,
+  },
+  { name: "a child that ignores signals", script: `${IGNORE}echo ready; while :; do sleep 1000; done` },
+  {
+    name: "a child on a terminal that ignores signals",
+    script: `${IGNORE}echo ready; while :; do sleep 1000; done`,
+    tty: true,
+  },
+  {
+    name: "grandchildren that ignore signals",
+    script: `(${IGNORE}sleep 1000; sleep 1000) & echo ready; wait`,
+  },
+  { name: "a grandchild whose parent has exited", script: "(sleep 1000 &) ; echo ready" },
+];
+
+/** Every process that carries the marker is gone and none comes any more. */
+export async function awaitNoneLeft(marker: string): Promise<void> {
+  let emptyLooks = 0;
+  await pollUntil(
+    () => {
+      emptyLooks = processesMarked(marker).length === 0 ? emptyLooks + 1 : 0;
+      return emptyLooks >= EMPTY_LOOKS;
+    },
+    GONE_DEADLINE_MS,
+    () => `the end of ${processesMarked(marker).map(commandLine).join(" | ")}`,
+  );
+}
+
+/** Whatever a failed test leaves behind. */
+export function killMarked(marker: string): void {
+  for (const pid of processesMarked(marker)) {
+    if (isAlive(pid)) process.kill(pid, "SIGKILL");
+  }
+}
+
+export const markedStart = (processId: string, kind: Kind, marker: string): object =>
+  startParams(processId, ["sh", "-c", kind.script, marker], {
+    tty: kind.tty ?? false,
+    env: { FAULT_MARKER: marker },
+  });
+
+export interface ReadyProcesses {
+  readonly client: SessionClient;
+  readonly isClosed: (processId: string) => boolean;
+}
+
+/** Starts one process of each kind, named after it, and waits until all have said that they are ready. */
+export async function startReady(
+  url: string,
+  kinds: readonly Kind[],
+  marker: string,
+): Promise<ReadyProcesses> {
+  const output = new Map<string, string>();
+  const closed = new Set<string>();
+  const onNotification = ({ method, params }: Notification) => {
+    const { processId, chunk } = params;
+    if (method === "process/closed") closed.add(processId);
+    if (method !== "process/output") return;
+    output.set(processId, (output.get(processId) ?? "") + Buffer.from(chunk, "base64").toString());
+  };
+  const client = await openSession(url, { onNotification });
+  await Promise.all(
+    kinds.map((kind) => client.request("process/start", markedStart(kind.name, kind, marker))),
+  );
+  const waiting = () => kinds.filter(({ name }) => !output.get(name)?.includes("ready"));
+  await pollUntil(
+    () => waiting().length === 0,
+    READY_DEADLINE_MS,
+    () =>
+      `ready from ${waiting()
+        .map(({ name }) => name)
+        .join(", ")}`,
+  );
+  return { client, isClosed: (processId) => closed.has(processId) };
+}

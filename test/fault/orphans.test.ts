@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, it } from "vitest";
+import { pollUntil } from "./deadline.ts";
+import { awaitNoneLeft, KINDS, type Kind, killMarked, markedStart, startReady } from "./marked-processes.ts";
+import { processesMarked, sessionOf } from "./proc-fs.ts";
+import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
+import { startServer } from "./server-under-test.ts";
+import { openSession } from "./session-client.ts";
+
+const BURSTS = 10;
+const STARTS_PER_BURST = 40;
+const CLOSED_DEADLINE_MS = 5_000;
+
+const markers: string[] = [];
+
+function newMarker(): string {
+  const marker = `fault-marker-${randomUUID()}`;
+  markers.push(marker);
+  return marker;
+}
+
+afterEach(() => {
+  for (const marker of markers.splice(0)) killMarked(marker);
+});
+
+describe("a server killed with SIGKILL", () => {
+  it.each(KINDS)("leaves nothing of $name", async (kind) => {
+    const marker = newMarker();
+    await using server = await startServer({ marker });
+    await startReady(server.url, [kind], marker);
+    expect(processesMarked(marker).length).toBeGreaterThanOrEqual(2);
+    await server.kill("SIGKILL");
+    await awaitNoneLeft(marker);
+  });
+
+  it("takes everything with it that has not left its session", async () => {
+    const marker = newMarker();
+    const escaped = newMarker();
+    await using server = await startServer({ marker });
+    await startReady(server.url, KINDS, marker);
+    const runaway: Kind = {
+      name: "a child that leaves",
+      script: "setsid sleep 1000 & echo ready; exec sleep 1000",
+    };
+    await startReady(server.url, [runaway], escaped);
+    await pollUntil(
+      () =>
+        processesMarked(escaped).some((pid) => sessionOf(pid) === pid) &&
+        processesMarked(escaped).length >= 2,
+      CLOSED_DEADLINE_MS,
+      () => "the child's own session",
+    );
+    await server.kill("SIGKILL");
+    await awaitNoneLeft(marker);
+  });
+
+  it("leaves nothing of a burst of starts that it was killed in", async () => {
+    const random = new SeededRandom(runSeed);
+    for (let burst = 0; burst < BURSTS * faultRounds; burst++) {
+      const marker = newMarker();
+      await using server = await startServer({ marker });
+      const client = await openSession(server.url);
+      const killAfter = random.between(0, STARTS_PER_BURST - 1);
+      let answered = 0;
+      await new Promise<void>((resolve) => {
+        if (killAfter === 0) resolve();
+        for (let i = 0; i < STARTS_PER_BURST; i++) {
+          const start = client.request("process/start", markedStart(`p${i}`, random.pick(KINDS), marker));
+          // Most of these never get an answer: their server is killed.
+          start.then(
+            () => {
+              if (++answered === killAfter) resolve();
+            },
+            () => {},
+          );
+        }
+      });
+      await server.kill("SIGKILL");
+      try {
+        await awaitNoneLeft(marker);
+      } catch (error) {
+        throw new Error(`FAULT_SEED ${runSeed}, burst ${burst}, killed after ${killAfter} starts`, {
+          cause: error,
+        });
+      }
+    }
+  });
+});
+
+describe.each(["SIGTERM", "SIGINT"] as const)("a server stopped with %s", (signal) => {
+  it("exits with 0 and leaves nothing", async () => {
+    const marker = newMarker();
+    await using server = await startServer({ marker });
+    await startReady(server.url, KINDS, marker);
+    expect(await server.kill(signal)).toEqual({ code: 0, signal: null });
+    await awaitNoneLeft(marker);
+  });
+});
+
+describe("process/terminate", () => {
+  it("leaves nothing of the group", async () => {
+    await using server = await startServer();
+    for (const kind of KINDS) {
+      const marker = newMarker();
+      const { client, isClosed } = await startReady(server.url, [kind], marker);
+      expect(processesMarked(marker).length).toBeGreaterThanOrEqual(1);
+      await client.request("process/terminate", { processId: kind.name });
+      await pollUntil(
+        () => isClosed(kind.name),
+        CLOSED_DEADLINE_MS,
+        () => `closed of ${kind.name}`,
+      );
+      await awaitNoneLeft(marker);
+    }
+  });
+});
