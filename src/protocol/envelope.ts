@@ -72,7 +72,7 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
     value = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new Error("expected a JSON-RPC object");
-    idText = scanJson(text).idText ?? (Object.hasOwn(value, "id") ? "" : undefined);
+    idText = scanJson(text, value).idText ?? (Object.hasOwn(value, "id") ? "" : undefined);
   } catch (cause) {
     throw new MalformedMessageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }

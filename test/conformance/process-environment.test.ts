@@ -1,0 +1,212 @@
+import { expect } from "vitest";
+import { outputOf } from "./process-events.ts";
+import { openStdioPeer, type RawPeer } from "./raw-peer.ts";
+import { expectError, start, type VerifyContext, verifies } from "./verifies.ts";
+
+type Environment = Record<string, string>;
+
+interface Policy {
+  inherit: string;
+  ignoreDefaultExcludes: boolean;
+  exclude: string[];
+  set: Environment;
+  includeOnly: string[];
+}
+
+/** A policy that filters nothing, but for these members. */
+function policy(members: Partial<Policy> = {}): Policy {
+  return { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [], ...members };
+}
+
+/** A peer of a server that has these variables beside PATH and its home. */
+async function peerOfServerWith(env: Environment, launch: VerifyContext["launch"]): Promise<RawPeer> {
+  const server = await launch(["--listen", "stdio"], { env, keepStdout: false });
+  const peer = openStdioPeer(server.child);
+  await peer.handshake();
+  return peer;
+}
+
+let lastId = 0;
+
+async function environmentOf(
+  peer: RawPeer,
+  envPolicy: Policy | undefined,
+  env: Environment = {},
+): Promise<Environment> {
+  const overrides = { env, ...(envPolicy !== undefined && { envPolicy }) };
+  const output = await outputOf(peer, `environment ${++lastId}`, ["/usr/bin/env", "-0"], overrides);
+  const entries = output.split("\0").slice(0, -1);
+  return Object.fromEntries(
+    entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+  );
+}
+
+const greek = { ALPHA: "1", alpha_low: "2", ALPHABET: "3", BETA: "4" };
+
+/** The variables of the server above that a process has, by name. */
+function greekOf(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name in greek)
+    .sort();
+}
+
+verifies("env:no-policy", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  expect(await environmentOf(peer, undefined, { A: "1" })).toEqual({ A: "1" });
+  expect(await environmentOf(peer, undefined, {})).toEqual({});
+});
+
+verifies("env:inherit-all", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  const { PATH, ...rest } = await environmentOf(peer, policy());
+  expect(rest).toMatchObject({ ...greek, HOME: expect.any(String) });
+  // The real server puts directories of its own in front.
+  expect(PATH).toMatch(/(^|:)\/usr\/bin:\/sbin:\/bin$/);
+});
+
+verifies("env:inherit-core", async ({ launch }) => {
+  const core = {
+    SHELL: "/my/shell",
+    TMPDIR: "/my/tmpdir",
+    TEMP: "/my/temp",
+    TMP: "/my/tmp",
+    LANG: "my_LANG",
+    LC_ALL: "C",
+    LC_CTYPE: "C.UTF-8",
+    LOGNAME: "me",
+    USER: "myself",
+    Shell: "in another case",
+  };
+  const others = { ...greek, TERM: "xterm", PWD: "/", LC_TIME: "C", USERNAME: "me", EDITOR: "ed" };
+  const peer = await peerOfServerWith({ ...core, ...others }, launch);
+  const environment = await environmentOf(peer, policy({ inherit: "core" }));
+  expect(environment).toEqual({ ...core, PATH: expect.any(String), HOME: expect.any(String) });
+});
+
+verifies("env:inherit-none", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  expect(await environmentOf(peer, policy({ inherit: "none" }))).toEqual({});
+});
+
+const secrets = { MY_KEY: "1", KEYBOARD: "2", a_secret_b: "3", SECRET: "4", Token: "5", X_TOKENS: "6", PLAIN: "7" };
+
+function secretsOf(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name in secrets)
+    .sort();
+}
+
+verifies("env:default-excludes", async ({ launch }) => {
+  const peer = await peerOfServerWith(secrets, launch);
+  const environment = await environmentOf(peer, policy({ ignoreDefaultExcludes: false }));
+  expect(secretsOf(environment)).toEqual(["PLAIN"]);
+});
+
+verifies("env:ignore-default-excludes", async ({ launch }) => {
+  const peer = await peerOfServerWith(secrets, launch);
+  expect(secretsOf(await environmentOf(peer, policy()))).toEqual(Object.keys(secrets).sort());
+});
+
+verifies("env:exclude-wildcards", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  const left: [string[], string[]][] = [
+    [[], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
+    [["ALPHA"], ["ALPHABET", "BETA", "alpha_low"]],
+    [["alpha*"], ["BETA"]],
+    [["*A"], ["ALPHABET", "alpha_low"]],
+    [["*BE*"], ["ALPHA", "alpha_low"]],
+    [["b?ta"], ["ALPHA", "ALPHABET", "alpha_low"]],
+    [["ALPHA?"], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
+    [["ALPHA???"], ["ALPHA", "BETA", "alpha_low"]],
+    [["A*A", "B*T*"], ["ALPHABET", "alpha_low"]],
+    [["[AB]*", "ALPH.", "", "ALPH"], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
+  ];
+  for (const [exclude, names] of left) {
+    expect({ exclude, names: greekOf(await environmentOf(peer, policy({ exclude }))) }).toEqual({ exclude, names });
+  }
+});
+
+verifies("env:set", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  const set = { ALPHA: "set", MY_TOKEN: "set", NEW: "" };
+  const members = { set, exclude: ["ALPHA", "NEW"], ignoreDefaultExcludes: false };
+  expect(await environmentOf(peer, policy({ ...members, inherit: "none" }))).toEqual(set);
+  expect(await environmentOf(peer, policy(members))).toMatchObject({ ...greek, ...set });
+});
+
+verifies("env:include-only", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  const set = { ALPHA_SET: "kept", OTHER: "dropped" };
+  expect(await environmentOf(peer, policy({ set, includeOnly: ["alpha*"] }))).toEqual({
+    ALPHA: "1",
+    ALPHABET: "3",
+    alpha_low: "2",
+    ALPHA_SET: "kept",
+  });
+  expect(await environmentOf(peer, policy({ set, includeOnly: ["BETA", "o?her"] }))).toEqual({
+    BETA: "4",
+    OTHER: "dropped",
+  });
+  expect(await environmentOf(peer, policy({ set, includeOnly: ["no such name"] }))).toEqual({});
+});
+
+verifies("env:include-only-after-exclude", async ({ launch }) => {
+  const peer = await peerOfServerWith({ ...greek, ALPHA_KEY: "5" }, launch);
+  const members = { ignoreDefaultExcludes: false, exclude: ["ALPHA"], includeOnly: ["ALPHA*"] };
+  expect(await environmentOf(peer, policy(members))).toEqual({ ALPHABET: "3", alpha_low: "2" });
+});
+
+verifies("env:request-wins", async ({ launch }) => {
+  const peer = await peerOfServerWith(greek, launch);
+  const env = { ALPHA: "request", BETA: "request", CODEX_API_KEY: "request", MORE: "" };
+  const members = {
+    ignoreDefaultExcludes: false,
+    exclude: ["*"],
+    set: { BETA: "set" },
+    includeOnly: ["BETA", "GAMMA"],
+  };
+  expect(await environmentOf(peer, policy(members), env)).toEqual(env);
+});
+
+verifies("env:private-names", async ({ launch }) => {
+  const names = {
+    CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: "1",
+    CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: "x",
+    NODE_REPL_AUTH_TOKEN: "x",
+    OPENAI_FEDERATION_RULE_ID: "x",
+    OPENAI_IDENTITY_TOKEN_FILE: "/nowhere",
+  };
+  const { CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: _, ...inherited } = names;
+  const peer = await peerOfServerWith({ ...inherited, ...greek }, launch);
+  const everything = await environmentOf(peer, policy());
+  expect(Object.keys(everything)).toContain("ALPHA");
+  expect(Object.keys(everything).filter((name) => name in names)).toEqual([]);
+  expect(await environmentOf(peer, undefined, { ...names, A: "1" })).toEqual({ A: "1" });
+  expect(await environmentOf(peer, policy({ inherit: "none", set: names }), names)).toEqual({});
+});
+
+verifies("env:policy-required-members", async ({ peer }) => {
+  const connection = await peer();
+  const complete: Record<string, unknown> = { ...policy() };
+  const refuse = (envPolicy: unknown, message?: string) =>
+    expectError(connection.request("process/start", start("p", ["true"], { envPolicy })), -32602, message);
+  for (const member of Object.keys(complete)) {
+    const { [member]: _, ...rest } = complete;
+    await refuse(rest, `missing field \`${member}\``);
+    await refuse({ ...complete, [member]: null });
+    await refuse({ ...complete, [member]: 1 });
+  }
+  await refuse({ ...complete, exclude: [1] }, "invalid type: number, expected a string");
+  await refuse({ ...complete, set: { A: 1 } }, "invalid type: number, expected a string");
+});
+
+verifies("env:policy-inherit-variants", async ({ peer }) => {
+  const connection = await peer();
+  for (const inherit of ["some", "All", ""]) {
+    await expectError(
+      connection.request("process/start", start("p", ["true"], { envPolicy: policy({ inherit }) })),
+      -32602,
+      `unknown variant \`${inherit}\`, expected one of \`core\`, \`all\`, \`none\``,
+    );
+  }
+});
