@@ -1,6 +1,14 @@
 import { constants } from "node:os";
-import { getSystemErrorName } from "node:util";
 import { CapabilityError, type ErrorCode } from "../base/errors.ts";
+
+export const ERRNO = constants.errno;
+
+// Some numbers have two names; the first is the usual one.
+const NAMES = new Map(
+  Object.entries(ERRNO)
+    .reverse()
+    .map(([name, errno]) => [errno, name]),
+);
 
 // The wording is part of what peers show to people, and it must not depend on the C library of the machine.
 const TEXTS: Readonly<Record<string, string>> = {
@@ -40,15 +48,13 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** An error number of a system call as an error with the wire's wording: `Permission denied (os error 13)`. */
 export function osError(errno: number): CapabilityError {
-  const name = getSystemErrorName(-errno);
+  const name = NAMES.get(errno) ?? `errno ${errno}`;
   return new CapabilityError(codeOf(name), describeErrno(name, errno), { errno: name });
 }
 
 export function describeErrno(name: string, errno: number): string {
   return `${TEXTS[name] ?? name} (os error ${errno})`;
 }
-
-export const ERRNO = constants.errno;
 
 function codeOf(name: string): ErrorCode {
   if (name === "ENOENT") return "NOT_FOUND";

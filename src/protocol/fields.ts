@@ -4,10 +4,10 @@ import { z } from "zod";
 
 const MAX_U64 = 2 ** 64;
 
-/** Unsigned 64-bit on the wire. Above 2^53 digits are lost, which no counter of this protocol reaches. */
+/** Unsigned 64-bit on the wire. Above 2^53 digits are lost, so the greatest value reads as 2^64; it is what peers send for "no limit". */
 export const Unsigned = z
   .number({ error: (issue) => (issue.input === undefined ? undefined : "invalid number") })
-  .refine((value) => Number.isInteger(value) && value >= 0 && value < MAX_U64, "invalid number");
+  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_U64, "invalid number");
 
 export const Seq = Unsigned.describe("Number of an event of one process, from 1 without gaps");
 

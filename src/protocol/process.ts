@@ -8,7 +8,7 @@ export const OutputStream = z.enum(["stdout", "stderr", "pty"]);
 export type OutputStream = z.infer<typeof OutputStream>;
 
 export const EnvPolicy = z.object({
-  inherit: z.enum(["all", "core", "none"]).describe("What is taken from the server's own environment"),
+  inherit: z.enum(["core", "all", "none"]).describe("What is taken from the server's own environment"),
   ignoreDefaultExcludes: z.boolean().describe("Keep names that look like secrets (*KEY*, *SECRET*, *TOKEN*)"),
   exclude: z.array(z.string()).describe("Wildcards of names to drop"),
   set: z.record(z.string(), z.string()),
@@ -42,7 +42,12 @@ export const ProcessStart = z.object({
   ),
   networkProxy: optional(NetworkProxyLaunch),
   shellSnapshot: optional(z.object({ scopeId: z.string(), shell: Shell })),
-  metadata: optional(z.record(z.string(), z.unknown())).describe("For telemetry only"),
+  metadata: optional(
+    z.object({
+      threadId: optional(z.string()).describe("A UUID; the process sees it as CODEX_THREAD_ID"),
+      toolCallId: optional(z.string()).describe("The process sees it as CODEX_TOOL_CALL_ID"),
+    }),
+  ),
 });
 export type ProcessStart = z.infer<typeof ProcessStart>;
 

@@ -1,6 +1,5 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
-import type { ProcessGroup } from "../capabilities/process/process-groups.ts";
 
 export interface ProcessEntry {
   readonly process: ManagedProcess;
@@ -14,8 +13,6 @@ export class ProcessTable {
   readonly #retentionMs: number;
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Groups outlive their entries when something was left running in them. */
-  readonly #groups = new Set<ProcessGroup>();
 
   constructor(launcher: Launcher, retentionMs: number) {
     this.#launcher = launcher;
@@ -33,8 +30,6 @@ export class ProcessTable {
   /** The id must be free. */
   start(processId: string, request: LaunchRequest): ManagedProcess {
     const process = this.#launcher.launch(request);
-    for (const group of this.#groups) if (group.gone) this.#groups.delete(group);
-    this.#groups.add(process.group);
     this.#entries.set(processId, { process, writeIds: new Set() });
     process.listen((event) => {
       if (event.kind === "closed") this.#forgetLater(processId);
@@ -48,9 +43,8 @@ export class ProcessTable {
     for (const { process } of this.#entries.values()) {
       if (process.state.closed) continue;
       ends.push(closed(process));
-      process.kill();
+      process.dispose();
     }
-    for (const group of this.#groups) group.signal("SIGKILL");
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     await Promise.all(ends);

@@ -69,6 +69,7 @@ export function createServer(options: ServerOptions = {}): Server {
 
   async function close(): Promise<void> {
     await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
+    launcher.killAll();
     for (const client of clients) client.close();
   }
 

@@ -18,12 +18,19 @@ function policy(members: Partial<Policy> = {}): Policy {
   return { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [], ...members };
 }
 
-/** A peer of a server that has these variables beside PATH and its home. */
-async function peerOfServerWith(env: Environment, launch: VerifyContext["launch"]): Promise<RawPeer> {
+/** Runs `body` with a peer of a server that has these variables beside PATH and its home. */
+async function withServer(
+  launch: VerifyContext["launch"],
+  env: Environment,
+  body: (peer: RawPeer) => Promise<void>,
+): Promise<void> {
   const server = await launch(["--listen", "stdio"], { env, keepStdout: false });
   const peer = openStdioPeer(server.child);
   await peer.handshake();
-  return peer;
+  await body(peer);
+  // The end of input is what the real server leaves by; a signal alone does not move it.
+  peer.close();
+  await peer.closed;
 }
 
 let lastId = 0;
@@ -51,17 +58,19 @@ function greekOf(environment: Environment): string[] {
 }
 
 verifies("env:no-policy", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  expect(await environmentOf(peer, undefined, { A: "1" })).toEqual({ A: "1" });
-  expect(await environmentOf(peer, undefined, {})).toEqual({});
+  await withServer(launch, greek, async (peer) => {
+    expect(await environmentOf(peer, undefined, { A: "1" })).toEqual({ A: "1" });
+    expect(await environmentOf(peer, undefined, {})).toEqual({});
+  });
 });
 
 verifies("env:inherit-all", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  const { PATH, ...rest } = await environmentOf(peer, policy());
-  expect(rest).toMatchObject({ ...greek, HOME: expect.any(String) });
-  // The real server puts directories of its own in front.
-  expect(PATH).toMatch(/(^|:)\/usr\/bin:\/sbin:\/bin$/);
+  await withServer(launch, greek, async (peer) => {
+    const { PATH, ...rest } = await environmentOf(peer, policy());
+    expect(rest).toMatchObject({ ...greek, HOME: expect.any(String) });
+    // The real server puts directories of its own in front.
+    expect(PATH).toMatch(/(^|:)\/usr\/bin:\/sbin:\/bin$/);
+  });
 });
 
 verifies("env:inherit-core", async ({ launch }) => {
@@ -78,17 +87,27 @@ verifies("env:inherit-core", async ({ launch }) => {
     Shell: "in another case",
   };
   const others = { ...greek, TERM: "xterm", PWD: "/", LC_TIME: "C", USERNAME: "me", EDITOR: "ed" };
-  const peer = await peerOfServerWith({ ...core, ...others }, launch);
-  const environment = await environmentOf(peer, policy({ inherit: "core" }));
-  expect(environment).toEqual({ ...core, PATH: expect.any(String), HOME: expect.any(String) });
+  await withServer(launch, { ...core, ...others }, async (peer) => {
+    const environment = await environmentOf(peer, policy({ inherit: "core" }));
+    expect(environment).toEqual({ ...core, PATH: expect.any(String), HOME: expect.any(String) });
+  });
 });
 
 verifies("env:inherit-none", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  expect(await environmentOf(peer, policy({ inherit: "none" }))).toEqual({});
+  await withServer(launch, greek, async (peer) => {
+    expect(await environmentOf(peer, policy({ inherit: "none" }))).toEqual({});
+  });
 });
 
-const secrets = { MY_KEY: "1", KEYBOARD: "2", a_secret_b: "3", SECRET: "4", Token: "5", X_TOKENS: "6", PLAIN: "7" };
+const secrets = {
+  MY_KEY: "1",
+  KEYBOARD: "2",
+  a_secret_b: "3",
+  SECRET: "4",
+  Token: "5",
+  X_TOKENS: "6",
+  PLAIN: "7",
+};
 
 function secretsOf(environment: Environment): string[] {
   return Object.keys(environment)
@@ -97,75 +116,91 @@ function secretsOf(environment: Environment): string[] {
 }
 
 verifies("env:default-excludes", async ({ launch }) => {
-  const peer = await peerOfServerWith(secrets, launch);
-  const environment = await environmentOf(peer, policy({ ignoreDefaultExcludes: false }));
-  expect(secretsOf(environment)).toEqual(["PLAIN"]);
+  await withServer(launch, secrets, async (peer) => {
+    const environment = await environmentOf(peer, policy({ ignoreDefaultExcludes: false }));
+    expect(secretsOf(environment)).toEqual(["PLAIN"]);
+  });
 });
 
 verifies("env:ignore-default-excludes", async ({ launch }) => {
-  const peer = await peerOfServerWith(secrets, launch);
-  expect(secretsOf(await environmentOf(peer, policy()))).toEqual(Object.keys(secrets).sort());
+  await withServer(launch, secrets, async (peer) => {
+    expect(secretsOf(await environmentOf(peer, policy()))).toEqual(Object.keys(secrets).sort());
+  });
 });
 
 verifies("env:exclude-wildcards", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  const left: [string[], string[]][] = [
-    [[], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
-    [["ALPHA"], ["ALPHABET", "BETA", "alpha_low"]],
-    [["alpha*"], ["BETA"]],
-    [["*A"], ["ALPHABET", "alpha_low"]],
-    [["*BE*"], ["ALPHA", "alpha_low"]],
-    [["b?ta"], ["ALPHA", "ALPHABET", "alpha_low"]],
-    [["ALPHA?"], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
-    [["ALPHA???"], ["ALPHA", "BETA", "alpha_low"]],
-    [["A*A", "B*T*"], ["ALPHABET", "alpha_low"]],
-    [["[AB]*", "ALPH.", "", "ALPH"], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
-  ];
-  for (const [exclude, names] of left) {
-    expect({ exclude, names: greekOf(await environmentOf(peer, policy({ exclude }))) }).toEqual({ exclude, names });
-  }
+  await withServer(launch, greek, async (peer) => {
+    const left: [string[], string[]][] = [
+      [[], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
+      [["ALPHA"], ["ALPHABET", "BETA", "alpha_low"]],
+      [["alpha*"], ["BETA"]],
+      [["*A"], ["ALPHABET", "alpha_low"]],
+      [["*BE*"], ["ALPHA", "alpha_low"]],
+      [["b?ta"], ["ALPHA", "ALPHABET", "alpha_low"]],
+      [["ALPHA?"], ["ALPHA", "ALPHABET", "BETA", "alpha_low"]],
+      [["ALPHA???"], ["ALPHA", "BETA", "alpha_low"]],
+      [
+        ["A*A", "B*T*"],
+        ["ALPHABET", "alpha_low"],
+      ],
+      [
+        ["[AB]*", "ALPH.", "", "ALPH"],
+        ["ALPHA", "ALPHABET", "BETA", "alpha_low"],
+      ],
+    ];
+    for (const [exclude, names] of left) {
+      expect({ exclude, names: greekOf(await environmentOf(peer, policy({ exclude }))) }).toEqual({
+        exclude,
+        names,
+      });
+    }
+  });
 });
 
 verifies("env:set", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  const set = { ALPHA: "set", MY_TOKEN: "set", NEW: "" };
-  const members = { set, exclude: ["ALPHA", "NEW"], ignoreDefaultExcludes: false };
-  expect(await environmentOf(peer, policy({ ...members, inherit: "none" }))).toEqual(set);
-  expect(await environmentOf(peer, policy(members))).toMatchObject({ ...greek, ...set });
+  await withServer(launch, greek, async (peer) => {
+    const set = { ALPHA: "set", MY_TOKEN: "set", NEW: "" };
+    const members = { set, exclude: ["ALPHA", "NEW"], ignoreDefaultExcludes: false };
+    expect(await environmentOf(peer, policy({ ...members, inherit: "none" }))).toEqual(set);
+    expect(await environmentOf(peer, policy(members))).toMatchObject({ ...greek, ...set });
+  });
 });
 
 verifies("env:include-only", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  const set = { ALPHA_SET: "kept", OTHER: "dropped" };
-  expect(await environmentOf(peer, policy({ set, includeOnly: ["alpha*"] }))).toEqual({
-    ALPHA: "1",
-    ALPHABET: "3",
-    alpha_low: "2",
-    ALPHA_SET: "kept",
+  await withServer(launch, greek, async (peer) => {
+    const set = { ALPHA_SET: "kept", OTHER: "dropped" };
+    expect(await environmentOf(peer, policy({ set, includeOnly: ["alpha*"] }))).toEqual({
+      ALPHA: "1",
+      ALPHABET: "3",
+      alpha_low: "2",
+      ALPHA_SET: "kept",
+    });
+    expect(await environmentOf(peer, policy({ set, includeOnly: ["BETA", "o?her"] }))).toEqual({
+      BETA: "4",
+      OTHER: "dropped",
+    });
+    expect(await environmentOf(peer, policy({ set, includeOnly: ["no such name"] }))).toEqual({});
   });
-  expect(await environmentOf(peer, policy({ set, includeOnly: ["BETA", "o?her"] }))).toEqual({
-    BETA: "4",
-    OTHER: "dropped",
-  });
-  expect(await environmentOf(peer, policy({ set, includeOnly: ["no such name"] }))).toEqual({});
 });
 
 verifies("env:include-only-after-exclude", async ({ launch }) => {
-  const peer = await peerOfServerWith({ ...greek, ALPHA_KEY: "5" }, launch);
-  const members = { ignoreDefaultExcludes: false, exclude: ["ALPHA"], includeOnly: ["ALPHA*"] };
-  expect(await environmentOf(peer, policy(members))).toEqual({ ALPHABET: "3", alpha_low: "2" });
+  await withServer(launch, { ...greek, ALPHA_KEY: "5" }, async (peer) => {
+    const members = { ignoreDefaultExcludes: false, exclude: ["ALPHA"], includeOnly: ["ALPHA*"] };
+    expect(await environmentOf(peer, policy(members))).toEqual({ ALPHABET: "3", alpha_low: "2" });
+  });
 });
 
 verifies("env:request-wins", async ({ launch }) => {
-  const peer = await peerOfServerWith(greek, launch);
-  const env = { ALPHA: "request", BETA: "request", CODEX_API_KEY: "request", MORE: "" };
-  const members = {
-    ignoreDefaultExcludes: false,
-    exclude: ["*"],
-    set: { BETA: "set" },
-    includeOnly: ["BETA", "GAMMA"],
-  };
-  expect(await environmentOf(peer, policy(members), env)).toEqual(env);
+  await withServer(launch, greek, async (peer) => {
+    const env = { ALPHA: "request", BETA: "request", CODEX_API_KEY: "request", MORE: "" };
+    const members = {
+      ignoreDefaultExcludes: false,
+      exclude: ["*"],
+      set: { BETA: "set" },
+      includeOnly: ["BETA", "GAMMA"],
+    };
+    expect(await environmentOf(peer, policy(members), env)).toEqual(env);
+  });
 });
 
 verifies("env:private-names", async ({ launch }) => {
@@ -177,12 +212,13 @@ verifies("env:private-names", async ({ launch }) => {
     OPENAI_IDENTITY_TOKEN_FILE: "/nowhere",
   };
   const { CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: _, ...inherited } = names;
-  const peer = await peerOfServerWith({ ...inherited, ...greek }, launch);
-  const everything = await environmentOf(peer, policy());
-  expect(Object.keys(everything)).toContain("ALPHA");
-  expect(Object.keys(everything).filter((name) => name in names)).toEqual([]);
-  expect(await environmentOf(peer, undefined, { ...names, A: "1" })).toEqual({ A: "1" });
-  expect(await environmentOf(peer, policy({ inherit: "none", set: names }), names)).toEqual({});
+  await withServer(launch, { ...inherited, ...greek }, async (peer) => {
+    const everything = await environmentOf(peer, policy());
+    expect(Object.keys(everything)).toContain("ALPHA");
+    expect(Object.keys(everything).filter((name) => name in names)).toEqual([]);
+    expect(await environmentOf(peer, undefined, { ...names, A: "1" })).toEqual({ A: "1" });
+    expect(await environmentOf(peer, policy({ inherit: "none", set: names }), names)).toEqual({});
+  });
 });
 
 verifies("env:policy-required-members", async ({ peer }) => {

@@ -116,10 +116,7 @@ export function fixture(name: string): string {
  * Starts a shell that leaves a child in its group and on its stdout, and waits for the shell's exit. The child
  * prints each signal it gets; SIGUSR1 ends it. Returns the child's pid.
  */
-export async function leaveChildBehind(
-  peer: RawPeer,
-  processId: string,
-): Promise<number> {
+export async function leaveChildBehind(peer: RawPeer, processId: string): Promise<number> {
   const argv = [...shell('"$0" "$1" & read line; exit 3'), process.execPath, fixture("tell-signals.mjs")];
   await peer.request("process/start", start(processId, argv, { pipeStdin: true }));
   const pid = await untilNumber(peer, processId);

@@ -61,9 +61,15 @@ verifies("lookup:relative-entries", async ({ peer }) => {
 
 verifies("lookup:skips-unusable", async ({ peer }) => {
   const connection = await peer();
-  const files = { "plain/tool": script("not executable"), "directory/tool/file": "", "good/tool!": script("good") };
+  const files = {
+    "plain/tool": script("not executable"),
+    "directory/tool/file": "",
+    "good/tool!": script("good"),
+  };
   await withFiles(files, async ({ path }) => {
-    const PATH = ["nowhere", "plain/tool", "plain", "directory", "good"].map((name) => `${path}/${name}`).join(":");
+    const PATH = ["nowhere", "plain/tool", "plain", "directory", "good"]
+      .map((name) => `${path}/${name}`)
+      .join(":");
     for (const tty of [false, true]) {
       expect(await saidBy(connection, "tool", { tty, env: { PATH } })).toBe("good");
     }
@@ -115,7 +121,11 @@ verifies("lookup:path-absent-tty", async ({ peer }) => {
   );
 });
 
-const slashFiles = { "tool!": script("from top"), "a/tool!": script("from a"), "path/a/tool!": script("from path") };
+const slashFiles = {
+  "tool!": script("from top"),
+  "a/tool!": script("from a"),
+  "path/a/tool!": script("from path"),
+};
 
 verifies("lookup:slash", async ({ peer }) => {
   const connection = await peer();

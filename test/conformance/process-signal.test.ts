@@ -1,5 +1,13 @@
 import { expect } from "vitest";
-import { collect, isRunning, leaveChildBehind, run, shell, untilNumber, untilOutput } from "./process-events.ts";
+import {
+  collect,
+  isRunning,
+  leaveChildBehind,
+  run,
+  shell,
+  untilNumber,
+  untilOutput,
+} from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { expectError, start, verifies } from "./verifies.ts";
 
@@ -42,7 +50,9 @@ verifies("process.signal:group", async ({ peer }) => {
 
 verifies("process.signal:repeatable", async ({ peer }) => {
   const connection = await peer();
-  const script = shell("n=0; trap 'n=$((n+1)); echo $n' INT; echo ready; while [ $n -lt 3 ]; do sleep 0.02; done; exit 0");
+  const script = shell(
+    "n=0; trap 'n=$((n+1)); echo $n' INT; echo ready; while [ $n -lt 3 ]; do sleep 0.02; done; exit 0",
+  );
   await connection.request("process/start", start("p", script));
   await untilOutput(connection, "p", /ready/);
   for (const count of [1, 2, 3]) {

@@ -34,7 +34,18 @@ verifies("terminal:descriptors", async ({ peer }) => {
 verifies("terminal:cooked", async ({ peer }) => {
   const modes = await outputOf(await peer(), "p", ["stty", "-a"], { tty });
   const words = modes.split(/[\s;]+/);
-  for (const mode of ["icanon", "isig", "iexten", "echo", "echoe", "icrnl", "opost", "onlcr", "ixon", "cs8"]) {
+  for (const mode of [
+    "icanon",
+    "isig",
+    "iexten",
+    "echo",
+    "echoe",
+    "icrnl",
+    "opost",
+    "onlcr",
+    "ixon",
+    "cs8",
+  ]) {
     expect(words).toContain(mode);
   }
   expect(modes).toContain("intr = ^C;");
@@ -89,7 +100,13 @@ verifies("terminal:job-control", async ({ peer }) => {
   await untilOutput(connection, "p", /ping\r\nping\r\n/);
   await write(connection, "p", "\u001a");
   await untilOutput(connection, "p", /Stopped[^]*prompt> $/);
-  await write(connection, "p", "kill -KILL %1; wait; exit 5\n");
+  await write(connection, "p", "fg\n");
+  await untilOutput(connection, "p", /fg\r\ncat\r\n/);
+  await write(connection, "p", "pong\n");
+  await untilOutput(connection, "p", /pong\r\npong\r\n/);
+  await write(connection, "p", "\u0004");
+  await untilOutput(connection, "p", /pong\r\n[^]*prompt> $/);
+  await write(connection, "p", "exit 5\n");
   const { pty, exitCode } = await collect(connection, "p");
   expect(exitCode).toBe(5);
   expect(pty.toString()).not.toMatch(/job control|can't access tty/);

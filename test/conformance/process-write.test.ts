@@ -1,5 +1,14 @@
 import { expect } from "vitest";
-import { collect, isRunning, outputOf, run, shell, untilNumber, untilOutput, write } from "./process-events.ts";
+import {
+  collect,
+  isRunning,
+  outputOf,
+  run,
+  shell,
+  untilNumber,
+  untilOutput,
+  write,
+} from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { base64, expectError, start, verifies } from "./verifies.ts";
 

@@ -97,7 +97,7 @@ async function startStdio(info: TargetInfo): Promise<Target> {
 
 async function startMemory(info: TargetInfo): Promise<Target> {
   const { createServer } = await import("../../src/server/index.ts");
-  const server = createServer({});
+  const server = createServer({ environment: process.env });
   return {
     ...info,
     async connect() {

@@ -1,5 +1,5 @@
 import { pollUntil } from "./deadline.ts";
-import { commandLine, isAlive, processesMarked } from "./proc-fs.ts";
+import { commandLine, isAlive, isStillAlive, type ProcessIdentity, processesMarked } from "./proc-fs.ts";
 import { type Notification, openSession, type SessionClient, startParams } from "./session-client.ts";
 
 const READY_DEADLINE_MS = 20_000;
@@ -38,16 +38,17 @@ export const KINDS: readonly Kind[] = [
   { name: "a grandchild whose parent has exited", script: "(sleep 1000 &) ; echo ready" },
 ];
 
-/** Every process that carries the marker is gone and none comes any more. */
-export async function awaitNoneLeft(marker: string): Promise<void> {
+/** Every process that carries the marker or is in `family` is gone, and none comes any more. */
+export async function awaitNoneLeft(marker: string, family: readonly ProcessIdentity[] = []): Promise<void> {
+  const left = () => [...processesMarked(marker), ...family.filter(isStillAlive).map(({ pid }) => pid)];
   let emptyLooks = 0;
   await pollUntil(
     () => {
-      emptyLooks = processesMarked(marker).length === 0 ? emptyLooks + 1 : 0;
+      emptyLooks = left().length === 0 ? emptyLooks + 1 : 0;
       return emptyLooks >= EMPTY_LOOKS;
     },
     GONE_DEADLINE_MS,
-    () => `the end of ${processesMarked(marker).map(commandLine).join(" | ")}`,
+    () => `the end of ${left().map(commandLine).join(" | ")}`,
   );
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { pollUntil } from "./deadline.ts";
 import { awaitNoneLeft, KINDS, type Kind, killMarked, markedStart, startReady } from "./marked-processes.ts";
-import { processesMarked, sessionOf } from "./proc-fs.ts";
+import { descendantsOf, processesMarked, sessionOf } from "./proc-fs.ts";
 import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
 import { startServer } from "./server-under-test.ts";
 import { openSession } from "./session-client.ts";
@@ -29,8 +29,9 @@ describe("a server killed with SIGKILL", () => {
     await using server = await startServer({ marker });
     await startReady(server.url, [kind], marker);
     expect(processesMarked(marker).length).toBeGreaterThanOrEqual(2);
+    const family = descendantsOf(server.pid);
     await server.kill("SIGKILL");
-    await awaitNoneLeft(marker);
+    await awaitNoneLeft(marker, family);
   });
 
   it("takes everything with it that has not left its session", async () => {
@@ -92,8 +93,9 @@ describe.each(["SIGTERM", "SIGINT"] as const)("a server stopped with %s", (signa
     const marker = newMarker();
     await using server = await startServer({ marker });
     await startReady(server.url, KINDS, marker);
+    const family = descendantsOf(server.pid);
     expect(await server.kill(signal)).toEqual({ code: 0, signal: null });
-    await awaitNoneLeft(marker);
+    await awaitNoneLeft(marker, family);
   });
 });
 

@@ -11,9 +11,8 @@ function read(path: string): string {
 
 /** A dead process that nobody has waited for yet has no command line left, only a state. */
 export function isAlive(pid: number): boolean {
-  const stat = read(`/proc/${pid}/stat`);
-  const state = stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
-  return state !== "" && state !== "Z" && state !== "X";
+  const state = statFields(pid)[0];
+  return state !== undefined && state !== "" && state !== "Z" && state !== "X";
 }
 
 /** Living processes that carry `marker` in their arguments or environment, which descendants inherit. */
@@ -30,13 +29,35 @@ export function processesMarked(marker: string): number[] {
 
 export const commandLine = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
 
-export const parentOf = (pid: number): number =>
-  Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
-
-export const sessionOf = (pid: number): number => {
+/** Fields of /proc/PID/stat after the name, which may itself contain blanks: state is 0, ppid 1, session 3, start 19. */
+const statFields = (pid: number): string[] => {
   const stat = read(`/proc/${pid}/stat`);
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 };
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** A pid is given out again; the moment of its start tells the two apart. */
+  readonly startTime: string;
+}
+
+/** Every living process below `pid`. */
+export function descendantsOf(pid: number): ProcessIdentity[] {
+  const all = readdirSync("/proc")
+    .map(Number)
+    .filter((candidate) => Number.isInteger(candidate))
+    .map((candidate) => ({ pid: candidate, fields: statFields(candidate) }));
+  const below = (parent: number): ProcessIdentity[] =>
+    all
+      .filter(({ fields }) => Number(fields[1]) === parent)
+      .flatMap((child) => [{ pid: child.pid, startTime: child.fields[19] ?? "" }, ...below(child.pid)]);
+  return below(pid);
+}
+
+export const isStillAlive = ({ pid, startTime }: ProcessIdentity): boolean =>
+  isAlive(pid) && statFields(pid)[19] === startTime;
+
+export const sessionOf = (pid: number): number => Number(statFields(pid)[3]);
 
 /** Resident bytes. */
 export const residentBytes = (pid: number): number =>

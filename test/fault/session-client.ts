@@ -153,6 +153,20 @@ export class SessionClient {
     return sessionId;
   }
 
+  /** Leaves what the server sends in the socket buffers, as a client does that is busy or stopped. */
+  stopReading(): void {
+    this.#webSocket.pause();
+  }
+
+  resumeReading(): void {
+    this.#webSocket.resume();
+  }
+
+  /** Bytes given to the socket that the system has not taken yet. */
+  get unsentBytes(): number {
+    return this.#webSocket.bufferedAmount;
+  }
+
   /** Takes the TCP connection away without a word, as a lost network does. Nothing is received any more. */
   cut(how: "fin" | "reset" = "fin"): void {
     if (how === "reset") this.socket.resetAndDestroy();

@@ -1,14 +1,20 @@
 import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
-import { ERRNO, osError } from "../os-error.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ManagedProcess, type ProcessLimits, type ProcessParts } from "./managed-process.ts";
 import { readPipe, readTerminal } from "./output-source.ts";
 import { ProcessGroups } from "./process-groups.ts";
-import { programCandidates } from "./program-lookup.ts";
+import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "./reaper.ts";
-import { type Program, spawnListener, spawnOnPipes, spawnOnTerminal, type TerminalSize } from "./spawn.ts";
+import {
+  keepInheritedDescriptors,
+  type Program,
+  spawnListener,
+  spawnOnPipes,
+  spawnOnTerminal,
+  type TerminalSize,
+} from "./spawn.ts";
 import { Warden } from "./warden.ts";
 
 export interface LaunchRequest {
@@ -26,6 +32,7 @@ export class Launcher {
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
   readonly #groups: ProcessGroups;
+  #prepared = false;
 
   constructor(limits: ProcessLimits, logger: Logger = silentLogger) {
     this.#limits = limits;
@@ -35,34 +42,29 @@ export class Launcher {
 
   /** Throws a CapabilityError when there is no such program or directory, or the system refuses. */
   launch(request: LaunchRequest): ManagedProcess {
-    this.#reaper.listen();
-    const parts = this.#spawnFirst(request);
+    this.#prepare();
+    const parts = this.#spawn(request);
     const managed = new ManagedProcess(parts, this.#limits);
     this.#reaper.watch(parts.pid, (status) => managed.exited(status));
     return managed;
   }
 
-  #spawnFirst(request: LaunchRequest): ProcessParts {
-    const [name] = request.argv;
-    if (name === undefined || name === "")
-      throw new CapabilityError("INVALID_INPUT", "missing program for pipe spawn");
-    let failure: unknown;
-    for (const path of programCandidates(name, request.env.get("PATH"), request.cwd)) {
-      try {
-        return this.#spawn(path, request);
-      } catch (error) {
-        // As execvp does it: a file that may not be executed does not hide one later on the PATH.
-        if (!(error instanceof CapabilityError) || error.errno !== "EACCES") throw error;
-        failure ??= error;
-      }
-    }
-    throw failure ?? notFound(name, request);
+  /** Kills all that was ever started here and stayed in its process group. */
+  killAll(): void {
+    this.#groups.killAll();
   }
 
-  #spawn(path: string, request: LaunchRequest): ProcessParts {
+  #prepare(): void {
+    if (this.#prepared) return;
+    this.#prepared = true;
+    keepInheritedDescriptors();
+    this.#reaper.listen();
+  }
+
+  #spawn(request: LaunchRequest): ProcessParts {
     const { stdin } = request;
     const program: Program = {
-      path,
+      path: programPath(request),
       argv: [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)],
       env: Array.from(request.env, ([name, value]) => `${name}=${value}`),
       cwd: request.cwd,
@@ -96,14 +98,12 @@ function withShell(program: Program, env: ReadonlyMap<string, string>): Program 
   return { ...program, env: [...program.env, `SHELL=${userInfo().shell ?? "/bin/sh"}`] };
 }
 
-function notFound(name: string, request: LaunchRequest): CapabilityError {
-  if (typeof request.stdin !== "object" || name.includes("/")) return osError(ERRNO.ENOENT);
-  const path = JSON.stringify(request.env.get("PATH") ?? "");
-  return new CapabilityError(
-    "NOT_FOUND",
-    `Unable to spawn ${name} because:\nNo viable candidates found in PATH ${path}`,
-    { errno: "ENOENT" },
-  );
+function programPath({ argv, env, cwd, stdin }: LaunchRequest): string {
+  const [name] = argv;
+  const onTerminal = typeof stdin === "object";
+  if (name === undefined || name === "")
+    throw new CapabilityError("INVALID_INPUT", `missing program for ${onTerminal ? "PTY" : "pipe"} spawn`);
+  return (onTerminal ? findTerminalProgram : findProgram)(name, env.get("PATH"), cwd);
 }
 
 function startShell(script: string, stdin: number): number {

@@ -95,15 +95,30 @@ export class ManagedProcess {
     for (const source of this.#sources) source.resume();
   }
 
+  /** Once the process has ended, what it left behind in its group is nobody's to signal. */
   interrupt(): void {
-    this.group.signal("SIGINT");
+    if (this.#status === undefined) this.group.signal("SIGINT");
   }
 
-  /** Kills the group. Output ends with the process then, although someone who left the group may hold it open. */
+  /**
+   * Kills the group of a process that has not ended. Output ends with the process then, although someone who left the group may hold it open.
+   */
   kill(): void {
+    if (this.#status !== undefined) return;
+    this.#killed = true;
+    this.group.signal("SIGKILL");
+  }
+
+  /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
+  dispose(): void {
     this.#killed = true;
     this.group.signal("SIGKILL");
     if (this.#status !== undefined) this.#finishSources();
+  }
+
+  /** True once `kill` was called in time. */
+  get killed(): boolean {
+    return this.#killed;
   }
 
   /** The process has been waited for. */

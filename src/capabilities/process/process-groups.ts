@@ -17,6 +17,7 @@ export interface ProcessGroup {
  */
 export class ProcessGroups {
   readonly #warden: Warden;
+  readonly #tracked = new Set<TrackedGroup>();
   readonly #lingering = new Set<TrackedGroup>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -26,10 +27,20 @@ export class ProcessGroups {
 
   track(pgid: number): ProcessGroup {
     this.#warden.add(pgid);
-    return new TrackedGroup(pgid, {
-      linger: (group) => this.#linger(group),
-      forget: () => this.#warden.remove(pgid),
+    const group = new TrackedGroup(pgid, {
+      linger: () => this.#linger(group),
+      forget: () => {
+        this.#tracked.delete(group);
+        this.#warden.remove(pgid);
+      },
     });
+    this.#tracked.add(group);
+    return group;
+  }
+
+  /** Kills all that is left of every group. */
+  killAll(): void {
+    for (const group of this.#tracked) group.signal("SIGKILL");
   }
 
   #linger(group: TrackedGroup): void {
@@ -47,11 +58,11 @@ export class ProcessGroups {
 
 class TrackedGroup implements ProcessGroup {
   readonly #pgid: number;
-  readonly #owner: { linger(group: TrackedGroup): void; forget(): void };
+  readonly #owner: { linger(): void; forget(): void };
   #gone = false;
   #leaderReaped = false;
 
-  constructor(pgid: number, owner: { linger(group: TrackedGroup): void; forget(): void }) {
+  constructor(pgid: number, owner: { linger(): void; forget(): void }) {
     this.#pgid = pgid;
     this.#owner = owner;
   }
@@ -79,7 +90,7 @@ class TrackedGroup implements ProcessGroup {
 
   leaderReaped(): void {
     this.#leaderReaped = true;
-    if (this.probe()) this.#owner.linger(this);
+    if (this.probe()) this.#owner.linger();
   }
 
   #markGone(): void {

@@ -1,20 +1,63 @@
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { CapabilityError } from "../../base/errors.ts";
+import { ERRNO, osError } from "../os-error.ts";
 
 /** Where programs are looked for when the environment has no PATH. */
 const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
 
 /**
- * The files that a program name may stand for, best first, by the child's own PATH and working directory. A name with a slash stands
- * for itself: the child resolves it after it has changed directory.
+ * The file that a program name stands for, by the child's own PATH and working directory. What may not be executed does not hide
+ * what comes later on the PATH. A name with a slash stands for itself: the child resolves it after it has changed directory.
  */
-export function* programCandidates(name: string, path: string | undefined, cwd: string): Generator<string> {
-  if (name.includes("/")) {
-    yield name;
-    return;
+export function findProgram(name: string, path: string | undefined, cwd: string): string {
+  if (name.includes("/")) return name;
+  let denied = false;
+  for (const candidate of candidates(name, path ?? DEFAULT_PATH, cwd)) {
+    const kind = probe(candidate);
+    if (kind === "program") return candidate;
+    if (kind !== "missing") denied = true;
   }
-  for (const directory of (path ?? DEFAULT_PATH).split(":")) {
-    const candidate = resolve(cwd, directory, name);
-    if (statSync(candidate, { throwIfNoEntry: false })?.isFile()) yield candidate;
+  throw osError(denied ? ERRNO.EACCES : ERRNO.ENOENT);
+}
+
+/** The same for a program on a terminal, where a failed search is told in full. */
+export function findTerminalProgram(name: string, path: string | undefined, cwd: string): string {
+  if (name.includes("/")) return name;
+  if (path === undefined) throw notFound(name, ["Unable to resolve the PATH"]);
+  const unusable: string[] = [];
+  for (const candidate of candidates(name, path, cwd)) {
+    const kind = probe(candidate);
+    if (kind === "program") return candidate;
+    if (kind === "directory") unusable.push(`${candidate} exists but is a directory.`);
+    if (kind === "not executable") unusable.push(`${candidate} exists but is not executable.`);
   }
+  throw notFound(name, [...unusable, `No viable candidates found in PATH ${JSON.stringify(path)}`]);
+}
+
+function candidates(name: string, path: string, cwd: string): string[] {
+  return path.split(":").map((directory) => resolve(cwd, directory, name));
+}
+
+function probe(path: string): "program" | "directory" | "not executable" | "missing" {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return "missing";
+    if (stat.isDirectory()) return "directory";
+  } catch {
+    // A directory on the way that is none, or may not be searched.
+    return "missing";
+  }
+  try {
+    accessSync(path, constants.X_OK);
+    return "program";
+  } catch {
+    return "not executable";
+  }
+}
+
+function notFound(name: string, reasons: readonly string[]): CapabilityError {
+  return new CapabilityError("NOT_FOUND", [`Unable to spawn ${name} because:`, ...reasons].join("\n"), {
+    errno: "ENOENT",
+  });
 }

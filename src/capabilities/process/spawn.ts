@@ -1,4 +1,4 @@
-import { closeSync, fstatSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { osError } from "../os-error.ts";
 import { type CStrings, libc } from "./libc.ts";
@@ -8,6 +8,9 @@ const O_RDWR = 2;
 const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
+const F_GETFD = 1;
+const F_SETFD = 2;
+const FD_CLOEXEC = 1;
 const F_GETFL = 3;
 const F_SETFL = 4;
 const F_DUPFD_CLOEXEC = 1030;
@@ -135,6 +138,20 @@ export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: nu
   return { readEnd: ends[0], writeEnd: ends[1] };
 }
 
+/**
+ * Keeps descriptors that this process was started with, and does not know of, from its children. Node opens its own in a way that keeps
+ * them.
+ */
+export function keepInheritedDescriptors(): void {
+  for (const name of readdirSync("/proc/self/fd")) {
+    const fd = Number(name);
+    if (fd <= 2) continue;
+    const flags = libc().fcntl(fd, F_GETFD, 0);
+    // The descriptor of the listing itself is gone by now.
+    if (flags >= 0) libc().fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+  }
+}
+
 export function makeNonBlocking(fd: number): void {
   const flags = check(libc().fcntl(fd, F_GETFL, 0));
   check(libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
@@ -147,8 +164,8 @@ export function setTerminalSize(master: number, size: TerminalSize): void {
 }
 
 function spawn(program: Program, actions: Buffer): number {
-  for (const text of [program.path, ...program.argv, ...program.env])
-    if (text.includes("\0")) throw new CapabilityError("INVALID_INPUT", "nul byte found in provided data");
+  refuseNul([program.path, ...program.argv, program.cwd], "nul byte found in provided data");
+  refuseNul(program.env, "data provided contains a nul byte");
   libc().actionsChdir(actions, program.cwd);
   const pid: [number] = [0];
   const argv: CStrings = [...program.argv, null];
@@ -156,6 +173,10 @@ function spawn(program: Program, actions: Buffer): number {
   const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
   if (errno !== 0) throw osError(errno);
   return pid[0];
+}
+
+function refuseNul(texts: readonly string[], message: string): void {
+  if (texts.some((text) => text.includes("\0"))) throw new CapabilityError("INVALID_INPUT", message);
 }
 
 function createActions(): Buffer {

@@ -5,8 +5,8 @@ import { makeNonBlocking, openPipe } from "./spawn.ts";
 
 /**
  * Reads lines of an operation and an argument. `+ PGID` and `- PGID` keep the list of process groups; `? LINK` says what the stdout of a child
- * links to that is being started now, and whose number is not known yet. At the end of input, the server is gone and so must they be.
- * The child being started may not have its stdout yet at the first look, hence the second.
+ * links to that is being started now, and whose number is not known yet. At the end of input the server is gone, and so must they be: first
+ * they are asked, then killed. The child being started may not have its stdout yet at the first look, hence the second.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
@@ -18,13 +18,16 @@ while read -r operation argument; do
     '?') starting=$argument ;;
   esac
 done
-for pgid in $(set | sed -n "s/^group\\([0-9][0-9]*\\)=.*/\\1/p"); do kill -KILL -- "-$pgid"; done 2>/dev/null
+groups=$(set | sed -n "s/^group\\([0-9][0-9]*\\)=.*/\\1/p")
+for pgid in $groups; do kill -s TERM -- "-$pgid"; done 2>/dev/null
+sleep 0.5
+for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 [ -n "$starting" ] || exit 0
 for look in 1 2; do
   for process in /proc/[0-9]*; do
     [ "$(readlink "$process/fd/1")" = "$starting" ] || continue
     pid=\${process#/proc/}
-    kill -KILL -- "-$pid" "$pid"
+    kill -s KILL -- "-$pid" "$pid"
   done 2>/dev/null
   sleep 0.1
 done

@@ -55,6 +55,7 @@ export function processHandlers(environment: Environment) {
       const { input } = entry.process;
       if (input === undefined) return { status: "stdinClosed" };
       if (entry.writeIds.has(writeId)) return { status: "accepted" };
+      if (entry.process.killed) throw new RpcError(RpcCode.internal, "failed to write to process stdin");
       if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
         throw new RpcError(
           RpcCode.internal,
@@ -89,13 +90,33 @@ function launchRequest(params: ProcessStart, environment: Environment): LaunchRe
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
     cwd,
-    env: childEnvironment(environment, params.envPolicy ?? undefined, params.env),
+    env: withMetadata(
+      childEnvironment(environment, params.envPolicy ?? undefined, params.env),
+      params.metadata,
+    ),
     stdin: params.tty
       ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } }
       : params.pipeStdin
         ? "pipe"
         : "none",
   };
+}
+
+/** Nothing wins over these: they tell a process which conversation it belongs to. */
+function withMetadata(env: Map<string, string>, metadata: ProcessStart["metadata"]): Map<string, string> {
+  const { threadId, toolCallId } = metadata ?? {};
+  if (typeof threadId === "string") env.set("CODEX_THREAD_ID", canonicalUuid(threadId));
+  if (typeof toolCallId === "string") env.set("CODEX_TOOL_CALL_ID", toolCallId);
+  return env;
+}
+
+function canonicalUuid(text: string): string {
+  const digits =
+    /^(?:urn:uuid:|\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i.exec(
+      text,
+    );
+  if (digits === null) throw new RpcError(RpcCode.invalidParams, "threadId must be a UUID");
+  return digits.slice(1).join("-").toLowerCase();
 }
 
 function decodeCwd(uri: string): string {

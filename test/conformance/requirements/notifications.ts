@@ -75,7 +75,8 @@ export const notificationsRequirements = {
   },
   "process.retention:gap": {
     section: "9.2",
-    behavior: "Evicted output shows only as a jump in seq: reading from the start begins at the oldest chunk kept.",
+    behavior:
+      "Evicted output shows only as a jump in seq: reading from the start begins at the oldest chunk kept.",
   },
   "process.retention:streams-share": {
     section: "9.2",
@@ -83,6 +84,7 @@ export const notificationsRequirements = {
   },
   "process.retention:half-a-minute": {
     section: "9.2",
-    behavior: "A closed process is forgotten 30 s after closed; then its id is unknown and may be used again.",
+    behavior:
+      "A closed process is forgotten 30 s after closed; then its id is unknown and may be used again.",
   },
 } satisfies Requirements;

@@ -40,7 +40,8 @@ const startRequirements = {
   },
   "process.start:metadata-thread-id": {
     section: "4.1",
-    behavior: "threadId must be a UUID; however it is written, the process sees it in lower case with hyphens.",
+    behavior:
+      "threadId must be a UUID; however it is written, the process sees it in lower case with hyphens.",
   },
   "process.start:params-not-object": {
     section: "4.1",
@@ -112,7 +113,8 @@ const startRequirements = {
   },
   "process.start:argument-list-too-long-tty": {
     section: "4.1",
-    behavior: "On a terminal too, arguments larger than the operating system takes are an error of the start.",
+    behavior:
+      "On a terminal too, arguments larger than the operating system takes are an error of the start.",
     knownFailures: [
       { target: "codex", note: "starts, prints `fatal runtime error` of its own and exits with 1" },
     ],
@@ -182,11 +184,13 @@ const readRequirements = {
   },
   "process.read:max-bytes-total": {
     section: "4.2",
-    behavior: "Chunks are added while their total stays within maxBytes; the first that does not fit ends the answer.",
+    behavior:
+      "Chunks are added while their total stays within maxBytes; the first that does not fit ends the answer.",
   },
   "process.read:max-bytes-next-seq": {
     section: "4.2",
-    behavior: "With maxBytes, nextSeq follows the last chunk returned; without one, it follows the newest event.",
+    behavior:
+      "With maxBytes, nextSeq follows the last chunk returned; without one, it follows the newest event.",
   },
   "process.read:pages": {
     section: "4.2",
@@ -202,7 +206,10 @@ const readRequirements = {
   },
   "process.read:required-members": { section: "4.2", behavior: "processId is required and a string." },
   "process.read:unknown-process": { section: "4.2", behavior: "An unknown process id is refused." },
-  "process.read:wait-output": { section: "4.2", behavior: "A waiting read returns as soon as there is output." },
+  "process.read:wait-output": {
+    section: "4.2",
+    behavior: "A waiting read returns as soon as there is output.",
+  },
   "process.read:wait-unseen-exit": {
     section: "4.2",
     behavior: "A waiting read returns when the process exits, though its output is still open.",
@@ -301,7 +308,10 @@ const writeRequirements = {
 } satisfies Requirements;
 
 const signalRequirements = {
-  "process.signal:interrupt": { section: "4.4", behavior: "`interrupt` is SIGINT, which ends a process with 130." },
+  "process.signal:interrupt": {
+    section: "4.4",
+    behavior: "`interrupt` is SIGINT, which ends a process with 130.",
+  },
   "process.signal:handler": {
     section: "4.4",
     behavior: "A process may handle the signal, without a terminal and on one.",
@@ -331,7 +341,10 @@ const terminateRequirements = {
     section: "4.5",
     behavior: "Terminating a running process answers running true; it exits with 137 and stays readable.",
   },
-  "process.terminate:exited": { section: "4.5", behavior: "Terminating an exited process answers running false." },
+  "process.terminate:exited": {
+    section: "4.5",
+    behavior: "Terminating an exited process answers running false.",
+  },
   "process.terminate:unknown-process": {
     section: "4.5",
     behavior: "Terminating an unknown process answers running false.",

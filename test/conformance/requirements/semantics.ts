@@ -3,7 +3,8 @@ import type { Requirements } from "./requirement.ts";
 const spawnRequirements = {
   "spawn.pipe:own-session": {
     section: "10.1",
-    behavior: "Without a terminal a process leads a session and a group of its own and has no controlling terminal.",
+    behavior:
+      "Without a terminal a process leads a session and a group of its own and has no controlling terminal.",
   },
   "spawn.pipe:stdin-null": { section: "10.1", behavior: "stdin is /dev/null, so that reading ends at once." },
   "spawn.pipe:stdin-pipe": { section: "10.1", behavior: "With pipeStdin, stdin is a pipe that stays open." },
@@ -42,7 +43,8 @@ const terminalRequirements = {
   "terminal:size": { section: "10.1", behavior: "A terminal has 24 rows and 80 columns." },
   "terminal:controlling": {
     section: "10.1",
-    behavior: "The process leads a session whose controlling terminal is the pty, and is its foreground group.",
+    behavior:
+      "The process leads a session whose controlling terminal is the pty, and is its foreground group.",
   },
   "terminal:descriptors": {
     section: "10.1",
@@ -59,7 +61,10 @@ const terminalRequirements = {
     section: "10.1",
     behavior: "A shell has job control: Ctrl-Z stops its foreground job and the shell goes on.",
   },
-  "terminal:raw": { section: "10.1", behavior: "A program may switch to raw mode and gets every byte as written." },
+  "terminal:raw": {
+    section: "10.1",
+    behavior: "A program may switch to raw mode and gets every byte as written.",
+  },
   "terminal:environment": {
     section: "10.1",
     behavior: "The server sets neither TERM nor a size; it adds SHELL, the account's shell.",
@@ -199,8 +204,16 @@ const exitRequirements = {
 } satisfies Requirements;
 
 const environmentRequirements = {
-  "env:no-policy": { section: "10.5", behavior: "Without a policy the environment is `env` and nothing else.", transports: ["cli"] },
-  "env:inherit-all": { section: "10.5", behavior: "`all` inherits every variable of the server.", transports: ["cli"] },
+  "env:no-policy": {
+    section: "10.5",
+    behavior: "Without a policy the environment is `env` and nothing else.",
+    transports: ["cli"],
+  },
+  "env:inherit-all": {
+    section: "10.5",
+    behavior: "`all` inherits every variable of the server.",
+    transports: ["cli"],
+  },
   "env:inherit-core": {
     section: "10.5",
     behavior: "`core` inherits the eleven core variables, in any case, and no other.",
@@ -219,7 +232,8 @@ const environmentRequirements = {
   },
   "env:exclude-wildcards": {
     section: "10.5",
-    behavior: "`exclude` matches whole names in any case; `*` is any run, `?` one character, brackets are literal.",
+    behavior:
+      "`exclude` matches whole names in any case; `*` is any run, `?` one character, brackets are literal.",
     transports: ["cli"],
   },
   "env:set": {
