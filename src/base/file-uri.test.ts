@@ -34,7 +34,7 @@ describe("pathFromUri", () => {
   it("finds back every path that uriFromPath wrote", () => {
     const segment = fc
       .string({ minLength: 1, unit: "grapheme" })
-      .filter((text) => !/[/\0]/.test(text) && text !== "." && text !== ".." && text.isWellFormed());
+      .filter((text) => !/[/\0]/.test(text) && text !== "." && text !== "..");
     fc.assert(
       fc.property(fc.array(segment), (segments) => {
         const path = `/${segments.join("/")}`;

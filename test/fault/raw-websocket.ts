@@ -44,7 +44,10 @@ export const upgradeRequest = (headers: readonly string[] = []): string =>
 export class RawSocket {
   readonly socket: net.Socket;
   readonly ended: Promise<void>;
-  #unread = Buffer.alloc(0);
+  #pieces: Buffer[] = [];
+  #pieceBytes = 0;
+  /** Bytes without which looking again is pointless. */
+  #neededBytes = 1;
   #ended = false;
   #wake = () => {};
 
@@ -78,9 +81,23 @@ export class RawSocket {
     });
     socket.on("error", () => {}); // `close` follows and is what the tests look at
     socket.on("data", (bytes: Buffer) => {
-      this.#unread = Buffer.concat([this.#unread, bytes]);
-      this.#wake();
+      this.#pieces.push(bytes);
+      this.#pieceBytes += bytes.length;
+      if (this.#pieceBytes >= this.#neededBytes) this.#wake();
     });
+  }
+
+  get #unread(): Buffer {
+    const [only = Buffer.alloc(0)] = this.#pieces;
+    if (this.#pieces.length <= 1) return only;
+    this.#unread = Buffer.concat(this.#pieces);
+    return this.#unread;
+  }
+
+  set #unread(bytes: Buffer) {
+    this.#pieces = [bytes];
+    this.#pieceBytes = bytes.length;
+    this.#neededBytes = 1;
   }
 
   get isOver(): boolean {
@@ -121,7 +138,10 @@ export class RawSocket {
     const at = short === 126 ? 4 : short === 127 ? 10 : 2;
     if (bytes.length < at) return undefined;
     const length = at === 2 ? short : at === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
-    if (bytes.length < at + length) return undefined;
+    if (bytes.length < at + length) {
+      this.#neededBytes = at + length;
+      return undefined;
+    }
     this.#unread = bytes.subarray(at + length);
     return { opcode: (bytes[0] ?? 0) & 0x0f, payload: bytes.subarray(at, at + length) };
   }

@@ -74,7 +74,7 @@ export class Launcher {
       const { pid, ...master } = spawnOnTerminal(withShell(program, request.env), stdin.terminal, announce);
       return {
         pid,
-        group: this.#groups.track(pid),
+        group: this.#groups.track(pid, "terminal"),
         input: writeTerminal(master.input),
         outputs: [{ stream: "pty", open: (sink) => readTerminal(master.output, master.outputRest, sink) }],
       };
@@ -82,7 +82,7 @@ export class Launcher {
     const { pid, ...pipes } = spawnOnPipes(program, { stdin: stdin === "pipe" }, announce);
     return {
       pid,
-      group: this.#groups.track(pid),
+      group: this.#groups.track(pid, "pipes"),
       input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
       outputs: [
         { stream: "stdout", open: (sink) => readPipe(pipes.stdout, sink) },

@@ -25,8 +25,8 @@ export class ProcessGroups {
     this.#warden = warden;
   }
 
-  track(pgid: number): ProcessGroup {
-    this.#warden.add(pgid);
+  track(pgid: number, on: "pipes" | "terminal"): ProcessGroup {
+    this.#warden.add(pgid, on);
     const group = new TrackedGroup(pgid, {
       linger: () => this.#linger(group),
       forget: () => {

@@ -4,22 +4,22 @@ import type { Reaper } from "./reaper.ts";
 import { makeNonBlocking, openPipe } from "./spawn.ts";
 
 /**
- * Reads lines of an operation and an argument. `+ PGID` and `- PGID` keep the list of process groups; `? LINK` says what the stdout of a child
- * links to that is being started now, and whose number is not known yet. At the end of input the server is gone, and so must they be: first
- * they are asked, then killed. The child being started may not have its stdout yet at the first look, hence the second.
+ * Reads lines of an operation and an argument. `p PGID` (on pipes), `t PGID` (on a terminal) and `- PGID` keep the list of process groups; `? LINK` says what the stdout of a child
+ * links to that is being started now, and whose number is not known yet. At the end of input the server is gone, and so must they be. First
+ * their leaders are asked, as the kernel would do it: by SIGTERM, or on a terminal by its hanging up. Then the groups are killed. The child being started may not have its stdout yet at the first look, hence the second.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
 starting=
 while read -r operation argument; do
   case $operation in
-    +) eval "group$argument=1"; starting= ;;
+    p | t) eval "group$argument=$operation"; starting= ;;
     -) unset "group$argument" ;;
     '?') starting=$argument ;;
   esac
 done
 groups=$(set | sed -n "s/^group\\([0-9][0-9]*\\)=.*/\\1/p")
-for pgid in $groups; do kill -s TERM -- "-$pgid"; done 2>/dev/null
+for pgid in $groups; do eval "[ \\$group$pgid = t ]" || kill -s TERM "$pgid"; done 2>/dev/null
 sleep 0.5
 for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 [ -n "$starting" ] || exit 0
@@ -45,7 +45,7 @@ export class Warden {
   readonly #start: StartShell;
   readonly #reaper: Reaper;
   readonly #logger: Logger;
-  readonly #groups = new Set<number>();
+  readonly #groups = new Map<number, "p" | "t">();
   #pipe: number | undefined;
 
   constructor(options: { start: StartShell; reaper: Reaper; logger?: Logger }) {
@@ -60,9 +60,10 @@ export class Warden {
     this.#tell(`? ${stdoutLink}\n`);
   }
 
-  add(pgid: number): void {
-    this.#groups.add(pgid);
-    this.#tell(`+ ${pgid}\n`);
+  add(pgid: number, on: "pipes" | "terminal"): void {
+    const kind = on === "pipes" ? "p" : "t";
+    this.#groups.set(pgid, kind);
+    this.#tell(`${kind} ${pgid}\n`);
   }
 
   remove(pgid: number): void {
@@ -89,7 +90,7 @@ export class Warden {
       this.#reaper.watchInBackground(pid, () => this.#ended(writeEnd));
       makeNonBlocking(writeEnd);
       this.#pipe = writeEnd;
-      for (const pgid of this.#groups) writeSync(writeEnd, `+ ${pgid}\n`);
+      for (const [pgid, kind] of this.#groups) writeSync(writeEnd, `${kind} ${pgid}\n`);
     } catch (error) {
       if (this.#pipe === undefined) closeSync(writeEnd);
       this.#logger.error("no warden: processes may outlive a killed server", { error: String(error) });
