@@ -87,16 +87,14 @@ export class RawSocket {
     });
   }
 
-  get #unread(): Buffer {
-    const [only = Buffer.alloc(0)] = this.#pieces;
-    if (this.#pieces.length <= 1) return only;
-    this.#unread = Buffer.concat(this.#pieces);
-    return this.#unread;
+  #unread(): Buffer {
+    if (this.#pieces.length > 1) this.#keep(Buffer.concat(this.#pieces));
+    return this.#pieces[0] ?? Buffer.alloc(0);
   }
 
-  set #unread(bytes: Buffer) {
-    this.#pieces = [bytes];
-    this.#pieceBytes = bytes.length;
+  #keep(unread: Buffer): void {
+    this.#pieces = [unread];
+    this.#pieceBytes = unread.length;
     this.#neededBytes = 1;
   }
 
@@ -111,11 +109,11 @@ export class RawSocket {
   /** The status line and headers of the next HTTP answer; empty when the connection ends instead. */
   httpHead(): Promise<string> {
     return this.#next("an HTTP answer", () => {
-      const end = this.#unread.indexOf("\r\n\r\n");
+      const bytes = this.#unread();
+      const end = bytes.indexOf("\r\n\r\n");
       if (end === -1) return undefined;
-      const head = this.#unread.toString("latin1", 0, end);
-      this.#unread = this.#unread.subarray(end + 4);
-      return head;
+      this.#keep(bytes.subarray(end + 4));
+      return bytes.toString("latin1", 0, end);
     });
   }
 
@@ -132,7 +130,7 @@ export class RawSocket {
   }
 
   #takeFrame(): { opcode: number; payload: Buffer } | undefined {
-    const bytes = this.#unread;
+    const bytes = this.#unread();
     if (bytes.length < 2) return undefined;
     const short = (bytes[1] ?? 0) & 0x7f;
     const at = short === 126 ? 4 : short === 127 ? 10 : 2;
@@ -142,7 +140,7 @@ export class RawSocket {
       this.#neededBytes = at + length;
       return undefined;
     }
-    this.#unread = bytes.subarray(at + length);
+    this.#keep(bytes.subarray(at + length));
     return { opcode: (bytes[0] ?? 0) & 0x0f, payload: bytes.subarray(at, at + length) };
   }
 

@@ -1,0 +1,6 @@
+export { type ChildCommand, startChild } from "./child.ts";
+export { JsonLinesTransport } from "./json-lines.ts";
+export { createMemoryPair } from "./memory.ts";
+export type { Transport, TransportEvents } from "./transport.ts";
+export { connectWebSocket } from "./websocket.ts";
+export { type ListenOptions, listenWebSocket, type WebSocketListener } from "./websocket-server.ts";
