@@ -11,6 +11,8 @@ export interface Kind {
   readonly name: string;
   readonly script: string;
   readonly tty?: boolean;
+  /** The process that was asked for is over; only what it left behind in its group lives on. */
+  readonly leaderExits?: boolean;
 }
 
 const IGNORE = 'trap "" TERM HUP INT; ';
@@ -35,7 +37,7 @@ export const KINDS: readonly Kind[] = [
     name: "grandchildren that ignore signals",
     script: `(${IGNORE}sleep 1000; sleep 1000) & echo ready; wait`,
   },
-  { name: "a grandchild whose parent has exited", script: "(sleep 1000 &) ; echo ready" },
+  { name: "a grandchild whose parent has exited", script: "(sleep 1000 &) ; echo ready", leaderExits: true },
 ];
 
 /** Every process that carries the marker or is in `family` is gone, and none comes any more. */

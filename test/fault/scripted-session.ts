@@ -6,7 +6,7 @@ import { pollUntil } from "./deadline.ts";
 import { FIRST_FIXED_WIDTH, fixedWidthOffset, numberedLines, onTerminal } from "./numbered-lines.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import { ResumingSession } from "./resuming-session.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import { runSeed, SeededRandom } from "./seeded-random.ts";
 
 const DEADLINE_MS = 20_000;
 const TICKS = 20;
@@ -59,12 +59,8 @@ export async function runScript(url: string, cutAfter: readonly number[], seed: 
     return { messages: session.messages, cuts: session.cuts, evictedBytes };
   } catch (error) {
     const state = [...session.records.values()].join("\n  ");
-    throw new Error(
-      `${describe(error)}\n  FAULT_SEED seed ${seed}, cut after ${cutAfter.join(", ")}\n  ${state}`,
-      {
-        cause: error,
-      },
-    );
+    const plan = `FAULT_SEED=${runSeed}; this session: seed ${seed}, cut after ${cutAfter.join(", ")}`;
+    throw new Error(`${describe(error)}\n  ${plan}\n  ${state}`, { cause: error });
   } finally {
     session.close();
     await rm(directory, { recursive: true, force: true });

@@ -106,7 +106,7 @@ function programPath({ argv, env, cwd, stdin }: LaunchRequest): string {
   return (onTerminal ? findTerminalProgram : findProgram)(name, env.get("PATH"), cwd);
 }
 
-function startShell(script: string, stdin: number): number {
+function startShell(script: string, stdin: number, table: number): number {
   const argv = ["sh", "-c", script, "exec-server-warden"];
-  return spawnListener({ path: "/bin/sh", argv, env: ["PATH=/usr/bin:/bin"], cwd: "/" }, stdin);
+  return spawnListener({ path: "/bin/sh", argv, env: ["PATH=/usr/bin:/bin"], cwd: "/" }, { stdin, table });
 }

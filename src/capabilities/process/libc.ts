@@ -27,6 +27,8 @@ export interface Libc {
   grantPseudoTerminal: IntCall<[fd: number]>;
   unlockPseudoTerminal: IntCall<[fd: number]>;
   pseudoTerminalName: IntCall<[fd: number, name: Buffer, size: number]>;
+  memfdCreate: IntCall<[name: string, flags: number]>;
+  kill: IntCall<[pid: number, signal: number]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
@@ -59,6 +61,8 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno">, string>> = {
   grantPseudoTerminal: "int grantpt(int fd)",
   unlockPseudoTerminal: "int unlockpt(int fd)",
   pseudoTerminalName: "int ptsname_r(int fd, void *name, size_t size)",
+  memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
+  kill: "int kill(int pid, int signal)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",

@@ -1,3 +1,6 @@
+import { constants } from "node:os";
+import { ERRNO } from "../os-error.ts";
+import { libc } from "./libc.ts";
 import type { Warden } from "./warden.ts";
 
 const LINGER_CHECK_MS = 2_000;
@@ -26,12 +29,12 @@ export class ProcessGroups {
   }
 
   track(pgid: number, on: "pipes" | "terminal"): ProcessGroup {
-    this.#warden.add(pgid, on);
+    const forget = this.#warden.add(pgid, on);
     const group = new TrackedGroup(pgid, {
       linger: () => this.#linger(group),
       forget: () => {
         this.#tracked.delete(group);
-        this.#warden.remove(pgid);
+        forget();
       },
     });
     this.#tracked.add(group);
@@ -71,26 +74,27 @@ class TrackedGroup implements ProcessGroup {
     return this.#gone;
   }
 
-  signal(signal: NodeJS.Signals | 0): boolean {
-    if (this.#gone) return false;
-    try {
-      process.kill(-this.#pgid, signal);
-      return true;
-    } catch (error) {
-      // EPERM: members exist but have changed their user. They are there, and there is nothing more to do.
-      const exists = (error as NodeJS.ErrnoException).code === "EPERM";
-      if (!exists && this.#leaderReaped) this.#markGone();
-      return exists;
-    }
+  signal(signal: NodeJS.Signals): boolean {
+    return this.#kill(constants.signals[signal]);
   }
 
+  /** True while the group has members. */
   probe(): boolean {
-    return this.signal(0);
+    return this.#kill(0);
   }
 
   leaderReaped(): void {
     this.#leaderReaped = true;
     if (this.probe()) this.#owner.linger();
+  }
+
+  #kill(signal: number): boolean {
+    if (this.#gone) return false;
+    if (libc().kill(-this.#pgid, signal) === 0) return true;
+    // Otherwise members exist but have changed their user (EPERM). They are there, and there is nothing more to do.
+    if (libc().errno() !== ERRNO.ESRCH) return true;
+    if (this.#leaderReaped) this.#markGone();
+    return false;
   }
 
   #markGone(): void {

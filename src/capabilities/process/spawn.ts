@@ -118,11 +118,12 @@ export function spawnOnTerminal(
   }
 }
 
-/** Starts a child that only listens to `stdin`. */
-export function spawnListener(program: Program, stdin: number): number {
+/** Starts a child that only listens to `stdin`, with one more descriptor as its number 3. */
+export function spawnListener(program: Program, { stdin, table }: { stdin: number; table: number }): number {
   const actions = createActions();
   try {
     libc().actionsDup2(actions, stdin, 0);
+    libc().actionsDup2(actions, table, 3);
     libc().actionsOpen(actions, 1, "/dev/null", O_RDWR, 0);
     libc().actionsDup2(actions, 1, 2);
     return spawn(program, actions);

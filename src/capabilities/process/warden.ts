@@ -1,25 +1,30 @@
 import { closeSync, writeSync } from "node:fs";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { libc } from "./libc.ts";
 import type { Reaper } from "./reaper.ts";
-import { makeNonBlocking, openPipe } from "./spawn.ts";
+import { openPipe } from "./spawn.ts";
+
+const MFD_CLOEXEC = 1;
+const RECORD_BYTES = 32;
+const EMPTY = "-";
 
 /**
- * Reads lines of an operation and an argument. `p PGID` (on pipes), `t PGID` (on a terminal) and `- PGID` keep the list of process groups; `? LINK` says what the stdout of a child
- * links to that is being started now, and whose number is not known yet. At the end of input the server is gone, and so must they be. First
- * their leaders are asked, as the kernel would do it: by SIGTERM, or on a terminal by its hanging up. Then the groups are killed. The child being started may not have its stdout yet at the first look, hence the second.
+ * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A record is `p PGID` for a process
+ * group on pipes, `t PGID` for one on a terminal, or `? LINK` for a child that was being started: what its stdout links to is all that is known of it.
+ * Leaders are asked first, as the kernel would do it: by SIGTERM, or by the terminal's hanging up. A child that was being started may not
+ * have its stdout yet at the first look, hence the second.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
-starting=
-while read -r operation argument; do
-  case $operation in
-    p | t) eval "group$argument=$operation"; starting= ;;
-    -) unset "group$argument" ;;
-    '?') starting=$argument ;;
+read -r nothing
+starting= groups=
+while read -r kind value; do
+  case $kind in
+    p) groups="$groups $value"; kill -s TERM "$value" ;;
+    t) groups="$groups $value" ;;
+    '?') starting=$value ;;
   esac
-done
-groups=$(set | sed -n "s/^group\\([0-9][0-9]*\\)=.*/\\1/p")
-for pgid in $groups; do eval "[ \\$group$pgid = t ]" || kill -s TERM "$pgid"; done 2>/dev/null
+done < /proc/self/fd/3 2>/dev/null
 sleep 0.5
 for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 [ -n "$starting" ] || exit 0
@@ -33,20 +38,22 @@ for look in 1 2; do
 done
 `;
 
-/** Starts the guard's shell with `stdin` as its standard input; returns its pid. */
-export type StartShell = (script: string, stdin: number) => number;
+/** Starts the guard's shell with these descriptors as its 0 and 3; returns its pid. */
+export type StartShell = (script: string, stdin: number, table: number) => number;
 
 /**
  * Kills what is left when the server is killed without a chance to do it itself. posix_spawn cannot ask the kernel for that
- * (PR_SET_PDEATHSIG), and the kernel would only tell the child, not the child's children. So a small shell waits for the end of a pipe that only the server
- * holds open.
+ * (PR_SET_PDEATHSIG), and the kernel would only tell the child, not the child's children. So a small shell waits for the end of a pipe that
+ * only the server holds open, and reads what to kill from memory that it shares with the server. Nothing wakes it before.
  */
 export class Warden {
   readonly #start: StartShell;
   readonly #reaper: Reaper;
   readonly #logger: Logger;
-  readonly #groups = new Map<number, "p" | "t">();
-  #pipe: number | undefined;
+  readonly #record = Buffer.alloc(RECORD_BYTES, " ");
+  readonly #freeRecords: number[] = [];
+  #table: number | undefined;
+  #records = 1;
 
   constructor(options: { start: StartShell; reaper: Reaper; logger?: Logger }) {
     this.#start = options.start;
@@ -54,54 +61,51 @@ export class Warden {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** A child is about to be started. Until `add`, `stdoutLink` is how it can be found. */
+  /** A child is about to be started. Until the next `add`, `stdoutLink` is how it can be found. */
   expect(stdoutLink: string): void {
-    if (this.#pipe === undefined) this.#open();
-    this.#tell(`? ${stdoutLink}\n`);
+    this.#table ??= this.#open();
+    this.#write(0, `? ${stdoutLink}`);
   }
 
-  add(pgid: number, on: "pipes" | "terminal"): void {
-    const kind = on === "pipes" ? "p" : "t";
-    this.#groups.set(pgid, kind);
-    this.#tell(`${kind} ${pgid}\n`);
+  /** The function returned takes the group from the list. */
+  add(pgid: number, on: "pipes" | "terminal"): () => void {
+    const record = this.#freeRecords.pop() ?? this.#records++;
+    this.#write(record, `${on === "pipes" ? "p" : "t"} ${pgid}`);
+    this.#write(0, EMPTY);
+    return () => {
+      this.#write(record, EMPTY);
+      this.#freeRecords.push(record);
+    };
   }
 
-  remove(pgid: number): void {
-    if (this.#groups.delete(pgid)) this.#tell(`- ${pgid}\n`);
+  #write(record: number, text: string): void {
+    this.#record.fill(" ");
+    this.#record.write(text, "latin1");
+    this.#record.write("\n", RECORD_BYTES - 1);
+    if (this.#table !== undefined)
+      writeSync(this.#table, this.#record, 0, RECORD_BYTES, record * RECORD_BYTES);
   }
 
-  #tell(line: string): void {
-    if (this.#pipe === undefined) return;
-    try {
-      writeSync(this.#pipe, line);
-    } catch (error) {
-      // It was killed, or stopped until its pipe was full. A new one is told everything.
-      this.#logger.warn("the warden does not listen; it is replaced", { error: String(error) });
-      this.#open();
-    }
+  #open(): number {
+    const table = libc().memfdCreate("exec-server-groups", MFD_CLOEXEC);
+    this.#guard(table);
+    return table;
   }
 
-  #open(): void {
-    if (this.#pipe !== undefined) closeSync(this.#pipe);
-    this.#pipe = undefined;
+  #guard(table: number): void {
     const { readEnd, writeEnd } = openPipe();
     try {
-      const pid = this.#start(SCRIPT, readEnd);
-      this.#reaper.watchInBackground(pid, () => this.#ended(writeEnd));
-      makeNonBlocking(writeEnd);
-      this.#pipe = writeEnd;
-      for (const [pgid, kind] of this.#groups) writeSync(writeEnd, `${kind} ${pgid}\n`);
+      const pid = this.#start(SCRIPT, readEnd, table);
+      this.#reaper.watchInBackground(pid, () => {
+        this.#logger.warn("the warden ended; it is replaced", { pid });
+        closeSync(writeEnd);
+        this.#guard(table);
+      });
     } catch (error) {
-      if (this.#pipe === undefined) closeSync(writeEnd);
+      closeSync(writeEnd);
       this.#logger.error("no warden: processes may outlive a killed server", { error: String(error) });
     } finally {
       closeSync(readEnd);
     }
-  }
-
-  #ended(writeEnd: number): void {
-    if (this.#pipe !== writeEnd) return;
-    this.#logger.warn("the warden ended; it is replaced");
-    this.#open();
   }
 }
