@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { Base64Error, decodeBase64, encodeBase64 } from "./base64.ts";
 

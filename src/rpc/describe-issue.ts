@@ -25,6 +25,7 @@ export function describeIssue(error: z.ZodError, params: unknown, method: string
     case "invalid_value":
       if (typeof input !== "string") return `invalid type: ${describeFound(input)}, expected a variant`;
       return `unknown variant \`${quote(input)}\`, expected ${describeVariants(issue.values)}`;
+    case "unrecognized_keys":
     case "invalid_union":
       return `invalid type: ${describeFound(input)}, expected ${name === undefined ? "unit" : "another shape"}`;
     default:

@@ -48,7 +48,8 @@ function applyPolicy(server: Environment, policy: EnvPolicy): Map<string, string
   const excluded = matcher([...(policy.ignoreDefaultExcludes ? [] : SECRET_PATTERNS), ...policy.exclude]);
   const env = new Map<string, string>();
   for (const [name, value] of Object.entries(server)) {
-    const inherited = policy.inherit === "all" || (policy.inherit === "core" && CORE_NAMES.has(name));
+    const inherited =
+      policy.inherit === "all" || (policy.inherit === "core" && CORE_NAMES.has(name.toUpperCase()));
     if (inherited && value !== undefined && !excluded(name)) env.set(name, value);
   }
   for (const [name, value] of Object.entries(policy.set)) env.set(name, value);

@@ -1,0 +1,113 @@
+import { describe, expect, it, vi } from "vitest";
+import { ConnectionError, RpcError } from "../base/errors.ts";
+import { createMemoryPair } from "../transport/memory.ts";
+import type { Transport } from "../transport/transport.ts";
+import { Connection, type ConnectionHooks } from "./connection.ts";
+
+function hooks(overrides: Partial<ConnectionHooks> = {}): ConnectionHooks {
+  const unexpected = (what: string) => () => {
+    throw new Error(`unexpected ${what}`);
+  };
+  return {
+    request: unexpected("request"),
+    notification: unexpected("notification"),
+    malformed: unexpected("malformed message"),
+    unsolicited: unexpected("answer"),
+    drain: () => {},
+    closed: () => {},
+    ...overrides,
+  };
+}
+
+function connect(left: Partial<ConnectionHooks>, right: Partial<ConnectionHooks>): [Connection, Connection] {
+  const [leftTransport, rightTransport] = createMemoryPair();
+  const connections: [Connection, Connection] = [
+    new Connection(leftTransport, hooks(left)),
+    new Connection(rightTransport, hooks(right)),
+  ];
+  for (const connection of connections) connection.open();
+  return connections;
+}
+
+/** The far end by hand: what it received, and a way to send anything. */
+function connectRaw(near: Partial<ConnectionHooks>): {
+  near: Connection;
+  far: Transport;
+  received: string[];
+} {
+  const [nearTransport, far] = createMemoryPair();
+  const received: string[] = [];
+  far.open({ message: (text) => received.push(text), drain: () => {}, close: () => {} });
+  const connection = new Connection(nearTransport, hooks(near));
+  connection.open();
+  return { near: connection, far, received };
+}
+
+describe("Connection", () => {
+  it("gives each request the answer with its id, in whatever order answers come", async () => {
+    const ids: string[] = [];
+    const [client, server] = connect({}, { request: (id) => void ids.push(id) });
+    const first = client.request("a", null);
+    const second = client.request("b", { x: 1 });
+    await vi.waitFor(() => expect(ids).toEqual(["1", "2"]));
+    server.respond("2", '"second"');
+    server.fail("1", { code: -32000, message: "first failed", data: { why: 1 } });
+    await expect(second).resolves.toBe("second");
+    await expect(first).rejects.toMatchObject({ rpcCode: -32000, message: "first failed", data: { why: 1 } });
+    await expect(first).rejects.toBeInstanceOf(RpcError);
+  });
+
+  it("carries requests in both directions at once", async () => {
+    const [left, right] = connect(
+      { request: (id) => left.respond(id, '"from left"') },
+      { request: (id) => right.respond(id, '"from right"') },
+    );
+    await expect(Promise.all([left.request("m", null), right.request("m", null)])).resolves.toEqual([
+      "from right",
+      "from left",
+    ]);
+  });
+
+  it("rejects every pending request with the same error when it ends, and every later one", async () => {
+    const [client, server] = connect({}, { request: () => {} });
+    const pending = [client.request("a", null), client.request("b", null)];
+    server.destroy();
+    for (const request of pending) await expect(request).rejects.toBeInstanceOf(ConnectionError);
+    await expect(client.request("c", null)).rejects.toThrow("connection closed");
+  });
+
+  it("tells of its end once", async () => {
+    const closed = vi.fn();
+    const { near, far } = connectRaw({ closed });
+    far.destroy();
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1));
+    near.destroy("again");
+    near.close();
+    expect(closed).toHaveBeenCalledTimes(1);
+  });
+
+  it("reports text that is no message, with its source, and goes on", async () => {
+    const malformed = vi.fn();
+    const notification = vi.fn();
+    const { far } = connectRaw({ malformed, notification });
+    far.send("{}");
+    far.send('{"method":"n","params":[1]}');
+    await vi.waitFor(() => expect(notification).toHaveBeenCalledWith("n", [1]));
+    expect(malformed).toHaveBeenCalledWith(
+      "failed to parse JSON-RPC message from exec-server memory: missing field `error`",
+    );
+  });
+
+  it("reports an answer to nothing that was asked", async () => {
+    const unsolicited = vi.fn();
+    const { far } = connectRaw({ unsolicited });
+    far.send('{"id":9,"result":null}');
+    await vi.waitFor(() => expect(unsolicited).toHaveBeenCalledWith("9"));
+  });
+
+  it("answers a malformed message with the id -1", async () => {
+    const { near, received } = connectRaw({});
+    near.failMalformed({ code: -32600, message: "no" });
+    await vi.waitFor(() => expect(received).toEqual(['{"error":{"code":-32600,"message":"no"},"id":-1}']));
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { RequestQueue } from "./request-queue.ts";
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("RequestQueue", () => {
+  it("runs requests in order and waits for each, with a concurrency of 1", async () => {
+    const queue = new RequestQueue(1, () => true);
+    const first = createDeferred<void>();
+    const started: string[] = [];
+    queue.submit(() => (started.push("first"), first.promise), "ordinary");
+    queue.submit(() => void started.push("second"), "control");
+    queue.submit(() => void started.push("third"), "ordinary");
+    expect(started).toEqual(["first"]);
+    first.resolve();
+    await settled();
+    expect(started).toEqual(["first", "second", "third"]);
+  });
+
+  it("runs as many at once as it may, and control requests beside them", async () => {
+    const queue = new RequestQueue(2, () => true);
+    const running: Deferred<void>[] = [];
+    const block = (): Promise<void> => {
+      const work = createDeferred<void>();
+      running.push(work);
+      return work.promise;
+    };
+    for (let count = 0; count < 3; count += 1) queue.submit(block, "ordinary");
+    expect(running).toHaveLength(2);
+    let control = false;
+    queue.submit(() => {
+      control = true;
+      return undefined;
+    }, "control");
+    expect(control).toBe(true);
+    running[0]?.resolve();
+    await settled();
+    expect(running).toHaveLength(3);
+  });
+
+  it("starts nothing while it may not, and goes on where it stopped", () => {
+    let mayStart = true;
+    const queue = new RequestQueue(1, () => mayStart);
+    const started: number[] = [];
+    queue.submit(() => {
+      started.push(1);
+      mayStart = false;
+      return undefined;
+    }, "ordinary");
+    queue.submit(() => void started.push(2), "ordinary");
+    expect(started).toEqual([1]);
+    mayStart = true;
+    queue.resume();
+    expect(started).toEqual([1, 2]);
+  });
+});
