@@ -15,7 +15,7 @@ import type { Waiting } from "./waiting.ts";
 type Answer<T> = T | JsonText;
 
 /** What a handler may return: a value, a promise that later requests wait for, or one that they do not wait for. */
-export type HandlerResult<T> = Answer<T> | Promise<Answer<T>> | Waiting<Answer<T>>;
+export type HandlerResult<T> = Answer<T> | Waiting<Answer<T>> | Promise<Answer<T> | Waiting<Answer<T>>>;
 
 /** One function per method. A method without one is answered like an unknown method. */
 export type Handlers<Context> = {

@@ -122,20 +122,22 @@ export class ClientConnection {
       this.#fail(id, method, error);
       return undefined;
     }
-    if (result instanceof Waiting) {
-      void this.#settle(id, method, result.promise);
-      return undefined;
-    }
     if (result instanceof Promise) return this.#settle(id, method, result);
-    this.#respond(id, result);
+    this.#finish(id, method, result);
     return undefined;
   }
 
   #settle(id: IdText, method: string, result: Promise<unknown>): Promise<void> {
     return result.then(
-      (value) => this.#respond(id, value),
+      (value) => this.#finish(id, method, value),
       (error: unknown) => this.#fail(id, method, error),
     );
+  }
+
+  /** A result that still has to be waited for no longer holds up the requests behind it. */
+  #finish(id: IdText, method: string, result: unknown): void {
+    if (result instanceof Waiting) void this.#settle(id, method, result.promise);
+    else this.#respond(id, result);
   }
 
   #respond(id: IdText, result: unknown): void {

@@ -11,35 +11,51 @@ export interface ProcessEntry {
 export class ProcessTable {
   readonly #launcher: Launcher;
   readonly #retentionMs: number;
+  readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #entries = new Map<string, ProcessEntry>();
+  readonly #starting = new Map<string, Promise<unknown>>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #ended = false;
 
-  constructor(launcher: Launcher, retentionMs: number) {
-    this.#launcher = launcher;
-    this.#retentionMs = retentionMs;
+  /** `started` is called in the same step in which a process enters the table. */
+  constructor(options: {
+    launcher: Launcher;
+    retentionMs: number;
+    started: (processId: string, process: ManagedProcess) => void;
+  }) {
+    this.#launcher = options.launcher;
+    this.#retentionMs = options.retentionMs;
+    this.#started = options.started;
   }
 
   get(processId: string): ProcessEntry | undefined {
     return this.#entries.get(processId);
   }
 
+  /** Settles, without an error, when the start with that id has succeeded or failed; undefined when there is none under way. */
+  starting(processId: string): Promise<unknown> | undefined {
+    return this.#starting.get(processId);
+  }
+
   [Symbol.iterator](): IterableIterator<[string, ProcessEntry]> {
     return this.#entries.entries();
   }
 
-  /** The id must be free. */
-  start(processId: string, request: LaunchRequest): ManagedProcess {
-    const process = this.#launcher.launch(request);
-    this.#entries.set(processId, { process, writeIds: new Set() });
-    process.listen((event) => {
-      if (event.kind === "closed") this.#forgetLater(processId);
-    });
-    return process;
+  /** The id must be free, and no start with it under way. */
+  start(processId: string, request: LaunchRequest): Promise<void> {
+    const started = this.#start(processId, request);
+    const settled = started.catch(() => {}); // The caller of `start` is told.
+    this.#starting.set(
+      processId,
+      settled.then(() => this.#starting.delete(processId)),
+    );
+    return started;
   }
 
   /** Kills everything that was started here and is still there; resolves when it has ended. */
   async killAll(): Promise<void> {
-    const ends: Promise<void>[] = [];
+    this.#ended = true;
+    const ends: Promise<unknown>[] = [...this.#starting.values()];
     for (const { process } of this.#entries.values()) {
       if (process.state.closed) continue;
       ends.push(closed(process));
@@ -49,6 +65,16 @@ export class ProcessTable {
     this.#timers.clear();
     await Promise.all(ends);
     this.#entries.clear();
+  }
+
+  async #start(processId: string, request: LaunchRequest): Promise<void> {
+    const process = await this.#launcher.launch(request);
+    if (this.#ended) process.dispose();
+    this.#entries.set(processId, { process, writeIds: new Set() });
+    process.listen((event) => {
+      if (event.kind === "closed") this.#forgetLater(processId);
+    });
+    this.#started(processId, process);
   }
 
   #forgetLater(processId: string): void {

@@ -1,5 +1,4 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
-import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { Connection } from "../rpc/connection.ts";
 import type { EventEncoder } from "./event-encoder.ts";
 import { EventPump } from "./event-pump.ts";
@@ -15,7 +14,12 @@ export class Session {
   constructor(id: string, options: { launcher: Launcher; encoder: EventEncoder; retentionMs: number }) {
     this.id = id;
     this.#encoder = options.encoder;
-    this.#processes = new ProcessTable(options.launcher, options.retentionMs);
+    this.#processes = new ProcessTable({
+      launcher: options.launcher,
+      retentionMs: options.retentionMs,
+      // Whoever is attached by now follows it; that may be another connection than the one that asked.
+      started: (processId, process) => this.#pump?.follow(processId, process),
+    });
   }
 
   get attached(): boolean {
@@ -42,10 +46,13 @@ export class Session {
     return this.#processes.get(processId);
   }
 
-  start(processId: string, request: LaunchRequest): ManagedProcess {
-    const process = this.#processes.start(processId, request);
-    this.#pump?.follow(processId, process);
-    return process;
+  /** See `ProcessTable.starting`. */
+  starting(processId: string): Promise<unknown> | undefined {
+    return this.#processes.starting(processId);
+  }
+
+  start(processId: string, request: LaunchRequest): Promise<void> {
+    return this.#processes.start(processId, request);
   }
 
   /** Kills what still runs. Its last events are sent if somebody is attached. */

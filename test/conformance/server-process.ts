@@ -38,6 +38,8 @@ export class ServerProcess {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
+    // A server that has left makes writes fail; `exited` tells.
+    child.stdin?.on("error", () => {});
     this.exited = new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (code, signal) => {
@@ -69,6 +71,8 @@ export class ServerProcess {
   /** Ends the process, by force when it does not leave by itself, and removes its home. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (running.has(this.child)) {
+      // The real server, when it serves stdio, leaves at the end of stdin only.
+      this.child.stdin?.end();
       this.child.kill(signal);
       const timer = setTimeout(() => this.child.kill("SIGKILL"), STOP_TIMEOUT_MS);
       await this.exited.catch(() => {});

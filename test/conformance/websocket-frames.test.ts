@@ -9,7 +9,6 @@ import { verifies } from "./verifies.ts";
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const FRAGMENT_BYTES = 8 * 1024 * 1024;
-const KEEPALIVE_MS = 30_000;
 
 const status = '{"id":1,"method":"environment/status"}';
 const ready = { id: 1, result: { status: "ready" } };
@@ -129,18 +128,6 @@ verifies("ws:pong-ignored", async ({ peer }) => {
   socketOf(connection).pong("unasked");
   expect(await connection.request("environment/status")).toEqual({ status: "ready" });
 });
-
-verifies(
-  "ws:keepalive",
-  async ({ connect }) => {
-    const began = Date.now();
-    const connection = await connect();
-    const ping = once(socketOf(connection), "ping", { signal: AbortSignal.timeout(KEEPALIVE_MS + 5000) });
-    expect(String((await ping)[0])).toBe("");
-    expect(Date.now() - began).toBeGreaterThan(KEEPALIVE_MS - 1000);
-  },
-  { concurrent: true, timeoutMs: KEEPALIVE_MS + 15_000 },
-);
 
 verifies("ws:invalid-utf8", async ({ peer }) => {
   const connection = await peer();

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
+import { Fifo } from "../../base/fifo.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ManagedProcess, type ProcessLimits, type ProcessParts } from "./managed-process.ts";
@@ -15,7 +16,7 @@ import {
   spawnOnTerminal,
   type TerminalSize,
 } from "./spawn.ts";
-import { Warden } from "./warden.ts";
+import { Warden, type WardenRecord } from "./warden.ts";
 
 export interface LaunchRequest {
   readonly argv: readonly string[];
@@ -26,27 +27,34 @@ export interface LaunchRequest {
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
 }
 
+/** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
+const MAX_CONCURRENT_STARTS = 4;
+
 /** Starts processes, and sees to it that none is forgotten. */
 export class Launcher {
   readonly #limits: ProcessLimits;
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
-  readonly #groups: ProcessGroups;
+  readonly #groups = new ProcessGroups();
+  readonly #waiting = new Fifo<() => void>();
+  #starting = 0;
   #prepared = false;
 
   constructor(limits: ProcessLimits, logger: Logger = silentLogger) {
     this.#limits = limits;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
-    this.#groups = new ProcessGroups(this.#warden);
   }
 
-  /** Throws a CapabilityError when there is no such program or directory, or the system refuses. */
-  launch(request: LaunchRequest): ManagedProcess {
+  /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
+  async launch(request: LaunchRequest): Promise<ManagedProcess> {
     this.#prepare();
-    const parts = this.#spawn(request);
-    const managed = new ManagedProcess(parts, this.#limits);
-    this.#reaper.watch(parts.pid, (status) => managed.exited(status));
-    return managed;
+    const program = resolveProgram(request);
+    await this.#takeTurn();
+    try {
+      return await this.#start(program, request.stdin);
+    } finally {
+      this.#giveTurn();
+    }
   }
 
   /** Kills all that was ever started here and stayed in its process group. */
@@ -61,28 +69,49 @@ export class Launcher {
     this.#reaper.listen();
   }
 
-  #spawn(request: LaunchRequest): ProcessParts {
-    const { stdin } = request;
-    const program: Program = {
-      path: programPath(request),
-      argv: [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)],
-      env: Array.from(request.env, ([name, value]) => `${name}=${value}`),
-      cwd: request.cwd,
-    };
-    const announce = (stdoutLink: string): void => this.#warden.expect(stdoutLink);
-    if (typeof stdin === "object") {
-      const { pid, ...master } = spawnOnTerminal(withShell(program, request.env), stdin.terminal, announce);
-      return {
-        pid,
-        group: this.#groups.track(pid, "terminal"),
-        input: writeTerminal(master.input),
-        outputs: [{ stream: "pty", open: (sink) => readTerminal(master.output, master.outputRest, sink) }],
-      };
+  async #takeTurn(): Promise<void> {
+    this.#starting += 1;
+    if (this.#starting > MAX_CONCURRENT_STARTS)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #giveTurn(): void {
+    this.#starting -= 1;
+    this.#waiting.shift()?.();
+  }
+
+  async #start(program: Program, stdin: LaunchRequest["stdin"]): Promise<ManagedProcess> {
+    const record = this.#warden.reserve();
+    try {
+      const parts = await (typeof stdin === "object"
+        ? this.#startOnTerminal(program, stdin.terminal, record)
+        : this.#startOnPipes(program, stdin === "pipe", record));
+      const managed = new ManagedProcess(parts, this.#limits);
+      this.#reaper.watch(parts.pid, (status) => managed.exited(status));
+      return managed;
+    } catch (error) {
+      record.release();
+      throw error;
     }
-    const { pid, ...pipes } = spawnOnPipes(program, { stdin: stdin === "pipe" }, announce);
+  }
+
+  async #startOnTerminal(program: Program, size: TerminalSize, record: WardenRecord): Promise<ProcessParts> {
+    const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
+    record.started(pid, "terminal");
     return {
       pid,
-      group: this.#groups.track(pid, "pipes"),
+      group: this.#groups.track(pid, record),
+      input: writeTerminal(master.input),
+      outputs: [{ stream: "pty", open: (sink) => readTerminal(master.output, master.outputRest, sink) }],
+    };
+  }
+
+  async #startOnPipes(program: Program, pipeStdin: boolean, record: WardenRecord): Promise<ProcessParts> {
+    const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, record.starting);
+    record.started(pid, "pipes");
+    return {
+      pid,
+      group: this.#groups.track(pid, record),
       input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
       outputs: [
         { stream: "stdout", open: (sink) => readPipe(pipes.stdout, sink) },
@@ -92,10 +121,17 @@ export class Launcher {
   }
 }
 
-/** Programs on a terminal start shells, and take SHELL for granted. */
-function withShell(program: Program, env: ReadonlyMap<string, string>): Program {
-  if (env.has("SHELL")) return program;
-  return { ...program, env: [...program.env, `SHELL=${userInfo().shell ?? "/bin/sh"}`] };
+function resolveProgram(request: LaunchRequest): Program {
+  const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
+  // Programs on a terminal start shells, and take SHELL for granted.
+  if (typeof request.stdin === "object" && !request.env.has("SHELL"))
+    env.push(`SHELL=${userInfo().shell ?? "/bin/sh"}`);
+  return {
+    path: programPath(request),
+    argv: [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)],
+    env,
+    cwd: request.cwd,
+  };
 }
 
 function programPath({ argv, env, cwd, stdin }: LaunchRequest): string {

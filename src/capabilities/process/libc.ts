@@ -6,9 +6,11 @@ type IntCall<Args extends unknown[]> = (...args: Args) => number;
 
 /** The few C functions that Node has no word for: above all posix_spawn, which does not copy the server's page tables as fork does. */
 export interface Libc {
-  posixSpawn: IntCall<
-    [pid: [number], path: string, actions: Buffer, attributes: Buffer, argv: CStrings, env: CStrings]
-  >;
+  posixSpawn: IntCall<PosixSpawnArguments>;
+  /** The same on another thread. The buffers must live until it calls back. */
+  posixSpawnAsync: (
+    ...args: [...PosixSpawnArguments, done: (error: Error | null, errno: number) => void]
+  ) => void;
   actionsInit: IntCall<[Buffer]>;
   actionsDestroy: IntCall<[Buffer]>;
   actionsOpen: IntCall<[Buffer, fd: number, path: string, flags: number, mode: number]>;
@@ -36,10 +38,19 @@ export interface Libc {
   errno(): number;
 }
 
+type PosixSpawnArguments = [
+  pid: [number],
+  path: string,
+  actions: Buffer,
+  attributes: Buffer,
+  argv: CStrings,
+  env: CStrings,
+];
+
 /** A null-terminated vector of C strings. */
 export type CStrings = readonly (string | null)[];
 
-const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno">, string>> = {
+const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync">, string>> = {
   posixSpawn:
     "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
@@ -86,6 +97,7 @@ function load(): Libc {
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };
   for (const [name, signature] of Object.entries(SIGNATURES)) functions[name] = library.func(signature);
+  functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was made from the signature beside its name.
   return functions as unknown as Libc;
 }

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { ERRNO } from "../os-error.ts";
 import { libc } from "./libc.ts";
-import type { Warden } from "./warden.ts";
+import type { WardenRecord } from "./warden.ts";
 
 const LINGER_CHECK_MS = 2_000;
 
@@ -19,22 +19,17 @@ export interface ProcessGroup {
  * others; so groups that outlive their leader are looked at from time to time.
  */
 export class ProcessGroups {
-  readonly #warden: Warden;
   readonly #tracked = new Set<TrackedGroup>();
   readonly #lingering = new Set<TrackedGroup>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(warden: Warden) {
-    this.#warden = warden;
-  }
-
-  track(pgid: number, on: "pipes" | "terminal"): ProcessGroup {
-    const forget = this.#warden.add(pgid, on);
+  /** `record` is released when the group is empty. */
+  track(pgid: number, record: WardenRecord): ProcessGroup {
     const group = new TrackedGroup(pgid, {
       linger: () => this.#linger(group),
       forget: () => {
         this.#tracked.delete(group);
-        forget();
+        record.release();
       },
     });
     this.#tracked.add(group);

@@ -39,10 +39,12 @@ export class Reaper {
     process.on("SIGCHLD", () => this.#reap());
   }
 
+  /** May call back at once: a child can end before its number is known. */
   watch(pid: number, onExit: (status: ExitStatus) => void): void {
     this.#children.set(pid, onExit);
     // A signal keeps no event loop alive; waiting for a child should.
     this.#keepAlive ??= setInterval(() => this.#reap(), KEEP_ALIVE_MS);
+    this.#collect(pid);
   }
 
   /** Like `watch`, for a child that nobody waits for. */

@@ -56,15 +56,17 @@ export interface TerminalSize {
 /** Told what the child's stdout will link to in /proc before there is a child; see `Warden`. */
 export type AnnounceChild = (stdoutLink: string) => void;
 
+// posix_spawn returns when the child runs its program, which takes about half a millisecond. Another thread waits for it.
+
 /**
  * Starts a child on real pipes. Node's own are socket pairs, which a child cannot open again by name: `echo x > /dev/stdout`
  * would fail in it.
  */
-export function spawnOnPipes(
+export async function spawnOnPipes(
   program: Program,
   options: { stdin: boolean },
   announce: AnnounceChild,
-): SpawnedOnPipes {
+): Promise<SpawnedOnPipes> {
   const opened: number[] = [];
   const actions = createActions();
   try {
@@ -76,7 +78,7 @@ export function spawnOnPipes(
     libc().actionsDup2(actions, stdout.writeEnd, 1);
     libc().actionsDup2(actions, stderr.writeEnd, 2);
     announce(`pipe:[${fstatSync(stdout.readEnd).ino}]`);
-    const pid = spawn(program, actions);
+    const pid = await spawn(program, actions);
     const childEnds = [stdin?.readEnd, stdout.writeEnd, stderr.writeEnd];
     for (const fd of childEnds) if (fd !== undefined) closeSync(fd);
     return { pid, stdin: stdin?.writeEnd, stdout: stdout.readEnd, stderr: stderr.readEnd };
@@ -89,11 +91,11 @@ export function spawnOnPipes(
 }
 
 /** Starts a child whose stdin, stdout and stderr are a new terminal, which also controls its session. */
-export function spawnOnTerminal(
+export async function spawnOnTerminal(
   program: Program,
   size: TerminalSize,
   announce: AnnounceChild,
-): SpawnedOnTerminal {
+): Promise<SpawnedOnTerminal> {
   const opened: number[] = [];
   const actions = createActions();
   try {
@@ -108,7 +110,7 @@ export function spawnOnTerminal(
     libc().actionsDup2(actions, 0, 1);
     libc().actionsDup2(actions, 0, 2);
     announce(slave);
-    const pid = spawn(program, actions);
+    const pid = await spawn(program, actions);
     return { pid, output, outputRest, input };
   } catch (error) {
     for (const fd of opened) closeSync(fd);
@@ -126,7 +128,7 @@ export function spawnListener(program: Program, { stdin, table }: { stdin: numbe
     libc().actionsDup2(actions, table, 3);
     libc().actionsOpen(actions, 1, "/dev/null", O_RDWR, 0);
     libc().actionsDup2(actions, 1, 2);
-    return spawn(program, actions);
+    return spawnAndWait(program, actions);
   } finally {
     libc().actionsDestroy(actions);
   }
@@ -164,16 +166,31 @@ export function setTerminalSize(master: number, size: TerminalSize): void {
   check(libc().ioctl(master, TIOCSWINSZ, winsize));
 }
 
-function spawn(program: Program, actions: Buffer): number {
-  refuseNul([program.path, ...program.argv, program.cwd], "nul byte found in provided data");
-  refuseNul(program.env, "data provided contains a nul byte");
-  libc().actionsChdir(actions, program.cwd);
+function spawn(program: Program, actions: Buffer): Promise<number> {
+  const { argv, env } = prepareSpawn(program, actions);
   const pid: [number] = [0];
-  const argv: CStrings = [...program.argv, null];
-  const env: CStrings = [...program.env, null];
+  return new Promise((resolve, reject) => {
+    libc().posixSpawnAsync(pid, program.path, actions, attributes(), argv, env, (error, errno) => {
+      if (error !== null) reject(error);
+      else if (errno !== 0) reject(osError(errno));
+      else resolve(pid[0]);
+    });
+  });
+}
+
+function spawnAndWait(program: Program, actions: Buffer): number {
+  const { argv, env } = prepareSpawn(program, actions);
+  const pid: [number] = [0];
   const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
   if (errno !== 0) throw osError(errno);
   return pid[0];
+}
+
+function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {
+  refuseNul([program.path, ...program.argv, program.cwd], "nul byte found in provided data");
+  refuseNul(program.env, "data provided contains a nul byte");
+  libc().actionsChdir(actions, program.cwd);
+  return { argv: [...program.argv, null], env: [...program.env, null] };
 }
 
 function refuseNul(texts: readonly string[], message: string): void {

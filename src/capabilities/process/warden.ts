@@ -22,7 +22,7 @@ while read -r kind value; do
   case $kind in
     p) groups="$groups $value"; kill -s TERM "$value" ;;
     t) groups="$groups $value" ;;
-    '?') starting=$value ;;
+    '?') starting="$starting $value" ;;
   esac
 done < /proc/self/fd/3 2>/dev/null
 sleep 0.5
@@ -30,13 +30,23 @@ for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 [ -n "$starting" ] || exit 0
 for look in 1 2; do
   for process in /proc/[0-9]*; do
-    [ "$(readlink "$process/fd/1")" = "$starting" ] || continue
+    stdout=$(readlink "$process/fd/1") || continue
+    case "$starting " in *" $stdout "*) ;; *) continue ;; esac
     pid=\${process#/proc/}
     kill -s KILL -- "-$pid" "$pid"
   done 2>/dev/null
   sleep 0.1
 done
 `;
+
+/** The place of one process group in the list. */
+export interface WardenRecord {
+  /** Until its number is known, this is how the child can be found. */
+  starting(stdoutLink: string): void;
+  started(pgid: number, on: "pipes" | "terminal"): void;
+  /** Takes it from the list. */
+  release(): void;
+}
 
 /** Starts the guard's shell with these descriptors as its 0 and 3; returns its pid. */
 export type StartShell = (script: string, stdin: number, table: number) => number;
@@ -53,7 +63,7 @@ export class Warden {
   readonly #record = Buffer.alloc(RECORD_BYTES, " ");
   readonly #freeRecords: number[] = [];
   #table: number | undefined;
-  #records = 1;
+  #records = 0;
 
   constructor(options: { start: StartShell; reaper: Reaper; logger?: Logger }) {
     this.#start = options.start;
@@ -61,20 +71,17 @@ export class Warden {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** A child is about to be started. Until the next `add`, `stdoutLink` is how it can be found. */
-  expect(stdoutLink: string): void {
+  /** Makes room in the list for a child that is about to be started. */
+  reserve(): WardenRecord {
     this.#table ??= this.#open();
-    this.#write(0, `? ${stdoutLink}`);
-  }
-
-  /** The function returned takes the group from the list. */
-  add(pgid: number, on: "pipes" | "terminal"): () => void {
     const record = this.#freeRecords.pop() ?? this.#records++;
-    this.#write(record, `${on === "pipes" ? "p" : "t"} ${pgid}`);
-    this.#write(0, EMPTY);
-    return () => {
-      this.#write(record, EMPTY);
-      this.#freeRecords.push(record);
+    return {
+      starting: (stdoutLink) => this.#write(record, `? ${stdoutLink}`),
+      started: (pgid, on) => this.#write(record, `${on === "pipes" ? "p" : "t"} ${pgid}`),
+      release: () => {
+        this.#write(record, EMPTY);
+        this.#freeRecords.push(record);
+      },
     };
   }
 

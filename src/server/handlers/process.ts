@@ -4,7 +4,7 @@ import { ForeignPathError, pathFromUri, PathUriError } from "../../base/file-uri
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
-import { RpcCode } from "../../protocol/errors.ts";
+import { type Result, RpcCode } from "../../protocol/index.ts";
 import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { ProcessRead, ProcessStart } from "../../protocol/process.ts";
 import { JsonText } from "../../rpc/json-text.ts";
@@ -12,6 +12,7 @@ import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { ProcessEntry } from "../process-table.ts";
+import type { Session } from "../session.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 /** Input that a process has not read, from which a write is answered only when some of it is gone. */
@@ -25,61 +26,85 @@ export function processHandlers(environment: Environment) {
     "process/start": ({ session }, params) => {
       const request = launchRequest(params, environment);
       const { processId } = params;
-      if (session.process(processId) !== undefined)
-        throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
-      try {
-        session.start(processId, request);
-      } catch (error) {
-        // Whatever the system says to a start, peers know it as an internal error.
-        if (error instanceof CapabilityError)
-          throw new RpcError(RpcCode.internal, error.message, dataOf(error));
-        throw error;
-      }
-      return { processId, sandboxType: "none" };
+      return whenStarted(session, processId, () => {
+        if (session.process(processId) !== undefined)
+          throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
+        const started = session.start(processId, request).catch((error: unknown) => {
+          throw startError(error);
+        });
+        return new Waiting(started.then(() => ({ processId, sandboxType: "none" as const })));
+      });
     },
 
-    "process/read": (client, params) => {
-      const { process } = known(client, params.processId);
-      const waitMs = params.waitMs ?? 0;
-      if (waitMs === 0 || hasNews(process, params)) return readResult(process, params);
-      return new Waiting(
-        waitForNews(process, params, waitMs, client.signal).then(() => readResult(process, params)),
-      );
-    },
+    "process/read": (client, params) =>
+      whenStarted(client.session, params.processId, () => {
+        const { process } = known(client, params.processId);
+        const waitMs = params.waitMs ?? 0;
+        if (waitMs === 0 || hasNews(process, params)) return readResult(process, params);
+        const news = waitForNews(process, params, waitMs, client.signal);
+        return new Waiting(news.then(() => readResult(process, params)));
+      }),
 
     "process/write": ({ session }, { processId, chunk, writeId }) => {
       const bytes = decodeChunk(chunk);
       if (writeId === "") throw new RpcError(RpcCode.invalidParams, "writeId must not be empty");
-      const entry = session.process(processId);
-      if (entry === undefined) return { status: "unknownProcess" };
-      const { input } = entry.process;
-      if (input === undefined) return { status: "stdinClosed" };
-      if (entry.writeIds.has(writeId)) return { status: "accepted" };
-      if (entry.process.killed) throw new RpcError(RpcCode.internal, "failed to write to process stdin");
-      if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
-        throw new RpcError(
-          RpcCode.internal,
-          `process/write ${processId}: the process has not read ${input.queuedBytes} bytes of input`,
-        );
-      remember(entry, writeId);
-      const written = new Promise<void>((resolve) => input.write(bytes, resolve));
-      if (input.queuedBytes < SLOW_INPUT_BYTES) return { status: "accepted" };
-      return new Waiting(written.then(() => ({ status: "accepted" as const })));
+      return whenStarted(session, processId, () =>
+        write(session.process(processId), { processId, bytes, writeId }),
+      );
     },
 
-    "process/signal": ({ session }, { processId }) => {
-      session.process(processId)?.process.interrupt();
-      return {};
-    },
+    "process/signal": ({ session }, { processId }) =>
+      whenStarted(session, processId, () => {
+        session.process(processId)?.process.interrupt();
+        return {};
+      }),
 
-    "process/terminate": ({ session }, { processId }) => {
-      const process = session.process(processId)?.process;
-      if (process === undefined) return { running: false };
-      const running = process.state.exitCode === undefined;
-      process.kill();
-      return { running };
-    },
+    "process/terminate": ({ session }, { processId }) =>
+      whenStarted(session, processId, () => {
+        const process = session.process(processId)?.process;
+        if (process === undefined) return { running: false };
+        const running = process.state.exitCode === undefined;
+        process.kill();
+        return { running };
+      }),
   } satisfies Handlers<ClientConnection>;
+}
+
+/**
+ * Runs now, or as soon as the start of that process has succeeded or failed. Requests behind it wait too, so that a client that does not wait for
+ * the answer to its start sees the same as one that does.
+ */
+function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
+  return session.starting(processId)?.then(run) ?? run();
+}
+
+/** Whatever the system says to a start, peers know it as an internal error. */
+function startError(error: unknown): unknown {
+  return error instanceof CapabilityError
+    ? new RpcError(RpcCode.internal, error.message, dataOf(error))
+    : error;
+}
+
+type WriteResult = Result<"process/write">;
+
+function write(
+  entry: ProcessEntry | undefined,
+  { processId, bytes, writeId }: { processId: string; bytes: Uint8Array; writeId: string },
+): WriteResult | Waiting<WriteResult> {
+  if (entry === undefined) return { status: "unknownProcess" };
+  const { input } = entry.process;
+  if (input === undefined) return { status: "stdinClosed" };
+  if (entry.writeIds.has(writeId)) return { status: "accepted" };
+  if (entry.process.killed) throw new RpcError(RpcCode.internal, "failed to write to process stdin");
+  if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
+    throw new RpcError(
+      RpcCode.internal,
+      `process/write ${processId}: the process has not read ${input.queuedBytes} bytes of input`,
+    );
+  remember(entry, writeId);
+  const written = new Promise<void>((resolve) => input.write(bytes, resolve));
+  if (input.queuedBytes < SLOW_INPUT_BYTES) return { status: "accepted" };
+  return new Waiting(written.then(() => ({ status: "accepted" as const })));
 }
 
 function launchRequest(params: ProcessStart, environment: Environment): LaunchRequest {

@@ -176,7 +176,7 @@ export const listenRequirements = {
   },
   "stdio:line-over-limit": {
     section: "1.5",
-    behavior: "A line one byte longer ends the server with status 0.",
+    behavior: "A line one byte over 64 MiB ends the server with status 0.",
     transports: ["stdio"],
   },
   "stdio:invalid-utf8": {
@@ -191,7 +191,7 @@ export const listenRequirements = {
   },
   "stdio.eof:before-handshake": {
     section: "1.5",
-    behavior: "It does so when nothing was ever sent.",
+    behavior: "The end of stdin ends the server when nothing was ever sent.",
     transports: ["stdio"],
   },
   "stdio.eof:kills": {
