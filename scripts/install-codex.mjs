@@ -72,9 +72,10 @@ function checkVersion(binary) {
   const answer = execFileSync(binary, ["--version"], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
-  }).trim();
-  if (!answer.split(/\s+/).includes(CODEX_VERSION)) {
-    throw new Error(`${binary} says "${answer}", expected version ${CODEX_VERSION}`);
+  });
+  const [version = ""] = answer.split("\n");
+  if (!version.split(" ").includes(CODEX_VERSION)) {
+    throw new Error(`${binary} says "${version}", expected version ${CODEX_VERSION}`);
   }
   return binary;
 }

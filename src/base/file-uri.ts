@@ -4,11 +4,14 @@ export class PathUriError extends Error {}
 export class ForeignPathError extends Error {}
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
+/** Printable characters that a URI spells as they are. All other bytes are percent-encoded. */
+const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
+
 /**
- * Turns a `file:` URI into an absolute POSIX path. Dot segments are resolved as URLs do it, and `%2F` is a separator, so the path
- * that comes out is the one to check, never the URI.
+ * Turns a `file:` URI into an absolute POSIX path: text, or bytes when it is not UTF-8. Dot segments are resolved as URLs do it, and `%2F` is a separator, so
+ * the path that comes out is the one to check, never the URI.
  */
-export function pathFromUri(uri: string): string {
+export function pathFromUri(uri: string): string | Uint8Array {
   const scheme = SCHEME.exec(uri)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");
   if (scheme.toLowerCase() !== "file")
@@ -17,15 +20,31 @@ export function pathFromUri(uri: string): string {
   if (url.search !== "" || uri.includes("?"))
     throw new PathUriError("query parameters are not allowed in path URIs");
   if (url.hash !== "" || uri.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
-  if (url.host !== "" || /^\/[A-Za-z]:(\/|$)/.test(url.pathname))
-    throw new ForeignPathError(describeForeign(uri));
-  if (/%00/.test(url.pathname)) throw new PathUriError(describeForeign(uri));
-  const path = decodePercent(uri, url.pathname);
-  return path.length > 1 ? path.replace(/\/+$/, "") || "/" : path;
+  if (url.host !== "" || /^\/[A-Za-z]:(\/|$)/.test(url.pathname)) throw foreign(uri);
+  // The escape for paths without a faithful URI starts with %00; this host has none of those, for bytes can be encoded.
+  if (url.pathname.startsWith("/%00/bad/path/")) throw foreign(uri);
+  if (/%00/.test(url.pathname)) throw new PathUriError(foreign(uri).message);
+  return decode(url.pathname.length > 1 ? url.pathname.replace(/\/+$/, "") || "/" : url.pathname);
 }
 
-export function uriFromPath(path: string): string {
-  return "file://" + path.split("/").map(encodeSegment).join("/");
+/** The same where a path must be text. */
+export function textPathFromUri(uri: string): string {
+  const path = pathFromUri(uri);
+  if (typeof path !== "string") throw foreign(uri);
+  return path;
+}
+
+export function uriFromPath(path: string | Uint8Array): string {
+  const bytes = typeof path === "string" ? new TextEncoder().encode(path) : path;
+  let uri = "file://";
+  for (const byte of bytes) {
+    const character = String.fromCharCode(byte);
+    uri +=
+      byte < 128 && PLAIN.test(character)
+        ? character
+        : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return uri;
 }
 
 function parseUrl(uri: string): URL {
@@ -36,20 +55,19 @@ function parseUrl(uri: string): URL {
   }
 }
 
-function describeForeign(uri: string): string {
-  return `'${uri}' is invalid on 'linux'`;
+function foreign(uri: string): ForeignPathError {
+  return new ForeignPathError(`'${uri}' is invalid on 'linux'`);
 }
 
-function decodePercent(uri: string, pathname: string): string {
+function decode(pathname: string): string | Uint8Array {
   try {
     return decodeURIComponent(pathname);
-  } catch (cause) {
-    // Bytes that are not UTF-8 have no spelling as a string; refusing beats naming another file.
-    throw new ForeignPathError(describeForeign(uri), { cause });
+  } catch {
+    return Uint8Array.from(
+      pathname.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      ),
+      (character) => character.charCodeAt(0),
+    );
   }
-}
-
-function encodeSegment(segment: string): string {
-  // encodeURIComponent leaves !'()* alone, and so do the URIs of the wire.
-  return encodeURIComponent(segment).replaceAll("%40", "@").replaceAll("%3A", ":").replaceAll("%2B", "+");
 }

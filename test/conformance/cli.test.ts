@@ -27,6 +27,16 @@ async function run(launch: VerifyContext["launch"], args: readonly string[]) {
   return { code, stdout: server.stdout, stderr: server.stderr };
 }
 
+/** A server that has served a client: the URL alone does not promise that signals are caught. */
+async function launchServing(launch: VerifyContext["launch"]): Promise<ServerProcess> {
+  const server = await launch([]);
+  const peer = await openWebSocketPeer(await server.banner());
+  await peer.handshake();
+  await peer.request("environment/status");
+  peer.drop();
+  return server;
+}
+
 verifies("cli.banner:url", async ({ launch }) => {
   const server = await launch(["--listen", "ws://127.0.0.1:0"]);
   const url = await server.banner();
@@ -208,15 +218,13 @@ verifies("cli:help", async ({ launch }) => {
 });
 
 verifies("cli.signal:sigterm", async ({ launch }) => {
-  const server = await launch([]);
-  await server.banner();
+  const server = await launchServing(launch);
   server.child.kill("SIGTERM");
   expect(await exitOf(server)).toBe(0);
 });
 
 verifies("cli.signal:sigint", async ({ launch }) => {
-  const server = await launch([]);
-  await server.banner();
+  const server = await launchServing(launch);
   server.child.kill("SIGINT");
   expect(await exitOf(server)).toBe(0);
 });

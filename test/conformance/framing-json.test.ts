@@ -137,7 +137,9 @@ verifies("malformed:answer", async ({ peer }) => {
   const connection = await peer();
   const answer = connection.nextText();
   connection.sendText("not json");
-  expect(await answer).toMatch(/^\{"error":\{"code":-32600,"message":"failed to parse [^"]+"\},"id":-1\}$/);
+  expect(await answer).toMatch(
+    /^\{"error":\{"code":-32600,"message":"failed to parse (?:[^"\\]|\\.)+"\},"id":-1\}$/,
+  );
 });
 
 verifies("malformed:prefix-ws", async ({ peer, transport }) => {

@@ -64,9 +64,32 @@ export class RawSocket {
         return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       }),
     );
-    const length = options.bodiless === true ? 0 : Number(headers["content-length"] ?? 0);
-    const body = await this.#take(() => (this.#received.length >= length ? length : -1));
-    return { status: Number(statusLine.split(" ")[1]), headers, body };
+    const status = Number(statusLine.split(" ")[1]);
+    if (options.bodiless === true || status === 101) return { status, headers, body: "" };
+    if (headers["transfer-encoding"] === "chunked")
+      return { status, headers, body: await this.#readChunks() };
+    return { status, headers, body: await this.#takeBytes(Number(headers["content-length"] ?? 0)) };
+  }
+
+  async #readChunks(): Promise<string> {
+    let body = "";
+    for (;;) {
+      const size = Number.parseInt(await this.#takeLine(), 16);
+      body += await this.#takeBytes(size);
+      await this.#takeLine();
+      if (size === 0) return body;
+    }
+  }
+
+  async #takeLine(): Promise<string> {
+    return this.#take(() => {
+      const end = this.#received.indexOf("\r\n");
+      return end === -1 ? -1 : end + 2;
+    });
+  }
+
+  async #takeBytes(count: number): Promise<string> {
+    return this.#take(() => (this.#received.length >= count ? count : -1));
   }
 
   /** Takes as many bytes as `enough` says; -1 is not yet. */

@@ -28,7 +28,7 @@ async function openSession({ connect }: VerifyContext) {
   return {
     sessionId,
     first,
-    async resumed(): Promise<RawPeer> {
+    resumed: async () => {
       const next = await connect();
       await resume(next, sessionId);
       next.notify("initialized");
@@ -44,8 +44,8 @@ async function withReleasedProcess(
   body: (session: {
     first: RawPeer;
     /** Lets the process say `two` and returns when it has. */
-    release(): Promise<void>;
-    resumed(): Promise<RawPeer>;
+    release: () => Promise<void>;
+    resumed: () => Promise<RawPeer>;
   }) => Promise<void>,
 ): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "conformance-session-"));

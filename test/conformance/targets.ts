@@ -82,14 +82,24 @@ async function startStdio(info: TargetInfo): Promise<Target> {
   if (info.kind === "external") throw new Error("an external target is a ws URL");
   const { kind } = info;
   const servers: ServerProcess[] = [];
+  const launchNext = async () => {
+    const server = await launch(kind, ["--listen", "stdio"], { keepStdout: false });
+    servers.push(server);
+    return server;
+  };
+  // Every peer has a server of its own; the next one starts while the present test runs.
+  let next = launchNext();
+  await next;
   return {
     ...info,
     async connect() {
-      const server = await launch(kind, ["--listen", "stdio"], { keepStdout: false });
-      servers.push(server);
+      const server = await next;
+      next = launchNext();
+      next.catch(() => {}); // Whoever connects next is told.
       return openStdioPeer(server.child);
     },
     async stop() {
+      await next.catch(() => {}); // It never served anyone.
       await Promise.all(servers.map((server) => server.stop()));
     },
   };

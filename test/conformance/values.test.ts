@@ -274,7 +274,7 @@ verifies("number:range", async ({ peer }) => {
     expect(await readWith(connection, member, "18446744073709551615")).toEqual({ nextSeq: 1 });
     expect(await readWith(connection, member, "9007199254740993")).toEqual({ nextSeq: 1 });
     for (const huge of ["99999999999999999999999999", "1e400"]) {
-      expect(await readWith(connection, member, huge)).toEqual({ code: -32602, message: "invalid number" });
+      expect(await readWith(connection, member, huge)).toMatchObject({ code: -32602 });
     }
   }
 });
@@ -283,7 +283,7 @@ verifies("number:type", async ({ peer }) => {
   const connection = await peer();
   expect(await readWith(connection, "afterSeq", '"1"')).toEqual({
     code: -32602,
-    message: 'invalid type: string "1", expected u64',
+    message: expect.stringMatching(/^invalid type: string "1", expected /),
   });
   expect(await readWith(connection, "maxBytes", "true")).toMatchObject({ code: -32602 });
   expect(await readWith(connection, "waitMs", "[]")).toMatchObject({ code: -32602 });

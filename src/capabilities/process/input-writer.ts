@@ -2,7 +2,7 @@ import { closeSync } from "node:fs";
 import { Socket } from "node:net";
 import { Fifo } from "../../base/fifo.ts";
 import { ERRNO } from "../os-error.ts";
-import { libc } from "./libc.ts";
+import { libc } from "../libc.ts";
 
 /** Where a process takes its input from. Bytes are queued; what comes after the reader has left is dropped. */
 export interface InputWriter {

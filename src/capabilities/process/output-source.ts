@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { ReadStream } from "node:tty";
-import { libc } from "./libc.ts";
+import { libc } from "../libc.ts";
 
 /** A descriptor that output comes from. */
 export interface OutputSource {

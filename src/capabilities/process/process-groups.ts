@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { ERRNO } from "../os-error.ts";
-import { libc } from "./libc.ts";
+import { libc } from "../libc.ts";
 import type { WardenRecord } from "./warden.ts";
 
 const LINGER_CHECK_MS = 2_000;

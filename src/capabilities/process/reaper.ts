@@ -1,4 +1,4 @@
-import { libc } from "./libc.ts";
+import { libc } from "../libc.ts";
 
 /** How a child ended. */
 export interface ExitStatus {

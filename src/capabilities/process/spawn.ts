@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, readdirSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { osError } from "../os-error.ts";
-import { type CStrings, libc } from "./libc.ts";
+import { type CStrings, libc } from "../libc.ts";
 
 // Values of Linux that are the same on every processor Node runs on.
 const O_RDWR = 2;
@@ -109,7 +109,7 @@ export async function spawnOnTerminal(
     libc().actionsOpen(actions, 0, slave, O_RDWR, 0);
     libc().actionsDup2(actions, 0, 1);
     libc().actionsDup2(actions, 0, 2);
-    announce(slave);
+    announce(`${slave} ${Math.trunc(statSync(slave).ctimeMs / 1000)}`);
     const pid = await spawn(program, actions);
     return { pid, output, outputRest, input };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { closeSync, writeSync } from "node:fs";
 import { type Logger, silentLogger } from "../../base/logger.ts";
-import { libc } from "./libc.ts";
+import { libc } from "../libc.ts";
 import type { Reaper } from "./reaper.ts";
 import { openPipe } from "./spawn.ts";
 
@@ -10,7 +10,8 @@ const EMPTY = "-";
 
 /**
  * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A record is `p PGID` for a process
- * group on pipes, `t PGID` for one on a terminal, or `? LINK` for a child that was being started: what its stdout links to is all that is known of it.
+ * group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a child that was being started: what its stdout links to is all that is known of
+ * it. A terminal is gone together with the server, and others may have its name by now or have had it before, so the second of its creation counts too.
  * Leaders are asked first, as the kernel would do it: by SIGTERM, or by the terminal's hanging up. A child that was being started may not
  * have its stdout yet at the first look, hence the second.
  */
@@ -18,11 +19,11 @@ const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
 read -r nothing
 starting= groups=
-while read -r kind value; do
+while read -r kind value created; do
   case $kind in
     p) groups="$groups $value"; kill -s TERM "$value" ;;
     t) groups="$groups $value" ;;
-    '?') starting="$starting $value" ;;
+    '?') starting="$starting $value|$created" ;;
   esac
 done < /proc/self/fd/3 2>/dev/null
 sleep 0.5
@@ -31,6 +32,10 @@ for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 for look in 1 2; do
   for process in /proc/[0-9]*; do
     stdout=$(readlink "$process/fd/1") || continue
+    case $stdout in
+      *' (deleted)') stdout="\${stdout% (deleted)}|$(stat -L -c %Z "$process/fd/1")" ;;
+      *) stdout="$stdout|" ;;
+    esac
     case "$starting " in *" $stdout "*) ;; *) continue ;; esac
     pid=\${process#/proc/}
     kill -s KILL -- "-$pid" "$pid"

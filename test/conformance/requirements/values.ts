@@ -74,7 +74,8 @@ export const valuesRequirements = {
   "environment.info:version": { section: "5.1", behavior: "executorVersion is a version of three numbers." },
   "environment.info:provider": {
     section: "5.1",
-    behavior: "providerId is a SHA-256 in hex, the same on every connection.",
+    behavior: "providerId is a SHA-256 in hex, the same on every connection to a server.",
+    transports: ["ws", "memory"],
   },
   "environment.info:cwd": {
     section: "5.1",

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { CapabilityError } from "../../base/errors.ts";
+import { CapabilityError } from "../base/errors.ts";
 
 /** An integer result with the arguments of the C function. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
@@ -32,6 +32,12 @@ export interface Libc {
   memfdCreate: IntCall<[name: string, flags: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
+  /** Paths are bytes that end with a zero. */
+  openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
+  mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
+  unlinkat: IntCall<[directory: number, path: Buffer, flags: number]>;
+  linkat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer, flags: number]>;
+  listxattr: IntCall<[path: Buffer, list: Buffer, size: number]>;
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   /** Error number of the last failed call. */
@@ -75,6 +81,11 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
   kill: "int kill(int pid, int signal)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
+  openat: "int openat(int directory, const void *path, int flags, unsigned int mode)",
+  mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",
+  unlinkat: "int unlinkat(int directory, const void *path, int flags)",
+  linkat: "int linkat(int fromDirectory, const void *from, int toDirectory, const void *to, int flags)",
+  listxattr: "long listxattr(const void *path, void *list, size_t size)",
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
 };
@@ -89,10 +100,7 @@ export function libc(): Libc {
 
 function load(): Libc {
   if (process.platform !== "linux")
-    throw new CapabilityError(
-      "UNSUPPORTED",
-      `processes cannot be started on ${process.platform}: only Linux is supported`,
-    );
+    throw new CapabilityError("UNSUPPORTED", `${process.platform} is not supported: only Linux is`);
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };

@@ -1,0 +1,56 @@
+import { constants, type Stats } from "node:fs";
+import { copyFile, lstat, mkdir, readdir, readlink, realpath, stat, symlink } from "node:fs/promises";
+import { invalidInput } from "./file-error.ts";
+import { joinPath, type NativePath, splitPath } from "./native-path.ts";
+
+/** Copies a file, a link as a link, or (if asked to) a directory with all that is in it, into an existing one if there is one. */
+export async function copy(
+  source: NativePath,
+  destination: NativePath,
+  { recursive }: { recursive: boolean },
+): Promise<void> {
+  const found = await lstat(source);
+  if (found.isDirectory()) {
+    if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
+    await refuseCopyIntoItself(source, destination);
+  }
+  await copyEntry(source, destination, found);
+}
+
+async function copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
+  if (found.isDirectory()) await copyDirectory(source, destination);
+  else if (found.isSymbolicLink()) await symlink(await readlink(source, { encoding: "buffer" }), destination);
+  else if (found.isFile()) await copyFile(source, destination, constants.COPYFILE_FICLONE);
+  else throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
+}
+
+async function copyDirectory(source: NativePath, destination: NativePath): Promise<void> {
+  await mkdir(destination, { recursive: true });
+  for (const name of await readdir(source, { encoding: "buffer" })) {
+    const from = joinPath(source, name);
+    await copyEntry(from, joinPath(destination, name), await lstat(from));
+  }
+}
+
+async function refuseCopyIntoItself(source: NativePath, destination: NativePath): Promise<void> {
+  const sourceStat = await stat(source);
+  let ancestor = await nearestExisting(destination);
+  for (;;) {
+    const found = await stat(ancestor);
+    if (found.dev === sourceStat.dev && found.ino === sourceStat.ino)
+      throw invalidInput("fs/copy cannot copy a directory to itself or one of its descendants");
+    const { directory } = splitPath(ancestor);
+    if (directory.length === ancestor.length) return;
+    ancestor = directory;
+  }
+}
+
+async function nearestExisting(path: NativePath): Promise<NativePath> {
+  try {
+    return await realpath(path, { encoding: "buffer" });
+  } catch (error) {
+    const { directory } = splitPath(path);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || directory.length === path.length) throw error;
+    return nearestExisting(directory);
+  }
+}

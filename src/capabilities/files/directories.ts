@@ -1,0 +1,52 @@
+import { mkdirSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { CapabilityError } from "../../base/errors.ts";
+import { joinPath, type NativePath } from "./native-path.ts";
+import { createDirectoryNoFollow } from "./no-follow.ts";
+
+export const MAX_DIRECTORY_ENTRIES = 50_000;
+
+export interface DirectoryEntry {
+  readonly fileName: string;
+  readonly isDirectory: boolean;
+  readonly isFile: boolean;
+}
+
+export function createDirectory(
+  path: NativePath,
+  options: { recursive: boolean; followSymlinks: boolean },
+): void {
+  if (options.followSymlinks) mkdirSync(path, { recursive: options.recursive });
+  else createDirectoryNoFollow(path, options.recursive);
+}
+
+/** Links have the type of what they lead to; those that lead nowhere are left out. */
+export async function readDirectory(path: NativePath): Promise<DirectoryEntry[]> {
+  const found = await readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+  if (found.length > MAX_DIRECTORY_ENTRIES)
+    throw new CapabilityError(
+      "OS_ERROR",
+      `fs/readDirectory returned ${found.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
+    );
+  const entries: DirectoryEntry[] = [];
+  for (const entry of found) {
+    const name = entry.name as unknown as Buffer;
+    const target = entry.isSymbolicLink() ? targetOf(joinPath(path, name)) : entry;
+    if (target === undefined) continue;
+    entries.push({
+      fileName: name.toString("utf8"),
+      isDirectory: target.isDirectory(),
+      isFile: target.isFile(),
+    });
+  }
+  return entries;
+}
+
+function targetOf(path: NativePath): { isDirectory(): boolean; isFile(): boolean } | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A loop, or a way that may not be searched.
+    return undefined;
+  }
+}

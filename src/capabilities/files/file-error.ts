@@ -1,0 +1,22 @@
+import { CapabilityError } from "../../base/errors.ts";
+import { osError } from "../os-error.ts";
+
+/** Turns an error of Node's file functions into one with the wire's wording; anything else stays what it is. */
+export function fileError(error: unknown): unknown {
+  if (error instanceof CapabilityError) return error;
+  const { errno, syscall } = error as NodeJS.ErrnoException;
+  return typeof errno === "number" && syscall !== undefined ? osError(Math.abs(errno)) : error;
+}
+
+/** Runs file operations, with their errors translated. */
+export async function inFiles<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileError(error);
+  }
+}
+
+export function invalidInput(message: string): CapabilityError {
+  return new CapabilityError("INVALID_INPUT", message);
+}

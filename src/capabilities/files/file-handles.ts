@@ -1,0 +1,84 @@
+import { close, closeSync, constants, openSync, read, write } from "node:fs";
+import { promisify } from "node:util";
+import { CapabilityError } from "../../base/errors.ts";
+import { invalidInput } from "./file-error.ts";
+import type { NativePath } from "./native-path.ts";
+import { openRegularFile } from "./read-file.ts";
+
+const readAsync = promisify(read);
+const writeAsync = promisify(write);
+const closeAsync = promisify(close);
+
+export const MAX_OPEN_HANDLES = 128;
+export const MAX_HANDLE_ID_BYTES = 32;
+export const MAX_BLOCK_BYTES = 1024 * 1024;
+
+/** The files that one client has open, by the ids it chose. */
+export class FileHandles {
+  readonly #handles = new Map<string, number>();
+
+  open(id: string, path: NativePath, mode: "read" | "replace"): void {
+    if (Buffer.byteLength(id) > MAX_HANDLE_ID_BYTES)
+      throw invalidInput(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
+    if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
+    if (this.#handles.size >= MAX_OPEN_HANDLES)
+      throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
+    this.#handles.set(
+      id,
+      mode === "read" ? openRegularFile(path, { followSymlinks: true }) : openForReplace(path),
+    );
+  }
+
+  async read(id: string, offset: number, length: number): Promise<{ bytes: Buffer; eof: boolean }> {
+    if (length < 1 || length > MAX_BLOCK_BYTES)
+      throw invalidInput(`file read block length must be between 1 and ${MAX_BLOCK_BYTES}`);
+    const fd = this.#find(id);
+    const buffer = Buffer.allocUnsafe(length);
+    let filled = 0;
+    while (filled < length) {
+      const { bytesRead } = await readAsync(fd, buffer, filled, length - filled, offset + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return { bytes: buffer.subarray(0, filled), eof: filled < length };
+  }
+
+  async write(id: string, offset: number, bytes: Uint8Array): Promise<void> {
+    if (bytes.length < 1 || bytes.length > MAX_BLOCK_BYTES)
+      throw invalidInput(`file write block length must be between 1 and ${MAX_BLOCK_BYTES}`);
+    const fd = this.#find(id);
+    let written = 0;
+    while (written < bytes.length) {
+      const { bytesWritten } = await writeAsync(fd, bytes, written, bytes.length - written, offset + written);
+      written += bytesWritten;
+    }
+  }
+
+  /** An unknown id is no error. */
+  async close(id: string): Promise<void> {
+    const fd = this.#handles.get(id);
+    if (fd === undefined) return;
+    this.#handles.delete(id);
+    await closeAsync(fd);
+  }
+
+  closeAll(): void {
+    for (const fd of this.#handles.values()) closeSync(fd);
+    this.#handles.clear();
+  }
+
+  #find(id: string): number {
+    const fd = this.#handles.get(id);
+    if (fd === undefined) throw new CapabilityError("NOT_FOUND", `unknown file handle \`${id}\``);
+    return fd;
+  }
+}
+
+/** The file is emptied at once and in place: what is written is seen before the handle is closed. */
+function openForReplace(path: NativePath): number {
+  return openSync(
+    path,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOCTTY,
+    0o666,
+  );
+}

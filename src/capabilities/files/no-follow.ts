@@ -1,0 +1,101 @@
+import { closeSync, constants, fstatSync, type Stats } from "node:fs";
+import { libc } from "../libc.ts";
+import { ERRNO, osError } from "../os-error.ts";
+import { invalidInput } from "./file-error.ts";
+import { type NativePath, pathComponents } from "./native-path.ts";
+
+// No component of the path may be a symbolic link. A check before use could be outrun by a rename, so each directory is opened from the
+// one before it, refusing links, and the last step is done relative to that descriptor.
+
+const O_PATH = 0o10000000;
+const O_CLOEXEC = 0o2000000;
+const AT_FDCWD = -100;
+const AT_REMOVEDIR = 0x200;
+const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** Opens a file. A link in its place is ELOOP, one on the way ENOTDIR. */
+export function openNoFollow(path: NativePath, flags: number, mode = 0): number {
+  return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
+}
+
+export function statNoFollow(path: NativePath): Stats {
+  const fd = openNoFollow(path, O_PATH);
+  try {
+    const stat = fstatSync(fd);
+    if (stat.isSymbolicLink()) throw invalidInput("path contains a symbolic link");
+    return stat;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function createDirectoryNoFollow(path: NativePath, recursive: boolean): void {
+  const names = pathComponents(path);
+  let directory = openRoot();
+  try {
+    for (const [index, name] of names.entries()) {
+      const isLast = index === names.length - 1;
+      if (recursive || isLast) makeDirectory(directory, name, recursive);
+      if (!isLast || recursive) directory = enter(directory, name);
+    }
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** Removes a file, a link or an empty directory. */
+export function removeNoFollow(path: NativePath): void {
+  inParent(path, (parent, name) => removeAt(parent, name));
+}
+
+/** Removes a name of an open directory, whatever it is; a directory must be empty. */
+export function removeAt(directory: number, name: NativePath): void {
+  const text = cString(name);
+  if (libc().unlinkat(directory, text, 0) === 0) return;
+  const errno = libc().errno();
+  if (errno !== ERRNO.EISDIR && errno !== ERRNO.EPERM) throw osError(errno);
+  if (libc().unlinkat(directory, text, AT_REMOVEDIR) !== 0) throw osError(libc().errno());
+}
+
+/** Opens a directory below another, unless it is a link. */
+export function openDirectoryAt(directory: number, name: NativePath): number {
+  return openAt(directory, name, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, 0);
+}
+
+function inParent<T>(path: NativePath, work: (parent: number, name: NativePath) => T): T {
+  const names = pathComponents(path);
+  const last = names.pop() ?? ".";
+  let directory = openRoot();
+  try {
+    for (const name of names) directory = enter(directory, name);
+    return work(directory, last);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function openRoot(): number {
+  return openAt(AT_FDCWD, "/", DIRECTORY, 0);
+}
+
+function enter(directory: number, name: NativePath): number {
+  const inner = openAt(directory, name, DIRECTORY, 0);
+  closeSync(directory);
+  return inner;
+}
+
+function makeDirectory(directory: number, name: NativePath, mayExist: boolean): void {
+  if (libc().mkdirat(directory, cString(name), 0o777) === 0) return;
+  const errno = libc().errno();
+  if (!mayExist || errno !== ERRNO.EEXIST) throw osError(errno);
+}
+
+function openAt(directory: number, name: NativePath, flags: number, mode: number): number {
+  const fd = libc().openat(directory, cString(name), flags | O_CLOEXEC, mode);
+  if (fd < 0) throw osError(libc().errno());
+  return fd;
+}
+
+function cString(name: NativePath): Buffer {
+  return Buffer.concat([Buffer.from(name), Buffer.alloc(1)]);
+}

@@ -1,0 +1,95 @@
+import { close, closeSync, constants, fstatSync, openSync, read, readSync, statSync } from "node:fs";
+import { promisify } from "node:util";
+import { invalidInput } from "./file-error.ts";
+import { type NativePath, showPath } from "./native-path.ts";
+import { openNoFollow } from "./no-follow.ts";
+
+const readAsync = promisify(read);
+const closeAsync = promisify(close);
+
+export const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
+
+/** Files up to this size are read at once: handing so little to another thread costs more than the reading. */
+const SMALL_FILE_BYTES = 64 * 1024;
+/** Read at a time from larger ones. A multiple of 3, so that each piece becomes base64 without padding. */
+const PIECE_BYTES = 3 * 1024 * 1024;
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/**
+ * Hands out a regular file in pieces, each a multiple of 3 bytes except the last. A piece is valid until the next one is asked for. Opening never waits,
+ * as it would on a pipe nobody writes to.
+ */
+export async function readFile(
+  path: NativePath,
+  options: { followSymlinks: boolean },
+  onPiece: (piece: Buffer) => void,
+): Promise<void> {
+  const fd = openRegularFile(path, options);
+  try {
+    const { size } = fstatSync(fd);
+    if (size > MAX_READ_FILE_BYTES) throw tooLarge();
+    if (size > SMALL_FILE_BYTES) await readPieces(fd, onPiece);
+    else if (!readSmall(fd, onPiece)) await readPieces(fd, onPiece);
+  } finally {
+    await closeAsync(fd);
+  }
+}
+
+/** Opens a file for reading, and refuses what is not a regular file. */
+export function openRegularFile(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): number {
+  if (!followSymlinks) {
+    const fd = openNoFollow(path, OPEN_FLAGS);
+    if (fstatSync(fd).isFile()) return fd;
+    closeSync(fd);
+    throw invalidInput("path is not a regular file");
+  }
+  // Looked at before it is opened, because opening some devices does something.
+  if (!statSync(path).isFile()) throw notAFile(path);
+  const fd = openSync(path, OPEN_FLAGS);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw notAFile(path);
+}
+
+export function notAFile(path: NativePath): Error {
+  return invalidInput(`path \`${showPath(path)}\` is not a file`);
+}
+
+function tooLarge(): Error {
+  return invalidInput(`file is too large to read: limit is ${MAX_READ_FILE_BYTES} bytes`);
+}
+
+/** False when there is more than fits: files of /proc say that they are empty. */
+function readSmall(fd: number, onPiece: (piece: Buffer) => void): boolean {
+  const buffer = Buffer.allocUnsafe(SMALL_FILE_BYTES + 1);
+  let length = 0;
+  for (;;) {
+    const count = readSync(fd, buffer, length, buffer.length - length, length);
+    length += count;
+    if (length > SMALL_FILE_BYTES) return false;
+    if (count === 0) break;
+  }
+  onPiece(buffer.subarray(0, length));
+  return true;
+}
+
+async function readPieces(fd: number, onPiece: (piece: Buffer) => void): Promise<void> {
+  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (let position = 0; ; ) {
+    const length = await fill(fd, buffer, position);
+    position += length;
+    if (position > MAX_READ_FILE_BYTES) throw tooLarge();
+    onPiece(buffer.subarray(0, length));
+    if (length < buffer.length) return;
+  }
+}
+
+async function fill(fd: number, buffer: Buffer, position: number): Promise<number> {
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await readAsync(fd, buffer, length, buffer.length - length, position + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return length;
+}

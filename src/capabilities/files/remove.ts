@@ -1,0 +1,57 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { CapabilityError } from "../../base/errors.ts";
+import { fileError } from "./file-error.ts";
+import { type NativePath, splitPath } from "./native-path.ts";
+import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
+
+export interface RemoveOptions {
+  readonly recursive: boolean;
+  /** A missing path is no error. */
+  readonly force: boolean;
+  readonly followSymlinks: boolean;
+}
+
+/** Links are removed, never followed, also those that appear while a tree is being removed. */
+export async function remove(
+  path: NativePath,
+  { recursive, force, followSymlinks }: RemoveOptions,
+): Promise<void> {
+  if (!followSymlinks && recursive)
+    throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
+  try {
+    if (followSymlinks) await removeFrom(path, recursive);
+    else removeNoFollow(path);
+  } catch (error) {
+    const translated = fileError(error);
+    if (!force || (translated as CapabilityError).errno !== "ENOENT") throw translated;
+  }
+}
+
+async function removeFrom(path: NativePath, recursive: boolean): Promise<void> {
+  const { directory, name } = splitPath(path);
+  const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await removeTree(parent, name, recursive);
+  } finally {
+    closeSync(parent);
+  }
+}
+
+async function removeTree(parent: number, name: NativePath, recursive: boolean): Promise<void> {
+  try {
+    removeAt(parent, name);
+    return;
+  } catch (error) {
+    if (!recursive || !(error instanceof CapabilityError) || error.errno !== "ENOTEMPTY") throw error;
+  }
+  const directory = openDirectoryAt(parent, name);
+  try {
+    // The names of the very directory that was opened, wherever its path leads by now.
+    for (const inner of await readdir(`/proc/self/fd/${directory}`, { encoding: "buffer" }))
+      await removeTree(directory, inner, true);
+  } finally {
+    closeSync(directory);
+  }
+  removeAt(parent, name);
+}

@@ -1,0 +1,160 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { Fifo } from "../../base/fifo.ts";
+import type { CapabilityError } from "../../base/errors.ts";
+import { fileError, invalidInput } from "./file-error.ts";
+import { joinPath, type NativePath } from "./native-path.ts";
+
+export interface WalkOptions {
+  readonly maxDepth: number;
+  readonly maxDirectories: number;
+  readonly maxEntries: number;
+  readonly followDirectorySymlinks: boolean;
+  readonly pruneHiddenDirectories: boolean;
+}
+
+export interface WalkResult {
+  readonly entries: { path: NativePath; kind: "directory" | "file" }[];
+  readonly errors: { path: NativePath; message: string }[];
+  readonly truncated: boolean;
+}
+
+export const MAX_WALK = { depth: 64, directories: 10_000, entries: 50_000 } as const;
+const MAX_RESULT_BYTES = 4 * 1024 * 1024;
+const ITEM_OVERHEAD_BYTES = 64;
+const DOT = 46;
+
+/** Lists a tree level by level, the names of each directory in order. What cannot be read is told and passed over. */
+export async function walk(root: NativePath, options: WalkOptions): Promise<WalkResult> {
+  checkLimits(options);
+  const found = await lstat(root);
+  const enter =
+    found.isDirectory() ||
+    (found.isSymbolicLink() && options.followDirectorySymlinks && (await leadsToDirectory(root)));
+  const walker = new Walker(options);
+  if (enter) await walker.run(root);
+  return walker.result;
+}
+
+function checkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOptions): void {
+  if (maxDepth > MAX_WALK.depth || maxDirectories > MAX_WALK.directories || maxEntries > MAX_WALK.entries)
+    throw invalidInput(
+      `filesystem walk limits exceed maximums: depth=${MAX_WALK.depth}, directories=${MAX_WALK.directories}, entries=${MAX_WALK.entries}`,
+    );
+  if (maxDirectories === 0 || maxEntries === 0)
+    throw invalidInput("filesystem walk limits must be greater than zero");
+}
+
+class Walker {
+  readonly #options: WalkOptions;
+  readonly #queue = new Fifo<{ path: NativePath; depth: number }>();
+  readonly #visited = new Set<string>();
+  readonly #entries: WalkResult["entries"] = [];
+  readonly #errors: WalkResult["errors"] = [];
+  #examined = 0;
+  #directories = 0;
+  #bytes = 0;
+  #truncated = false;
+
+  constructor(options: WalkOptions) {
+    this.#options = options;
+  }
+
+  get result(): WalkResult {
+    return { entries: this.#entries, errors: this.#errors, truncated: this.#truncated };
+  }
+
+  async run(root: NativePath): Promise<void> {
+    await this.#enqueue(root, 0);
+    for (let next = this.#queue.shift(); next !== undefined && !this.#truncated; next = this.#queue.shift())
+      await this.#list(next.path, next.depth);
+  }
+
+  async #list(directory: NativePath, depth: number): Promise<void> {
+    for (const entry of await this.#read(directory)) {
+      if (this.#examined >= this.#options.maxEntries) {
+        this.#truncated = true;
+        return;
+      }
+      this.#examined += 1;
+      const path = joinPath(directory, entry.name);
+      const kind = await this.#kindOf(path, entry.type);
+      if (kind === undefined) continue;
+      if (!this.#add(path, kind)) return;
+      const hidden = Buffer.from(entry.name)[0] === DOT;
+      if (
+        kind === "directory" &&
+        depth < this.#options.maxDepth &&
+        !(hidden && this.#options.pruneHiddenDirectories)
+      )
+        await this.#enqueue(path, depth + 1);
+      if (this.#truncated) return;
+    }
+  }
+
+  async #read(directory: NativePath): Promise<{ name: Buffer; type: Dirent }[]> {
+    try {
+      const found = await readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+      const entries = found.map((type) => ({ name: type.name as unknown as Buffer, type }));
+      return entries.sort((left, right) => Buffer.compare(left.name, right.name));
+    } catch (error) {
+      this.#fail(directory, error);
+      return [];
+    }
+  }
+
+  async #kindOf(path: NativePath, type: Dirent): Promise<"directory" | "file" | undefined> {
+    if (type.isDirectory()) return "directory";
+    if (type.isFile()) return "file";
+    if (!type.isSymbolicLink() || !this.#options.followDirectorySymlinks) return undefined;
+    return (await leadsToDirectory(path)) ? "directory" : undefined;
+  }
+
+  async #enqueue(path: NativePath, depth: number): Promise<void> {
+    if (this.#options.followDirectorySymlinks) {
+      const identity = await this.#identify(path);
+      if (identity === undefined || this.#visited.has(identity)) return;
+      this.#visited.add(identity);
+    }
+    if (this.#directories >= this.#options.maxDirectories) {
+      this.#truncated = true;
+      return;
+    }
+    this.#directories += 1;
+    this.#queue.push({ path, depth });
+  }
+
+  async #identify(path: NativePath): Promise<string | undefined> {
+    try {
+      return (await realpath(path, { encoding: "buffer" })).toString("latin1");
+    } catch (error) {
+      this.#fail(path, error);
+      return undefined;
+    }
+  }
+
+  #add(path: NativePath, kind: "directory" | "file"): boolean {
+    if (!this.#hasRoom(path)) return false;
+    this.#entries.push({ path, kind });
+    return true;
+  }
+
+  #fail(path: NativePath, error: unknown): void {
+    const { message } = fileError(error) as CapabilityError;
+    if (this.#hasRoom(path)) this.#errors.push({ path, message });
+  }
+
+  #hasRoom(path: NativePath): boolean {
+    this.#bytes += path.length + ITEM_OVERHEAD_BYTES;
+    if (this.#bytes > MAX_RESULT_BYTES) this.#truncated = true;
+    return !this.#truncated;
+  }
+}
+
+async function leadsToDirectory(path: NativePath): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}

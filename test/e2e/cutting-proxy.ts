@@ -1,0 +1,167 @@
+import net, { type AddressInfo } from "node:net";
+import { withDeadline } from "../fault/deadline.ts";
+import { WebSocketMessages } from "./websocket-messages.ts";
+
+const WAIT_DEADLINE_MS = 20_000;
+
+export interface WireMessage {
+  readonly from: "client" | "server";
+  /** Counts the connections from 1. */
+  readonly connection: number;
+  readonly id?: number | string;
+  readonly method?: string;
+  // The shape depends on the method; tests look at what they know to be there.
+  readonly params?: Record<string, unknown>;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+export interface Upgrade {
+  readonly request: string;
+  readonly response: string | undefined;
+}
+
+type Matches = (message: WireMessage) => boolean;
+
+/**
+ * Stands between a client and a server, passes every byte on as it is, keeps what was said, and can cut the connection.
+ * After a cut it turns new connections away until it is told to admit them.
+ */
+export class CuttingProxy implements AsyncDisposable {
+  static async open(serverUrl: string): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(Number(new URL(serverUrl).port));
+    await new Promise<void>((resolve, reject) =>
+      proxy.#listener.once("error", reject).listen(0, "127.0.0.1", resolve),
+    );
+    return proxy;
+  }
+
+  readonly messages: WireMessage[] = [];
+  /** Connections turned away since the first cut. */
+  refused = 0;
+  readonly #serverPort: number;
+  readonly #listener = net.createServer((socket) => this.#admit(socket));
+  readonly #taps: { client: WebSocketMessages; server: WebSocketMessages }[] = [];
+  readonly #sockets = new Set<net.Socket>();
+  readonly #watchers = new Set<() => void>();
+  #cutAt: Matches | undefined;
+  #isCut = false;
+
+  private constructor(serverPort: number) {
+    this.#serverPort = serverPort;
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  get upgrades(): Upgrade[] {
+    return this.#taps.map(({ client, server }) => ({ request: client.head ?? "", response: server.head }));
+  }
+
+  /** What the client asked for, in its order. */
+  requests(method: string): WireMessage[] {
+    return this.messages.filter((message) => message.from === "client" && message.method === method);
+  }
+
+  /** What the server answered to `request`. */
+  answerTo(request: WireMessage): WireMessage | undefined {
+    return this.messages.find(
+      ({ from, connection, id, method }) =>
+        from === "server" && connection === request.connection && id === request.id && method === undefined,
+    );
+  }
+
+  /** All that processes have written so far, as the server told it in notifications. */
+  get output(): string {
+    return this.messages
+      .filter(({ method }) => method === "process/output")
+      .map(({ params }) => Buffer.from(String(params?.["chunk"]), "base64").toString())
+      .join("");
+  }
+
+  /** Waits until `look` holds; it is asked again with every message. */
+  until(look: () => boolean, what: string): Promise<void> {
+    const seen = new Promise<void>((resolve) => {
+      const watcher = () => {
+        if (!look()) return;
+        this.#watchers.delete(watcher);
+        resolve();
+      };
+      this.#watchers.add(watcher);
+      watcher();
+    });
+    return withDeadline(seen, WAIT_DEADLINE_MS, () => what);
+  }
+
+  /** Cuts the connection within the first message of the server that matches: all but its last byte arrives. */
+  cutWithin(matches: Matches): void {
+    this.#cutAt = matches;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  readmit(): void {
+    this.#isCut = false;
+  }
+
+  #admit(client: net.Socket): void {
+    if (this.#isCut) {
+      this.refused += 1;
+      client.destroy();
+      this.#wake();
+      return;
+    }
+    const server = net.connect({ host: "127.0.0.1", port: this.#serverPort, noDelay: true });
+    client.setNoDelay(true);
+    const taps = { client: new WebSocketMessages(), server: new WebSocketMessages() };
+    const connection = this.#taps.push(taps);
+    const hear = (from: "client" | "server", text: string): WireMessage => {
+      const message = { ...(JSON.parse(text) as object), from, connection };
+      this.messages.push(message);
+      return message;
+    };
+    client.on("data", (bytes: Buffer) => {
+      for (const { text } of taps.client.push(bytes)) hear("client", text);
+      if (!server.destroyed) server.write(bytes);
+      this.#wake();
+    });
+    server.on("data", (bytes: Buffer) => {
+      for (const { text, end } of taps.server.push(bytes)) {
+        if (!this.#cutAt?.(hear("server", text))) continue;
+        this.#cutAt = undefined;
+        this.#isCut = true;
+        client.end(bytes.subarray(0, end - 1), () => client.destroy());
+        server.destroy();
+        this.#wake();
+        return;
+      }
+      if (!client.destroyed) client.write(bytes);
+      this.#wake();
+    });
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on("error", () => {}); // `close` follows and takes the other side along
+      socket.once("close", () => {
+        this.#sockets.delete(socket);
+        other.destroySoon();
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#listener.close(() => resolve());
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
+}
