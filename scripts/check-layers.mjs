@@ -11,8 +11,8 @@ const ALLOWED = {
   protocol: ["zod"],
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
-  capabilities: ["base", "node:*", "koffi"],
-  server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*"],
+  capabilities: ["base", "node:*", "koffi", "undici", "smol-toml"],
+  server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
   cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
 };
 

@@ -80,6 +80,12 @@ export class Connection {
     this.#transport.send(formatResponse(id, resultJson));
   }
 
+  /** `parts` are JSON, encoded and cut anywhere. */
+  respondInParts(id: IdText, parts: readonly Uint8Array[]): void {
+    const encoder = new TextEncoder();
+    this.#transport.sendParts([encoder.encode(`{"id":${id},"result":`), ...parts, encoder.encode("}")]);
+  }
+
   fail(id: IdText, error: WireError): void {
     this.#transport.send(formatError(id, error));
   }

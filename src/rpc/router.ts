@@ -9,10 +9,11 @@ import {
   RpcCode,
 } from "../protocol/index.ts";
 import { describeIssue } from "./describe-issue.ts";
+import type { JsonParts } from "./json-parts.ts";
 import type { JsonText } from "./json-text.ts";
 import type { Waiting } from "./waiting.ts";
 
-type Answer<T> = T | JsonText;
+type Answer<T> = T | JsonText | JsonParts;
 
 /** What a handler may return: a value, a promise that later requests wait for, or one that they do not wait for. */
 export type HandlerResult<T> = Answer<T> | Waiting<Answer<T>> | Promise<Answer<T> | Waiting<Answer<T>>>;

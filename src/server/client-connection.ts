@@ -1,14 +1,15 @@
 import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText } from "../protocol/envelope.ts";
-import { type Family, RpcCode } from "../protocol/index.ts";
+import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
 import { Connection } from "../rpc/connection.ts";
 import { toWire } from "../rpc/error-wire.ts";
+import { JsonParts } from "../rpc/json-parts.ts";
 import { JsonText } from "../rpc/json-text.ts";
 import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
-import type { Transport } from "../transport/transport.ts";
+import { HIGH_WATER_BYTES, type Transport } from "../transport/transport.ts";
 import type { Session } from "./session.ts";
 import type { SessionRegistry } from "./session-registry.ts";
 
@@ -35,6 +36,7 @@ export class ClientConnection {
   readonly #abort = new AbortController();
   #session: Session | undefined;
   #initialized = false;
+  readonly #drainWaiters: (() => void)[] = [];
   #unanswered = 0;
   #readingPaused = false;
 
@@ -66,6 +68,21 @@ export class ClientConnection {
 
   close(): void {
     this.#connection.close();
+  }
+
+  notify<N extends NotificationName>(method: N, params: NotificationParams<N>): void {
+    this.#connection.notify(method, params);
+  }
+
+  /** See `Connection.sendEncoded`. */
+  sendEncoded(message: string | Uint8Array, release?: () => void): void {
+    this.#connection.sendEncoded(message, release);
+  }
+
+  /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
+  async drained(): Promise<void> {
+    if (this.#connection.ended || this.#connection.queuedBytes < HIGH_WATER_BYTES) return;
+    await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 
   /** Throws unless the handshake is done. */
@@ -141,7 +158,8 @@ export class ClientConnection {
   }
 
   #respond(id: IdText, result: unknown): void {
-    this.#connection.respond(id, result instanceof JsonText ? result.text : JSON.stringify(result));
+    if (result instanceof JsonParts) this.#connection.respondInParts(id, result.parts);
+    else this.#connection.respond(id, result instanceof JsonText ? result.text : JSON.stringify(result));
     this.#answered();
   }
 
@@ -166,6 +184,7 @@ export class ClientConnection {
   }
 
   #drained(): void {
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
     this.#requests.resume();
   }
@@ -179,6 +198,7 @@ export class ClientConnection {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
     this.#requests.clear();
     this.#abort.abort();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
     if (this.#session !== undefined) {
       if (this.#options.resumable) this.#options.sessions.detach(this.#session);
       else void this.#options.sessions.end(this.#session);

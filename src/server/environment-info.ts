@@ -17,7 +17,7 @@ export function describeEnvironment(host: HostInfo): EnvironmentInfo {
     prependPathDirs: [],
     temporaryDirectories: host.temporaryDirectories.map(uriFromPath),
     tempDir: uriFromPath(host.temporaryDirectory),
-    capabilities: {},
+    capabilities: { fsWatchMissing: true, fileWriteStreaming: true, httpHeaderEnvVars: true },
     extensions: [],
   };
 }

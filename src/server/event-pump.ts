@@ -3,7 +3,7 @@ import type { ManagedProcess } from "../capabilities/process/managed-process.ts"
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
 import type { Connection } from "../rpc/connection.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
-import type { EventEncoder } from "./event-encoder.ts";
+import { eventMessage } from "./event-message.ts";
 
 /** Unsent output from which a process has to wait. Well below what its log keeps, so that nothing unsent is evicted. */
 const PAUSE_BYTES = 256 * 1024;
@@ -25,13 +25,11 @@ interface Followed {
  */
 export class EventPump {
   readonly #connection: Connection;
-  readonly #encoder: EventEncoder;
   readonly #followed = new Set<Followed>();
   readonly #behind = new Fifo<Followed>();
 
-  constructor(connection: Connection, encoder: EventEncoder) {
+  constructor(connection: Connection) {
     this.#connection = connection;
-    this.#encoder = encoder;
   }
 
   /** Sends every later event of a process. */
@@ -101,7 +99,7 @@ export class EventPump {
   }
 
   #send(followed: Followed, event: ProcessEvent): void {
-    const { message, release } = this.#encoder.encode(followed.processIdJson, event);
+    const { message, release } = eventMessage(followed.processIdJson, event);
     followed.nextSeq = event.seq + 1;
     this.#connection.sendEncoded(message, release);
     if (event.kind === "closed") this.#followed.delete(followed);

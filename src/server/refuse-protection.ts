@@ -12,4 +12,6 @@ export function refuseProtection({ sandbox, enforceManagedNetwork, networkProxy 
     throw new RpcError(RpcCode.invalidParams, "sandbox intent cannot be enforced on this executor");
 }
 
-type Protection = Pick<ProcessStart, "sandbox" | "enforceManagedNetwork" | "networkProxy">;
+type Protection = {
+  [M in "sandbox" | "enforceManagedNetwork" | "networkProxy"]?: ProcessStart[M] | undefined;
+};

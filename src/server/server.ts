@@ -12,8 +12,9 @@ import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
-import { EventEncoder } from "./event-encoder.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
+import { fileHandlers } from "./handlers/files.ts";
+import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import { Session } from "./session.ts";
@@ -49,10 +50,9 @@ export function createServer(options: ServerOptions = {}): Server {
     { maxRetainedBytes: MAX_RETAINED_BYTES, maxRetainedChunks: MAX_RETAINED_CHUNKS },
     logger,
   );
-  const encoder = new EventEncoder();
   const retentionMs = options.exitedProcessRetentionMs ?? EXITED_PROCESS_RETENTION_MS;
   const sessions = new SessionRegistry({
-    create: (id) => new Session(id, { launcher, encoder, retentionMs }),
+    create: (id) => new Session(id, { launcher, retentionMs }),
     detachedTtlMs: options.detachedSessionTtlMs ?? DETACHED_SESSION_TTL_MS,
   });
   const environmentInfo = describeEnvironment(readHostInfo(environment));
@@ -61,6 +61,8 @@ export function createServer(options: ServerOptions = {}): Server {
       ...sessionHandlers(environmentInfo),
       ...environmentHandlers(environmentInfo),
       ...processHandlers(environment),
+      ...fileHandlers(),
+      ...httpHandlers(environment),
     },
     (client, family) => client.gate(family),
   );

@@ -1,6 +1,5 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import type { Connection } from "../rpc/connection.ts";
-import type { EventEncoder } from "./event-encoder.ts";
 import { EventPump } from "./event-pump.ts";
 import { type ProcessEntry, ProcessTable } from "./process-table.ts";
 
@@ -8,12 +7,10 @@ import { type ProcessEntry, ProcessTable } from "./process-table.ts";
 export class Session {
   readonly id: string;
   readonly #processes: ProcessTable;
-  readonly #encoder: EventEncoder;
   #pump: EventPump | undefined;
 
-  constructor(id: string, options: { launcher: Launcher; encoder: EventEncoder; retentionMs: number }) {
+  constructor(id: string, options: { launcher: Launcher; retentionMs: number }) {
     this.id = id;
-    this.#encoder = options.encoder;
     this.#processes = new ProcessTable({
       launcher: options.launcher,
       retentionMs: options.retentionMs,
@@ -28,7 +25,7 @@ export class Session {
 
   /** Live events go to this connection from now on. What happened before is read with process/read. */
   attach(connection: Connection): void {
-    const pump = new EventPump(connection, this.#encoder);
+    const pump = new EventPump(connection);
     this.#pump = pump;
     for (const [id, { process }] of this.#processes) if (!process.state.closed) pump.follow(id, process);
   }

@@ -62,6 +62,15 @@ export class JsonLinesTransport implements Transport {
     }
   }
 
+  sendParts(parts: readonly Uint8Array[]): void {
+    if (this.#ended || !this.#output.writable) return;
+    this.#cork();
+    const bytes = parts.reduce((sum, part) => sum + part.length, 1);
+    this.#queue.add(bytes);
+    for (const part of parts) this.#output.write(part);
+    this.#output.write("\n", () => this.#queue.remove(bytes));
+  }
+
   pause(): void {
     this.#paused = true;
     this.#input.pause();

@@ -80,6 +80,11 @@ class MemoryTransport implements Transport {
     this.#outgoing.push(typeof message === "string" ? message : new TextDecoder().decode(message), flushed);
   }
 
+  sendParts(parts: readonly Uint8Array[]): void {
+    const decoder = new TextDecoder();
+    this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""));
+  }
+
   pause(): void {
     this.#paused = true;
   }

@@ -69,6 +69,17 @@ export class WebSocketTransport implements Transport {
     else this.#webSocket.send(message, { binary: false }, done);
   }
 
+  sendParts(parts: readonly Uint8Array[]): void {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    this.#cork();
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.#queue.add(bytes);
+    for (const [index, part] of parts.entries()) {
+      const fin = index === parts.length - 1;
+      this.#webSocket.send(part, { binary: false, fin }, fin ? () => this.#queue.remove(bytes) : undefined);
+    }
+  }
+
   pause(): void {
     this.#webSocket.pause();
   }

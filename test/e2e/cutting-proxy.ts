@@ -4,15 +4,17 @@ import { WebSocketMessages } from "./websocket-messages.ts";
 
 const WAIT_DEADLINE_MS = 20_000;
 
+/** The shape depends on the method; tests look at what they know to be there. */
+type Fields = Record<string, unknown>;
+
 export interface WireMessage {
   readonly from: "client" | "server";
   /** Counts the connections from 1. */
   readonly connection: number;
   readonly id?: number | string;
   readonly method?: string;
-  // The shape depends on the method; tests look at what they know to be there.
-  readonly params?: Record<string, unknown>;
-  readonly result?: Record<string, unknown>;
+  readonly params?: Fields;
+  readonly result?: Fields;
   readonly error?: { readonly code: number; readonly message: string };
 }
 
@@ -20,6 +22,12 @@ export interface Upgrade {
   readonly request: string;
   readonly response: string | undefined;
 }
+
+const isAnswer = (message: WireMessage, request: WireMessage): boolean =>
+  message.from === "server" &&
+  message.method === undefined &&
+  message.connection === request.connection &&
+  message.id === request.id;
 
 type Matches = (message: WireMessage) => boolean;
 
@@ -64,12 +72,12 @@ export class CuttingProxy implements AsyncDisposable {
     return this.messages.filter((message) => message.from === "client" && message.method === method);
   }
 
-  /** What the server answered to `request`. */
-  answerTo(request: WireMessage): WireMessage | undefined {
-    return this.messages.find(
-      ({ from, connection, id, method }) =>
-        from === "server" && connection === request.connection && id === request.id && method === undefined,
-    );
+  /** Requests of the client that the server has served, each with its result. */
+  exchanges(method: string): [params: Fields, result: Fields][] {
+    return this.requests(method).flatMap((request) => {
+      const { result } = this.messages.find((message) => isAnswer(message, request)) ?? {};
+      return result === undefined ? [] : [[request.params ?? {}, result]];
+    });
   }
 
   /** All that processes have written so far, as the server told it in notifications. */
@@ -130,7 +138,8 @@ export class CuttingProxy implements AsyncDisposable {
     });
     server.on("data", (bytes: Buffer) => {
       for (const { text, end } of taps.server.push(bytes)) {
-        if (!this.#cutAt?.(hear("server", text))) continue;
+        const message = hear("server", text);
+        if (!this.#cutAt?.(message)) continue;
         this.#cutAt = undefined;
         this.#isCut = true;
         client.end(bytes.subarray(0, end - 1), () => client.destroy());

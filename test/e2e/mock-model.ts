@@ -4,7 +4,12 @@ import { text } from "node:stream/consumers";
 
 /** What the model asks the client to do. `namespace` is set where the client groups tools, as it does for those of MCP servers. */
 export type ToolCall =
-  | { readonly type: "function_call"; readonly name: string; readonly namespace?: string; readonly arguments: string }
+  | {
+      readonly type: "function_call";
+      readonly name: string;
+      readonly namespace?: string;
+      readonly arguments: string;
+    }
   | { readonly type: "custom_tool_call"; readonly name: string; readonly input: string };
 
 /** One answer of the model. A function sees the outputs so far, and may wait for something first. */
@@ -92,7 +97,9 @@ export class MockModel implements AsyncDisposable {
 
   /** Text the client put in front of the model before the first answer, message by message. */
   get context(): readonly string[] {
-    return (this.requests[0]?.input ?? []).flatMap(({ content = [] }) => content.map((part) => part.text ?? ""));
+    return (this.requests[0]?.input ?? []).flatMap(({ content = [] }) =>
+      content.map((part) => part.text ?? ""),
+    );
   }
 
   /** Throws unless the script was played to its end, and nothing else was asked for. */
@@ -137,7 +144,12 @@ function respond(response: ServerResponse, number: number, toolCall: ToolCall | 
   const id = `response-${number}`;
   const item =
     toolCall === undefined
-      ? { type: "message", role: "assistant", id: `message-${number}`, content: [{ type: "output_text", text: "done" }] }
+      ? {
+          type: "message",
+          role: "assistant",
+          id: `message-${number}`,
+          content: [{ type: "output_text", text: "done" }],
+        }
       : { ...toolCall, id: `item-${number}`, call_id: callIdOf(number) };
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,0 +1,21 @@
+import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import { type BulkMessage, bulkMessage } from "./bulk-message.ts";
+
+/** Turns an event into its notification. `processIdJson` is the process id as JSON. */
+export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMessage {
+  const { kind, seq } = event;
+  switch (kind) {
+    case "output":
+      return bulkMessage(
+        `{"method":"process/output","params":{"processId":${processIdJson},"seq":${seq},"stream":"${event.stream}","chunk":"`,
+        event.bytes,
+        '"}}',
+      );
+    case "exited":
+      return {
+        message: `{"method":"process/exited","params":{"processId":${processIdJson},"seq":${seq},"exitCode":${event.exitCode},"sandboxDenied":false}}`,
+      };
+    case "closed":
+      return { message: `{"method":"process/closed","params":{"processId":${processIdJson},"seq":${seq}}}` };
+  }
+}

@@ -1,0 +1,222 @@
+import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { ForeignPathError, pathFromUri, PathUriError, uriFromPath } from "../../base/file-uri.ts";
+import { copy } from "../../capabilities/files/copy.ts";
+import { createDirectory, readDirectory } from "../../capabilities/files/directories.ts";
+import { inFiles } from "../../capabilities/files/file-error.ts";
+import { FileHandles } from "../../capabilities/files/file-handles.ts";
+import { canonicalize, readMetadata } from "../../capabilities/files/metadata.ts";
+import { type NativePath, toNativePath } from "../../capabilities/files/native-path.ts";
+import { readFile } from "../../capabilities/files/read-file.ts";
+import { remove } from "../../capabilities/files/remove.ts";
+import { walk } from "../../capabilities/files/walk.ts";
+import { watchMissing } from "../../capabilities/files/watch-missing.ts";
+import { writeFile } from "../../capabilities/files/write-file.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { JsonParts } from "../../rpc/json-parts.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import type { ClientConnection } from "../client-connection.ts";
+import { refuseProtection } from "../refuse-protection.ts";
+
+export function fileHandlers() {
+  return {
+    "fs/readFile": (_, params) => {
+      const path = decodePath(params);
+      const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
+      return inFiles(async () => {
+        await readFile(path, { followSymlinks: params.followSymlinks ?? true }, (piece) =>
+          parts.push(Buffer.from(piece.toString("base64"), "latin1")),
+        );
+        parts.push(Buffer.from('"}'));
+        return new JsonParts(parts);
+      });
+    },
+
+    "fs/open": (client, params) => {
+      const path = decodePath(params);
+      const { handleId, mode } = params;
+      return inFiles(() => {
+        handlesOf(client).open(handleId, path, mode ?? "read");
+        return { handleId };
+      });
+    },
+
+    "fs/readBlock": (client, { handleId, offset, len }) =>
+      inFiles(async () => {
+        const { bytes, eof } = await handlesOf(client).read(handleId, offset, len);
+        return { chunk: encodeBase64(bytes), eof };
+      }),
+
+    "fs/writeBlock": (client, { handleId, offset, chunk }) => {
+      const bytes = decodeBytes(chunk, (reason) => new RpcError(RpcCode.invalidParams, reason));
+      return inFiles(async () => {
+        await handlesOf(client).write(handleId, offset, bytes);
+        return {};
+      });
+    },
+
+    "fs/close": (client, { handleId }) =>
+      inFiles(async () => {
+        await handlesOf(client).close(handleId);
+        return {};
+      }),
+
+    "fs/writeFile": (_, params) => {
+      const path = decodePath(params);
+      const bytes = decodeBytes(
+        params.dataBase64,
+        (reason) =>
+          new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
+      );
+      return inFiles(async () => {
+        await writeFile(path, bytes, { followSymlinks: params.followSymlinks ?? true });
+        return {};
+      });
+    },
+
+    "fs/createDirectory": (_, params) => {
+      const path = decodePath(params);
+      return inFiles(() => {
+        createDirectory(path, {
+          recursive: params.recursive ?? true,
+          followSymlinks: params.followSymlinks ?? true,
+        });
+        return {};
+      });
+    },
+
+    "fs/getMetadata": (_, params) => {
+      const path = decodePath(params);
+      return inFiles(() => ({
+        ...readMetadata(path, { followSymlinks: params.followSymlinks ?? true }),
+        createdAtMs: 0,
+      }));
+    },
+
+    "fs/canonicalize": (_, params) => {
+      const path = decodePath(params);
+      return inFiles(() => ({ path: uriFromPath(canonicalize(path)) }));
+    },
+
+    "fs/readDirectory": (_, params) => {
+      const path = decodePath(params);
+      return inFiles(async () => ({ entries: await readDirectory(path) }));
+    },
+
+    "fs/walk": (_, params) => {
+      const path = decodePath(params);
+      const { pruneHiddenDirectories = false, ...limits } = params.options;
+      return inFiles(async () => {
+        const { entries, errors, truncated } = await walk(path, { ...limits, pruneHiddenDirectories });
+        return {
+          entries: entries.map((entry) => ({ path: uriFromPath(entry.path), kind: entry.kind })),
+          errors: errors.map((entry) => ({ path: uriFromPath(entry.path), message: entry.message })),
+          truncated,
+        };
+      });
+    },
+
+    "fs/remove": (_, params) => {
+      const path = decodePath(params);
+      return inFiles(async () => {
+        await remove(path, {
+          recursive: params.recursive ?? true,
+          force: params.force ?? true,
+          followSymlinks: params.followSymlinks ?? true,
+        });
+        return {};
+      });
+    },
+
+    "fs/copy": (_, { sourcePath, destinationPath, recursive, sandbox }) => {
+      const source = decodePath({ path: sourcePath, sandbox });
+      const destination = decodePath({ path: destinationPath, sandbox });
+      return inFiles(async () => {
+        await copy(source, destination, { recursive });
+        return {};
+      });
+    },
+
+    "fs/watchMissing": (client, { watchId, missing, present }) => {
+      const paths = missing.map((path) => decodePath({ path }));
+      const presentPath = typeof present === "string" ? decodePath({ path: present }) : undefined;
+      return { watching: watchOf(client).replace(watchId, paths, presentPath) };
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+/** What a connection holds open. It ends with the connection, unlike processes. */
+const handles = new WeakMap<ClientConnection, FileHandles>();
+const watches = new WeakMap<ClientConnection, MissingWatches>();
+
+function handlesOf(client: ClientConnection): FileHandles {
+  let found = handles.get(client);
+  if (found === undefined) {
+    const created = new FileHandles();
+    client.signal.addEventListener("abort", () => created.closeAll(), { once: true });
+    handles.set(client, created);
+    found = created;
+  }
+  return found;
+}
+
+function watchOf(client: ClientConnection): MissingWatches {
+  let found = watches.get(client);
+  if (found === undefined) {
+    const created = new MissingWatches((watchId) => client.notify("fs/missingChanged", { watchId }));
+    client.signal.addEventListener("abort", () => created.close(), { once: true });
+    watches.set(client, created);
+    found = created;
+  }
+  return found;
+}
+
+/** One watch at a time: a new one takes the place of the old. Ids must grow, so that a late notification cannot be mistaken. */
+class MissingWatches {
+  readonly #notify: (watchId: number) => void;
+  #newestId = -1;
+  #stop: (() => void) | undefined;
+
+  constructor(notify: (watchId: number) => void) {
+    this.#notify = notify;
+  }
+
+  replace(watchId: number, missing: readonly NativePath[], present: NativePath | undefined): boolean {
+    if (watchId <= this.#newestId) return false;
+    this.#newestId = watchId;
+    this.close();
+    this.#stop = watchMissing(missing, present, () => this.#notify(watchId));
+    return this.#stop !== undefined;
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+function decodePath({
+  path,
+  sandbox,
+}: {
+  path: string;
+  sandbox?: Parameters<typeof refuseProtection>[0]["sandbox"];
+}): NativePath {
+  refuseProtection({ sandbox });
+  try {
+    return toNativePath(pathFromUri(path));
+  } catch (error) {
+    if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
+    if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);
+    throw error;
+  }
+}
+
+function decodeBytes(text: string, describe: (reason: string) => RpcError): Uint8Array {
+  try {
+    return decodeBase64(text);
+  } catch (error) {
+    if (error instanceof Base64Error) throw describe(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,216 @@
+import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
+import {
+  type Header,
+  type HttpRequest,
+  type HttpResponse,
+  sendHttpRequest,
+} from "../../capabilities/http/http-request.ts";
+import type { Environment } from "../../capabilities/process/env-policy.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import type { Params } from "../../protocol/index.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import { Waiting } from "../../rpc/waiting.ts";
+import { bulkMessage } from "../bulk-message.ts";
+import type { ClientConnection } from "../client-connection.ts";
+
+type RequestParams = Params<"http/request">;
+
+const MAX_DELTA_BYTES = 1024 * 1024;
+/** A larger body cannot reach a client in one message anyway. */
+const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function httpHandlers(environment: Environment) {
+  return {
+    "http/request": (client, params) => {
+      const request = decodeRequest(params, environment);
+      const streams = streamsOf(client);
+      if (params.streamResponse && streams.has(params.requestId))
+        throw new RpcError(
+          RpcCode.invalidParams,
+          `http/request streamResponse requestId \`${params.requestId}\` is already active`,
+        );
+      if (params.streamResponse) streams.add(params.requestId);
+      // From here on only the upstream server is waited for, and that holds up nobody.
+      return new Waiting(perform(client, params, request));
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+/** Requests whose bodies are being streamed, by connection. */
+const activeStreams = new WeakMap<ClientConnection, Set<string>>();
+
+function streamsOf(client: ClientConnection): Set<string> {
+  const found = activeStreams.get(client) ?? new Set();
+  activeStreams.set(client, found);
+  return found;
+}
+
+async function perform(client: ClientConnection, params: RequestParams, request: HttpRequest) {
+  const limit = new TimeLimit(params.timeoutMs ?? undefined, client.signal);
+  const { requestId } = params;
+  let response: HttpResponse;
+  try {
+    const followRedirects = params.redirectPolicy !== "stop";
+    response = await sendHttpRequest(request, { followRedirects, signal: limit.signal });
+  } catch (error) {
+    limit.end();
+    streamsOf(client).delete(requestId);
+    throw requestFailure(error, params);
+  }
+  const headers = response.headers.map(([name, value]) => ({ name, value }));
+  if (!params.streamResponse) {
+    const body = await readBody(response).finally(() => limit.end());
+    return { status: response.status, headers, bodyBase64: encodeBase64(body) };
+  }
+  // The answer is sent when this function returns; deltas follow it.
+  setImmediate(() => {
+    void streamBody(client, requestId, response).finally(() => {
+      limit.end();
+      streamsOf(client).delete(requestId);
+    });
+  });
+  return { status: response.status, headers, bodyBase64: "" };
+}
+
+/** Aborts when the time is over or the client is gone. */
+class TimeLimit {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #client: AbortSignal;
+  readonly #abort = (): void => this.#controller.abort();
+
+  constructor(timeoutMs: number | undefined, client: AbortSignal) {
+    this.#client = client;
+    if (timeoutMs !== undefined) this.#timer = setTimeout(this.#abort, Math.min(timeoutMs, MAX_TIMER_MS));
+    client.addEventListener("abort", this.#abort, { once: true });
+    if (client.aborted || timeoutMs === 0) this.#abort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#client.removeEventListener("abort", this.#abort);
+  }
+}
+
+async function readBody({ body }: HttpResponse): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_BUFFERED_BODY_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw new RpcError(
+      RpcCode.internal,
+      "failed to read http/request response body: error decoding response body",
+      { cause },
+    );
+  }
+  if (bytes > MAX_BUFFERED_BODY_BYTES)
+    throw new RpcError(
+      RpcCode.internal,
+      `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
+    );
+  return Buffer.concat(chunks);
+}
+
+/** One notification a piece, as fast as the client takes them; the upstream server waits meanwhile. */
+async function streamBody(
+  client: ClientConnection,
+  requestId: string,
+  { body }: HttpResponse,
+): Promise<void> {
+  const prefix = `{"method":"http/request/bodyDelta","params":{"requestId":${JSON.stringify(requestId)},"seq":`;
+  let seq = 0;
+  let failure: string | null = null;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      for (let start = 0; start < chunk.length; start += MAX_DELTA_BYTES) {
+        seq += 1;
+        const piece = chunk.subarray(start, start + MAX_DELTA_BYTES);
+        const { message, release } = bulkMessage(
+          `${prefix}${seq},"deltaBase64":"`,
+          piece,
+          '","done":false,"error":null}}',
+        );
+        client.sendEncoded(message, release);
+        await client.drained();
+      }
+    }
+  } catch {
+    failure = "error decoding response body";
+  }
+  client.notify("http/request/bodyDelta", {
+    requestId,
+    seq: seq + 1,
+    deltaBase64: "",
+    done: true,
+    error: failure,
+  });
+}
+
+function requestFailure(error: unknown, { url, timeoutMs }: RequestParams): RpcError {
+  const reason =
+    error instanceof CapabilityError
+      ? error.message
+      : timeoutMs === 0
+        ? "route-aware request timed out"
+        : `error sending request for url (${new URL(url).href})`;
+  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause: error });
+}
+
+function decodeRequest(params: RequestParams, environment: Environment): HttpRequest {
+  if (!TOKEN.test(params.method)) throw refusal("http/request method is invalid: invalid HTTP method");
+  if (!URL.canParse(params.url)) throw refusal("http/request url is invalid: relative URL without a base");
+  const url = new URL(params.url);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
+  const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
+  if (!headers.some(([name]) => name.toLowerCase() === "accept")) headers.push(["accept", "*/*"]);
+  return { method: params.method, url, headers, body: decodeBody(params.bodyBase64 ?? undefined) };
+}
+
+function decodeHeader(
+  { name, value, valueEnvVar }: NonNullable<RequestParams["headers"]>[number],
+  environment: Environment,
+): Header {
+  if (!TOKEN.test(name)) throw refusal("http/request header name is invalid: invalid HTTP header name");
+  const full = typeof valueEnvVar === "string" ? value + variable(name, valueEnvVar, environment) : value;
+  if (!HEADER_VALUE.test(full))
+    throw refusal(`http/request header value is invalid for ${name}: failed to parse header value`);
+  return [name, full];
+}
+
+function variable(header: string, name: string, environment: Environment): string {
+  try {
+    return readHeaderVariable(header, name, environment);
+  } catch (error) {
+    if (error instanceof CapabilityError) throw refusal(error.message);
+    throw error;
+  }
+}
+
+function decodeBody(bodyBase64: string | undefined): Uint8Array | undefined {
+  if (bodyBase64 === undefined) return undefined;
+  try {
+    return decodeBase64(bodyBase64);
+  } catch (error) {
+    if (error instanceof Base64Error) throw refusal(error.message);
+    throw error;
+  }
+}
+
+function refusal(message: string): RpcError {
+  return new RpcError(RpcCode.invalidParams, message);
+}
