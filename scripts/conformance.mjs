@@ -56,7 +56,8 @@ function main() {
     }
   }
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  return run([vitest, "run", "--project", "conformance", ...positionals], env);
+  // The tests wait far more than they compute, so more files run at a time than there are processors.
+  return run([vitest, "run", "--project", "conformance", "--maxWorkers=4", ...positionals], env);
 }
 
 function run(args, env) {

@@ -3,15 +3,26 @@ import { usageError } from "./cli-error.ts";
 /** Flags with a value, and how the value is called in messages. */
 export type FlagNames = Readonly<Record<string, string>>;
 
-/** Reads `--name value` and `--name=value`. Every flag may be given once; anything else is refused. */
-export function parseFlags(args: readonly string[], known: FlagNames): Map<string, string> {
+/**
+ * Reads `--name value` and `--name=value`, and `--name` alone for a switch, whose value is then empty. Every flag may be given once; anything else is
+ * refused.
+ */
+export function parseFlags(
+  args: readonly string[],
+  known: FlagNames,
+  switches: readonly string[] = [],
+): Map<string, string> {
   const flags = new Map<string, string>();
   const rest = [...args];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     const [name = "", ...assigned] = argument.split("=");
+    if (name.startsWith("--") && switches.includes(name.slice(2)) && assigned.length === 0) {
+      flags.set(name.slice(2), "");
+      continue;
+    }
     const valueName = name.startsWith("--") ? known[name.slice(2)] : undefined;
     if (valueName === undefined) throw usageError(`unexpected argument '${argument}' found`);
-    if (flags.has(name))
+    if (flags.has(name.slice(2)))
       throw usageError(`the argument '${name} <${valueName}>' cannot be used multiple times`);
     const value = assigned.length > 0 ? assigned.join("=") : rest.shift();
     if (value === undefined)

@@ -7,11 +7,22 @@ Options:
                                      for one client on stdin and stdout [default: ws://127.0.0.1:0]
       --concurrent-requests <COUNT>  Requests of one connection that run at once; with 1 they run in
                                      the order they came [default: 1]
+      --ws-auth <MODE>               Who may connect: capability-token (a secret that the client shows) or
+                                     signed-bearer-token (a JWT signed with HS256)
+      --ws-token-file <PATH>         File with the capability token
+      --ws-token-sha256 <HEX>        SHA-256 of the capability token, instead of the token itself
+      --ws-shared-secret-file <PATH> File with the secret that signs tokens, at least 32 bytes
+      --ws-issuer <ISSUER>           Required 'iss' of a signed token
+      --ws-audience <AUDIENCE>       Required 'aud' of a signed token
+      --ws-max-clock-skew-seconds <SECONDS>
+                                     How far clocks may differ [default: 30]
+      --insecure-no-auth             Serve an address that others can reach without authentication
       --log-level <LEVEL>            What is logged on stderr: error, warn, info or debug
                                      [default: warn]
   -h, --help                         Print help
   -V, --version                      Print version
 
-The address is printed on stdout, as one line. Only loopback addresses are served.
+The address is printed on stdout, as one line. Addresses other than loopback need --ws-auth.
+Clients show their token in the header 'Authorization: Bearer TOKEN'.
 SIGTERM and SIGINT end the server and all that it started.
 `;

@@ -24,6 +24,8 @@ export interface WebSocketListener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** Checks the Authorization header of an upgrade; resolves with the reason of a refusal. Everybody may come in without it. */
+  authenticate?(authorization: string | undefined): Promise<string | undefined>;
   accept(transport: Transport): void;
 }
 
@@ -40,12 +42,24 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
   http.on("request", (request, response) => answer(request, response));
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
     const refusal = refuse(request) ?? refuseUpgrade(request);
     if (refusal !== undefined) {
-      socket.on("error", () => socket.destroy());
       socket.end(formatRefusal(refusal));
       return;
     }
+    void authorize(request).then((unauthorized) => {
+      if (unauthorized !== undefined) socket.end(formatRefusal(unauthorized));
+      else if (!socket.destroyed) upgrade(request, socket, head);
+    });
+  });
+
+  async function authorize(request: IncomingMessage): Promise<Refusal | undefined> {
+    const reason = await options.authenticate?.(request.headers.authorization);
+    return reason === undefined ? undefined : { status: 401, body: reason };
+  }
+
+  function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       limitFrames(socket, head);
       const peer = `${formatHost(socket.remoteAddress ?? "")}:${socket.remotePort ?? 0}`;
@@ -54,7 +68,8 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       transport.keepAlive();
       options.accept(transport);
     });
-  });
+  }
+
   const { address, port } = await bind(http, options);
   return {
     url: `ws://${formatHost(address)}:${port}`,
@@ -74,6 +89,7 @@ interface Refusal {
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: "Bad Request",
+  401: "Unauthorized",
   403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",

@@ -84,7 +84,7 @@ verifies("initialize:failed-leaves-gate", async ({ connect }) => {
 });
 
 verifies("initialized:params-ignored", async ({ connect }) => {
-  for (const params of [null, {}, [1, 2], "x", { clientName: 5 }]) {
+  for (const params of [[1, "x"], { clientName: 5 }]) {
     const connection = await connect();
     await connection.request("initialize", { clientName: "conformance" });
     connection.notify("initialized", params);

@@ -14,8 +14,8 @@ function childOf(peer: RawPeer) {
 }
 
 /** The status the server ends with; the caller does what makes it end. */
-async function exitStatus(peer: RawPeer, act: () => void): Promise<unknown> {
-  const exit = once(childOf(peer).child, "exit", { signal: AbortSignal.timeout(EXIT_TIMEOUT_MS) });
+async function exitStatus(peer: RawPeer, act: () => void, timeoutMs = EXIT_TIMEOUT_MS): Promise<unknown> {
+  const exit = once(childOf(peer).child, "exit", { signal: AbortSignal.timeout(timeoutMs) });
   act();
   return (await exit)[0];
 }
@@ -144,7 +144,7 @@ verifies("stdio.eof:while-waiting", async ({ peer }) => {
 
 verifies("stdio:violation-exit", async ({ peer }) => {
   const connection = await peer();
-  expect(await exitStatus(connection, () => connection.notify("foo"))).toBe(0);
+  expect(await exitStatus(connection, () => connection.notify("foo"), 2000)).toBe(0);
 });
 
 function isAlive(pid: number): boolean {

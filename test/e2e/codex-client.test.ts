@@ -350,7 +350,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
       createHash("sha256").update(TOKEN).digest("hex"),
     ];
     const entry = (url: string, token: string) => ({
-      toml: `default = "guarded"\n[[environments]]\nid = "guarded"\nurl = ${toml(url)}\nauth_bearer_token = ${toml(token)}\n`,
+      toml: `default = "guarded"\ninclude_local = false\n[[environments]]\nid = "guarded"\nurl = ${toml(url)}\nauth_bearer_token = ${toml(token)}\n`,
     });
     const step = call("exec_command", { cmd: "echo $E2E_MARKER", ...PATIENT });
 

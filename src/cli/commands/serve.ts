@@ -2,9 +2,15 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Logger } from "../../base/logger.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
-import { createServer, type Server } from "../../server/index.ts";
+import {
+  type AuthenticationPolicy,
+  createAuthenticator,
+  createServer,
+  type Server,
+} from "../../server/index.ts";
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket-server.ts";
+import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { parseFlags } from "../flags.ts";
 import { isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
@@ -14,17 +20,12 @@ const FLAGS = {
   listen: "URL",
   "concurrent-requests": "COUNT",
   "log-level": "LEVEL",
+  ...AUTHENTICATION_FLAGS,
 };
+const SWITCHES = ["insecure-no-auth"];
 
-/** Flags of Codex that change what is served or who may use it. Leaving one out silently would be a lie. */
+/** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
 const REFUSED_FLAGS = {
-  "ws-auth": "MODE",
-  "ws-token-file": "PATH",
-  "ws-token-sha256": "HEX",
-  "ws-shared-secret-file": "PATH",
-  "ws-issuer": "ISSUER",
-  "ws-audience": "AUDIENCE",
-  "ws-max-clock-skew-seconds": "SECONDS",
   remote: "URL",
   "environment-id": "ID",
   name: "NAME",
@@ -33,20 +34,21 @@ const REFUSED_FLAGS = {
 
 /** Serves until it is told to stop, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { address, concurrentRequests, logger } = parseOptions(args);
+  const { address, authentication, concurrentRequests, logger } = parseOptions(args);
   const server = createServer({ environment: process.env, logger, concurrentRequests });
   if (address.kind === "stdio") serveStdio(server);
-  else await serveWebSocket(server, address, logger);
+  else await serveWebSocket(server, { ...address, authentication, logger });
 }
 
 interface ServeOptions {
   readonly address: ListenAddress;
+  readonly authentication: AuthenticationPolicy | undefined;
   readonly concurrentRequests: number;
   readonly logger: Logger;
 }
 
 function parseOptions(args: readonly string[]): ServeOptions {
-  const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS });
+  const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS }, SWITCHES);
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
   for (const [name, value] of Object.entries(REFUSED_FLAGS))
@@ -56,11 +58,15 @@ function parseOptions(args: readonly string[]): ServeOptions {
   const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
   const url = flags.get("listen") ?? "ws://127.0.0.1:0";
   const address = parseListenUrl(url);
-  if (address.kind === "websocket" && !isLoopback(address.host))
+  const authentication = parseAuthentication(flags);
+  if (address.kind === "stdio" && authentication !== undefined)
+    throw failure("WebSocket auth requires a WebSocket listener, not stdio");
+  const open = authentication === undefined && !flags.has("insecure-no-auth");
+  if (address.kind === "websocket" && open && !isLoopback(address.host))
     throw failure(
-      `refusing to listen on \`${url}\`: only loopback addresses are served, because there is no authentication`,
+      `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
-  return { address, concurrentRequests, logger };
+  return { address, authentication, concurrentRequests, logger };
 }
 
 function parseCount(text: string): number {
@@ -77,14 +83,25 @@ function parseLevel(text: string): LogLevel {
   throw usageError(`invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`);
 }
 
+interface WebSocketOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly authentication: AuthenticationPolicy | undefined;
+  readonly logger: Logger;
+}
+
 async function serveWebSocket(
   server: Server,
-  { host, port }: { host: string; port: number },
-  logger: Logger,
+  { host, port, authentication, logger }: WebSocketOptions,
 ): Promise<void> {
   let listener: WebSocketListener;
   try {
-    listener = await listenWebSocket({ host, port, accept: (transport) => server.accept(transport) });
+    listener = await listenWebSocket({
+      host,
+      port,
+      ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication) }),
+      accept: (transport) => server.accept(transport),
+    });
   } catch (error) {
     const { code, errno } = error as NodeJS.ErrnoException;
     if (code === undefined || errno === undefined) throw error;
