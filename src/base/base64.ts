@@ -8,7 +8,8 @@ interface NodeBufferConstructor {
 }
 const nodeBuffer = (globalThis as { Buffer?: NodeBufferConstructor }).Buffer;
 
-const ALPHABET = /[^A-Za-z0-9+/]/;
+const NO_SYMBOL = /[^A-Za-z0-9+/]/;
+const PADDING = 61;
 
 /** Text that is not standard, padded base64. The message is the wire's. */
 export class Base64Error extends Error {}
@@ -48,13 +49,24 @@ function endsCanonically(text: string, padding: number): boolean {
   return padding === 2 ? "AQgw".includes(last) : "AEIMQUYcgkosw048".includes(last);
 }
 
+/** Finds the first fault, counting bytes of UTF-8. */
 function describeFault(text: string): Base64Error {
-  const body = text.replace(/={1,2}$/, "");
-  const offset = body.search(ALPHABET);
-  if (offset >= 0) return new Base64Error(`Invalid symbol ${text.charCodeAt(offset)}, offset ${offset}.`);
-  const rest = body.length % 4;
-  if (rest === 1) return new Base64Error("Invalid input length: " + body.length);
-  if (text.length % 4 !== 0) return new Base64Error("Invalid padding");
-  const last = body.length - 1;
-  return new Base64Error(`Invalid last symbol ${body.charCodeAt(last)}, offset ${last}.`);
+  const bytes = new TextEncoder().encode(text);
+  const isSymbol = (byte: number): boolean => !NO_SYMBOL.test(String.fromCharCode(byte));
+  const end = bytes.findIndex((byte) => !isSymbol(byte));
+  const symbols = end < 0 ? bytes.length : end;
+  const inLastGroup = symbols % 4;
+  if (end >= 0) {
+    const after = bytes.findIndex((byte, offset) => offset >= end && byte !== PADDING);
+    if (after >= 0 && !isSymbol(bytes[after]!)) return invalidSymbol(bytes, after);
+    const tooMany = inLastGroup < 2 || bytes.length - end > 4 - inLastGroup;
+    if (after >= 0 || tooMany) return invalidSymbol(bytes, end);
+  }
+  if (inLastGroup === 1) return new Base64Error(`Invalid input length: ${symbols}`);
+  if (bytes.length % 4 !== 0) return new Base64Error("Invalid padding");
+  return new Base64Error(`Invalid last symbol ${bytes[symbols - 1]}, offset ${symbols - 1}.`);
+}
+
+function invalidSymbol(bytes: Uint8Array, offset: number): Base64Error {
+  return new Base64Error(`Invalid symbol ${bytes[offset]}, offset ${offset}.`);
 }

@@ -4,6 +4,7 @@ export class PathUriError extends Error {}
 export class ForeignPathError extends Error {}
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
+const DRIVE = /^\/[A-Za-z](?::|%3[aA])(?:\/|$)/;
 /** Printable characters that a URI spells as they are. All other bytes are percent-encoded. */
 const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
 
@@ -12,26 +13,20 @@ const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
  * the path that comes out is the one to check, never the URI.
  */
 export function pathFromUri(uri: string): string | Uint8Array {
-  const scheme = SCHEME.exec(uri)?.[1];
+  const text = uri.trim();
+  const scheme = SCHEME.exec(text)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");
   if (scheme.toLowerCase() !== "file")
     throw new PathUriError(`unsupported path URI scheme \`${scheme.toLowerCase()}\``);
-  const url = parseUrl(uri);
-  if (url.search !== "" || uri.includes("?"))
+  const url = parseUrl(text);
+  if (url.search !== "" || text.includes("?"))
     throw new PathUriError("query parameters are not allowed in path URIs");
-  if (url.hash !== "" || uri.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
-  if (url.host !== "" || /^\/[A-Za-z]:(\/|$)/.test(url.pathname)) throw foreign(uri);
+  if (url.hash !== "" || text.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
+  if (url.host !== "" || DRIVE.test(url.pathname)) throw foreign(url);
   // The escape for paths without a faithful URI starts with %00; this host has none of those, for bytes can be encoded.
-  if (url.pathname.startsWith("/%00/bad/path/")) throw foreign(uri);
-  if (/%00/.test(url.pathname)) throw new PathUriError(foreign(uri).message);
+  if (url.pathname.startsWith("/%00/bad/path/")) throw foreign(url);
+  if (url.pathname.includes("%00")) throw new PathUriError(foreign(url).message);
   return decode(url.pathname.length > 1 ? url.pathname.replace(/\/+$/, "") || "/" : url.pathname);
-}
-
-/** The same where a path must be text. */
-export function textPathFromUri(uri: string): string {
-  const path = pathFromUri(uri);
-  if (typeof path !== "string") throw foreign(uri);
-  return path;
 }
 
 export function uriFromPath(path: string | Uint8Array): string {
@@ -55,19 +50,23 @@ function parseUrl(uri: string): URL {
   }
 }
 
-function foreign(uri: string): ForeignPathError {
-  return new ForeignPathError(`'${uri}' is invalid on 'linux'`);
+function foreign(url: URL): ForeignPathError {
+  return new ForeignPathError(`'${url.href}' is invalid on 'linux'`);
 }
 
+/** A percent sign that escapes nothing stands for itself. */
 function decode(pathname: string): string | Uint8Array {
+  if (!pathname.includes("%")) return pathname;
+  const bytes: number[] = [];
+  const encoder = new TextEncoder();
+  for (const part of pathname.split(/(%[0-9A-Fa-f]{2})/)) {
+    if (/^%[0-9A-Fa-f]{2}$/.test(part)) bytes.push(Number.parseInt(part.slice(1), 16));
+    else bytes.push(...encoder.encode(part));
+  }
+  const path = Uint8Array.from(bytes);
   try {
-    return decodeURIComponent(pathname);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(path);
   } catch {
-    return Uint8Array.from(
-      pathname.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
-        String.fromCharCode(Number.parseInt(hex, 16)),
-      ),
-      (character) => character.charCodeAt(0),
-    );
+    return path;
   }
 }

@@ -15,7 +15,7 @@ export interface Libc {
   actionsDestroy: IntCall<[Buffer]>;
   actionsOpen: IntCall<[Buffer, fd: number, path: string, flags: number, mode: number]>;
   actionsDup2: IntCall<[Buffer, from: number, to: number]>;
-  actionsChdir: IntCall<[Buffer, path: string]>;
+  actionsChdir: IntCall<[Buffer, path: Buffer]>;
   attributesInit: IntCall<[Buffer]>;
   attributesSetFlags: IntCall<[Buffer, number]>;
   attributesSetDefaultSignals: IntCall<[Buffer, Buffer]>;
@@ -64,7 +64,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   actionsOpen:
     "int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, unsigned int mode)",
   actionsDup2: "int posix_spawn_file_actions_adddup2(void *actions, int from, int to)",
-  actionsChdir: "int posix_spawn_file_actions_addchdir_np(void *actions, const char *path)",
+  actionsChdir: "int posix_spawn_file_actions_addchdir_np(void *actions, const void *path)",
   attributesInit: "int posix_spawnattr_init(void *attributes)",
   attributesSetFlags: "int posix_spawnattr_setflags(void *attributes, short flags)",
   attributesSetDefaultSignals: "int posix_spawnattr_setsigdefault(void *attributes, void *set)",

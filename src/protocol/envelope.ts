@@ -20,6 +20,9 @@ export type Message =
 export class MalformedMessageError extends Error {}
 
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+/** With the flag `u` a pair is one character, so only halves match. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
 
@@ -73,16 +76,25 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new Error("expected a JSON-RPC object");
     idText = scanJson(text, value).idText ?? (Object.hasOwn(value, "id") ? "" : undefined);
+    // JSON can spell text that has no UTF-8 form, which the wire refuses.
+    if (ESCAPED_SURROGATE.test(text) && hasLoneSurrogate(value))
+      throw new Error("lone surrogate in a string");
   } catch (cause) {
     throw new MalformedMessageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
   return { members: value as Record<string, unknown>, idText };
 }
 
+function hasLoneSurrogate(value: unknown): boolean {
+  if (typeof value === "string") return LONE_SURROGATE.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, item]) => LONE_SURROGATE.test(key) || hasLoneSurrogate(item));
+}
+
 function checkId(idText: string | undefined): IdText {
   if (idText === undefined) throw new MalformedMessageError("missing field `id`");
   if (idText.startsWith('"')) return idText;
-  if (INTEGER.test(idText) && idText !== "-0" && fitsI64(idText)) return idText;
+  if (INTEGER.test(idText) && fitsI64(idText)) return idText === "-0" ? "0" : idText;
   throw new MalformedMessageError("data did not match any variant of untagged enum RequestId");
 }
 
@@ -98,17 +110,26 @@ function checkMethod(method: unknown): string {
 }
 
 function checkTrace(trace: unknown): void {
-  if (trace === undefined || trace === null || (typeof trace === "object" && !Array.isArray(trace))) return;
+  if (trace === undefined || trace === null || Array.isArray(trace)) return;
+  if (typeof trace === "object") {
+    const { traceparent, tracestate } = trace as Record<string, unknown>;
+    for (const member of [traceparent, tracestate])
+      if (member !== undefined && member !== null && typeof member !== "string")
+        throw new MalformedMessageError(`invalid type: ${describeJsonType(member)}, expected a string`);
+    return;
+  }
   const found = typeof trace === "string" ? `string ${JSON.stringify(trace)}` : describeJsonType(trace);
   throw new MalformedMessageError(`invalid type: ${found}, expected struct W3cTraceContext`);
 }
 
 function checkError(error: unknown): WireError {
   if (error === undefined) throw new MalformedMessageError("missing field `error`");
-  if (typeof error === "object" && error !== null) {
-    const { code, message } = error as Record<string, unknown>;
-    if (Number.isInteger(code) && typeof message === "string") return error as WireError;
-  }
+  if (typeof error !== "object" || error === null)
+    throw new MalformedMessageError(`invalid type: ${describeJsonType(error)}, expected an error object`);
+  const { code, message } = error as Record<string, unknown>;
+  if (code === undefined) throw new MalformedMessageError("missing field `code`");
+  if (message === undefined) throw new MalformedMessageError("missing field `message`");
+  if (Number.isInteger(code) && typeof message === "string") return error as WireError;
   throw new MalformedMessageError("invalid error object");
 }
 

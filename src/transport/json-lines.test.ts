@@ -37,7 +37,7 @@ describe("JsonLinesTransport", () => {
     const { input, messages, closed } = open(4);
     input.write("1234\n");
     await vi.waitFor(() => expect(messages).toEqual(["1234"]));
-    input.write("12345");
+    input.write("12345\n");
     await vi.waitFor(() => expect(closed).toHaveBeenCalledWith("a line is longer than 4 bytes"));
   });
 

@@ -1,9 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
 
 /** One message a line, over any pair of byte streams. */
 export class JsonLinesTransport implements Transport {
@@ -116,8 +118,9 @@ export class JsonLinesTransport implements Transport {
   #append(piece: Buffer): boolean {
     if (piece.length === 0) return true;
     this.#partialBytes += piece.length;
-    if (this.#partialBytes > this.#maxLineBytes) {
-      this.destroy(`a line is longer than ${this.#maxLineBytes} bytes`);
+    // One more for the carriage return of a line's end, which does not count.
+    if (this.#partialBytes > this.#maxLineBytes + 1) {
+      this.#tooLong();
       return false;
     }
     this.#partial.push(piece);
@@ -128,8 +131,19 @@ export class JsonLinesTransport implements Transport {
     const line = this.#partial.length === 1 ? this.#partial[0]! : Buffer.concat(this.#partial);
     this.#partial = [];
     this.#partialBytes = 0;
-    const text = line.toString("utf8");
-    if (text.trim() !== "") this.#events?.message(text);
+    const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
+    if (end > this.#maxLineBytes) {
+      this.#tooLong();
+    } else if (isUtf8(line)) {
+      const text = line.toString("utf8", 0, end);
+      if (text.trim() !== "") this.#events?.message(text);
+    } else {
+      this.destroy("a line is not UTF-8");
+    }
+  }
+
+  #tooLong(): void {
+    this.destroy(`a line is longer than ${this.#maxLineBytes} bytes`);
   }
 
   #receiveEnd(): void {

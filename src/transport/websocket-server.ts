@@ -43,6 +43,10 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   http.on("request", (request, response) => answer(request, response));
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", () => socket.destroy());
+    if (refuse(request) === undefined && pathOf(request) === "/readyz") {
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+      return;
+    }
     const refusal = refuse(request) ?? refuseUpgrade(request);
     if (refusal !== undefined) {
       socket.end(formatRefusal(refusal));
@@ -109,7 +113,6 @@ function refuse(request: IncomingMessage): Refusal | undefined {
 
 function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
   const { headers } = request;
-  if (pathOf(request) === "/readyz") return { status: 404, body: "" };
   if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
   if (headers.upgrade?.toLowerCase() !== "websocket")
     return { status: 400, body: "`Upgrade` header did not include 'websocket'" };
@@ -131,9 +134,14 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 }
 
 function refusePlain(request: IncomingMessage): Refusal {
-  return request.method === "GET"
-    ? { status: 400, body: "Connection header did not include 'upgrade'" }
-    : { status: 405, body: "Request method must be `GET`" };
+  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  const asksForUpgrade = /\bupgrade\b/i.test(request.headers.connection ?? "");
+  return {
+    status: 400,
+    body: asksForUpgrade
+      ? "`Upgrade` header did not include 'websocket'"
+      : "Connection header did not include 'upgrade'",
+  };
 }
 
 function formatRefusal({ status, body, headers }: Refusal): string {

@@ -1,9 +1,13 @@
+import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { ConnectionError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
+
+/** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
+const NOT_UTF8 = "\uFFFD";
 
 /** How long a peer may take to answer our close before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -35,8 +39,8 @@ export class WebSocketTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     const webSocket = this.#webSocket;
-    webSocket.on("message", (data) => {
-      if (!this.#ended) events.message(toText(data));
+    webSocket.on("message", (data, isBinary) => {
+      if (!this.#ended) events.message(toText(data, isBinary));
     });
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {
@@ -154,7 +158,8 @@ export function connectWebSocket(
   });
 }
 
-function toText(data: RawData): string {
-  // ws hands out one Buffer for each message unless told otherwise.
-  return (data as Buffer).toString("utf8");
+function toText(data: RawData, isBinary: boolean): string {
+  // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
+  const bytes = data as Buffer;
+  return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");
 }

@@ -156,8 +156,9 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
       DEADLINE_MS,
       () => `the end of process ${pid}`,
     );
-    expect(proxy.exchanges("process/terminate").map(([, result]) => result)).toContainEqual({
-      running: true,
+    // A session whose client has left lives on for longer than the deadline: the client must have asked for it.
+    expect(proxy.requests("process/terminate").map(({ params }) => params)).toContainEqual({
+      processId: started(proxy)[0]?.params?.["processId"],
     });
   });
 
@@ -341,6 +342,32 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     expectResumed(proxy);
   });
 
+  it("starts a server of its own and talks to it on stdio", async () => {
+    await using workspace = await Workspace.open();
+    const [program, ...args] = [...workspace.serverCommand, "--listen", "stdio"];
+    await workspace.write("AGENTS.md", "Mind the tides.\n");
+    const { outputs, model } = await workspace.run(
+      [
+        call("exec_command", {
+          cmd: "apply_patch <<'PATCH'\n*** Begin Patch\n*** Add File: log/book\n+fair wind\n*** End Patch\nPATCH",
+        }),
+        call("exec_command", { cmd: 'cat log/book; echo "$E2E_MARKER"; exit 9', ...PATIENT }),
+      ],
+      {
+        environment: onlyEnvironment(
+          `program = ${toml(program)}
+          args = ${toml(args)}
+          cwd = ${toml(workspace.dir)}
+          env = { E2E_MARKER = ${toml(workspace.ownServerMarker)} }`,
+        ),
+      },
+    );
+    expect(model.context.join("\n")).toContain("Mind the tides.");
+    expect(outputs[1]).toContain("Process exited with code 9\n");
+    expect(body(outputs[1] ?? "")).toBe(`fair wind\n${workspace.ownServerMarker}\n`);
+    expect(workspace.proxy.upgrades).toEqual([]);
+  });
+
   describe.skipIf(!serverKnowsTokens)("with a token", () => {
     const TOKEN = "open-sesame-0123456789";
     const serverArgs = [
@@ -349,9 +376,8 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
       "--ws-token-sha256",
       createHash("sha256").update(TOKEN).digest("hex"),
     ];
-    const entry = (url: string, token: string) => ({
-      toml: `default = "guarded"\ninclude_local = false\n[[environments]]\nid = "guarded"\nurl = ${toml(url)}\nauth_bearer_token = ${toml(token)}\n`,
-    });
+    const entry = (url: string, token: string) =>
+      onlyEnvironment(`url = ${toml(url)}\nauth_bearer_token = ${toml(token)}`);
     const step = call("exec_command", { cmd: "echo $E2E_MARKER", ...PATIENT });
 
     it("is let in with the right one", async () => {
@@ -368,9 +394,8 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     it("does nothing with a wrong one", async () => {
       await using workspace = await Workspace.open(serverArgs);
       const { proxy } = workspace;
-      const { outputs, exit } = await workspace.run([step], { environment: entry(proxy.url, "wrong") });
+      const { outputs } = await workspace.run([step], { environment: entry(proxy.url, "wrong") });
       expect(outputs[0]).toContain("No usable execution environment is available");
-      expect(exit.stderr).toContain("401 Unauthorized");
       expect(new Set(proxy.upgrades.map(({ response }) => response?.split("\r\n")[0]))).toEqual(
         new Set(["HTTP/1.1 401 Unauthorized"]),
       );
@@ -381,6 +406,11 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
 
 const ONE_PIXEL_PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** An entry of the client's environments file. With the local environment left in, the client would fall back on it. */
+const onlyEnvironment = (fields: string): { toml: string } => ({
+  toml: `default = "there"\ninclude_local = false\n[[environments]]\nid = "there"\n${fields}\n`,
+});
 
 /** A named pipe in the workspace that commands wait at, with `read -r _ <gate`. */
 async function openGate(workspace: Workspace): Promise<AsyncDisposable & { lift(): Promise<void> }> {

@@ -82,10 +82,10 @@ export class CuttingProxy implements AsyncDisposable {
 
   /** All that processes have written so far, as the server told it in notifications. */
   get output(): string {
-    return this.messages
+    const chunks = this.messages
       .filter(({ method }) => method === "process/output")
-      .map(({ params }) => Buffer.from(String(params?.["chunk"]), "base64").toString())
-      .join("");
+      .map(({ params }) => Buffer.from(String(params?.["chunk"]), "base64"));
+    return Buffer.concat(chunks).toString();
   }
 
   /** Waits until `look` holds; it is asked again with every message. */

@@ -9,7 +9,12 @@ import { CuttingProxy } from "./cutting-proxy.ts";
 import { MockModel, type Step } from "./mock-model.ts";
 
 /** E2E_SERVER=codex puts the real server in this one's place, to see whether the tests ask for what it can give. */
-export const serverKind: ServerKind = process.env["E2E_SERVER"] === "codex" ? "codex" : "ours";
+export const serverKind: ServerKind = chosenServer(process.env["E2E_SERVER"] ?? "ours");
+
+function chosenServer(name: string): ServerKind {
+  if (name === "ours" || name === "codex") return name;
+  throw new Error(`E2E_SERVER is ours or codex, not ${name}`);
+}
 
 export interface RunOptions {
   readonly environment?: Environment;
@@ -26,43 +31,58 @@ export interface Run {
 
 /** A directory to work in, an exec-server, and the proxy through which the client reaches it. */
 export class Workspace implements AsyncDisposable {
-  static async open(serverArgs: readonly string[] = []): Promise<Workspace> {
+  static async open(options: readonly string[] = []): Promise<Workspace> {
     const id = `e2e-${randomUUID()}`;
-    const server = await launch(serverKind, ["--listen", "ws://127.0.0.1:0", ...serverArgs], {
-      env: { E2E_MARKER: `${id}-server` },
-    });
+    // Not under the system's temporary directory: the client behaves differently when its home is there.
+    const root = await mkdtemp("/var/tmp/exec-server-e2e-");
+    const args = ["--listen", "ws://127.0.0.1:0", ...options];
+    const server = await launch(serverKind, args, { env: { E2E_MARKER: `${id}-server` } });
     try {
       const proxy = await CuttingProxy.open(await server.banner());
-      // Not under the system's temporary directory: the client behaves differently when its home is there.
-      const root = await mkdtemp("/var/tmp/exec-server-e2e-");
-      const workspace = new Workspace(id, root, server, proxy);
+      const command = server.child.spawnargs.slice(0, -args.length);
+      const workspace = new Workspace({ id, root, server, command, proxy });
       await Promise.all([workspace.dir, workspace.#clientHome].map((path) => mkdir(path)));
       return workspace;
     } catch (error) {
       await server.stop("SIGKILL");
+      await rm(root, { recursive: true, force: true });
       throw error;
     }
   }
 
   readonly dir: string;
   readonly proxy: CuttingProxy;
+  /** How the server under test is started, short of its options. */
+  readonly serverCommand: readonly string[];
   readonly #id: string;
   readonly #root: string;
   readonly #clientHome: string;
   readonly #server: ServerProcess;
 
-  private constructor(id: string, root: string, server: ServerProcess, proxy: CuttingProxy) {
-    this.#id = id;
-    this.#root = root;
-    this.dir = join(root, "work");
-    this.#clientHome = join(root, "client");
-    this.#server = server;
-    this.proxy = proxy;
+  private constructor(parts: {
+    id: string;
+    root: string;
+    server: ServerProcess;
+    command: readonly string[];
+    proxy: CuttingProxy;
+  }) {
+    this.#id = parts.id;
+    this.#root = parts.root;
+    this.dir = join(parts.root, "work");
+    this.#clientHome = join(parts.root, "client");
+    this.#server = parts.server;
+    this.serverCommand = parts.command;
+    this.proxy = parts.proxy;
   }
 
   /** E2E_MARKER in the server's environment, and not in the client's: who can print it was started by the server. */
   get serverMarker(): string {
     return `${this.#id}-server`;
+  }
+
+  /** The same for a server that the client starts itself. */
+  get ownServerMarker(): string {
+    return `${this.#id}-own-server`;
   }
 
   path(name: string): string {

@@ -22,7 +22,8 @@ export interface LaunchRequest {
   readonly argv: readonly string[];
   /** What the program sees as its name, instead of `argv[0]`. */
   readonly arg0?: string;
-  readonly cwd: string;
+  /** Absolute; bytes where it is not UTF-8. */
+  readonly cwd: string | Uint8Array;
   readonly env: ReadonlyMap<string, string>;
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
 }

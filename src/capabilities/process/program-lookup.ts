@@ -1,5 +1,4 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { resolve } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
 
@@ -10,11 +9,11 @@ const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
  * The file that a program name stands for, by the child's own PATH and working directory. What may not be executed does not hide
  * what comes later on the PATH. A name with a slash stands for itself: the child resolves it after it has changed directory.
  */
-export function findProgram(name: string, path: string | undefined, cwd: string): string {
+export function findProgram(name: string, path: string | undefined, cwd: string | Uint8Array): string {
   if (name.includes("/")) return name;
   let denied = false;
-  for (const candidate of candidates(name, path ?? DEFAULT_PATH, cwd)) {
-    const kind = probe(candidate);
+  for (const candidate of candidates(name, path ?? DEFAULT_PATH)) {
+    const kind = probe(candidate, cwd);
     if (kind === "program") return candidate;
     if (kind !== "missing") denied = true;
   }
@@ -22,12 +21,16 @@ export function findProgram(name: string, path: string | undefined, cwd: string)
 }
 
 /** The same for a program on a terminal, where a failed search is told in full. */
-export function findTerminalProgram(name: string, path: string | undefined, cwd: string): string {
+export function findTerminalProgram(
+  name: string,
+  path: string | undefined,
+  cwd: string | Uint8Array,
+): string {
   if (name.includes("/")) return name;
   if (path === undefined) throw notFound(name, ["Unable to resolve the PATH"]);
   const unusable: string[] = [];
-  for (const candidate of candidates(name, path, cwd)) {
-    const kind = probe(candidate);
+  for (const candidate of candidates(name, path)) {
+    const kind = probe(candidate, cwd);
     if (kind === "program") return candidate;
     if (kind === "directory") unusable.push(`${candidate} exists but is a directory.`);
     if (kind === "not executable") unusable.push(`${candidate} exists but is not executable.`);
@@ -35,11 +38,20 @@ export function findTerminalProgram(name: string, path: string | undefined, cwd:
   throw notFound(name, [...unusable, `No viable candidates found in PATH ${JSON.stringify(path)}`]);
 }
 
-function candidates(name: string, path: string, cwd: string): string[] {
-  return path.split(":").map((directory) => resolve(cwd, directory, name));
+/** Entries of PATH may be relative, to the child's directory: so are the candidates then, for the child has changed directory before it looks. */
+function candidates(name: string, path: string): string[] {
+  return path
+    .split(":")
+    .map((directory) => `${directory === "" ? "." : directory.replace(/\/$/, "")}/${name}`);
 }
 
-function probe(path: string): "program" | "directory" | "not executable" | "missing" {
+function probe(
+  candidate: string,
+  cwd: string | Uint8Array,
+): "program" | "directory" | "not executable" | "missing" {
+  const path = candidate.startsWith("/")
+    ? candidate
+    : Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]);
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return "missing";

@@ -30,7 +30,8 @@ export interface Program {
   readonly argv: readonly string[];
   /** `NAME=value` each. */
   readonly env: readonly string[];
-  readonly cwd: string;
+  /** Bytes where it is not UTF-8. */
+  readonly cwd: string | Uint8Array;
 }
 
 export interface SpawnedOnPipes {
@@ -187,9 +188,9 @@ function spawnAndWait(program: Program, actions: Buffer): number {
 }
 
 function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {
-  refuseNul([program.path, ...program.argv, program.cwd], "nul byte found in provided data");
+  refuseNul([program.path, ...program.argv], "nul byte found in provided data");
   refuseNul(program.env, "data provided contains a nul byte");
-  libc().actionsChdir(actions, program.cwd);
+  libc().actionsChdir(actions, Buffer.concat([Buffer.from(program.cwd), Buffer.alloc(1)]));
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }
 

@@ -107,11 +107,11 @@ async function serveWebSocket(
     if (code === undefined || errno === undefined) throw error;
     throw failure(describeErrno(code, Math.abs(errno)));
   }
-  process.stdout.write(`${listener.url}\n`);
   onStopSignal(async (signal) => {
     logger.info("stopping", { signal });
     await Promise.all([listener.close(), server.close()]);
   });
+  process.stdout.write(`${listener.url}\n`);
 }
 
 function serveStdio(server: Server): void {

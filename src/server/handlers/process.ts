@@ -1,6 +1,6 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { ForeignPathError, PathUriError, textPathFromUri } from "../../base/file-uri.ts";
+import { ForeignPathError, pathFromUri, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
@@ -144,9 +144,9 @@ function canonicalUuid(text: string): string {
   return digits.slice(1).join("-").toLowerCase();
 }
 
-function decodeCwd(uri: string): string {
+function decodeCwd(uri: string): string | Uint8Array {
   try {
-    return textPathFromUri(uri);
+    return pathFromUri(uri);
   } catch (error) {
     if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
     if (error instanceof ForeignPathError)
