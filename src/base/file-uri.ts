@@ -1,7 +1,15 @@
 /** Text that is no path URI at all, whatever the host. The message is the wire's. */
 export class PathUriError extends Error {}
 /** A path URI that names nothing on this host, such as a Windows path. */
-export class ForeignPathError extends Error {}
+export class ForeignPathError extends Error {
+  /** As it reads after URL parsing. */
+  readonly uri: string;
+
+  constructor(uri: string) {
+    super(`'${uri}' is invalid on 'linux'`);
+    this.uri = uri;
+  }
+}
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const DRIVE = /^\/[A-Za-z](?::|%3[aA])(?:\/|$)/;
@@ -51,7 +59,7 @@ function parseUrl(uri: string): URL {
 }
 
 function foreign(url: URL): ForeignPathError {
-  return new ForeignPathError(`'${url.href}' is invalid on 'linux'`);
+  return new ForeignPathError(url.href);
 }
 
 /** A percent sign that escapes nothing stands for itself. */

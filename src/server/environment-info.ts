@@ -17,7 +17,13 @@ export function describeEnvironment(host: HostInfo): EnvironmentInfo {
     prependPathDirs: [],
     temporaryDirectories: host.temporaryDirectories.map(uriFromPath),
     tempDir: uriFromPath(host.temporaryDirectory),
-    capabilities: { fsWatchMissing: true, fileWriteStreaming: true, httpHeaderEnvVars: true },
+    capabilities: {
+      fsWatchMissing: true,
+      fileWriteStreaming: true,
+      httpHeaderEnvVars: true,
+      environmentConfigRead: true,
+      capabilityDiscoveryV2: true,
+    },
     extensions: [],
   };
 }

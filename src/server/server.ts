@@ -1,4 +1,5 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { Launcher } from "../capabilities/process/launcher.ts";
@@ -12,6 +13,7 @@ import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
+import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
 import { httpHandlers } from "./handlers/http.ts";
@@ -55,14 +57,17 @@ export function createServer(options: ServerOptions = {}): Server {
     create: (id) => new Session(id, { launcher, retentionMs }),
     detachedTtlMs: options.detachedSessionTtlMs ?? DETACHED_SESSION_TTL_MS,
   });
-  const environmentInfo = describeEnvironment(readHostInfo(environment));
+  const host = readHostInfo(environment);
+  const environmentInfo = describeEnvironment(host);
+  const codexHome = findCodexHome(environment, host.homeDirectory);
   const router = new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo),
+      ...environmentHandlers(environmentInfo, codexHome),
       ...processHandlers(environment),
       ...fileHandlers(),
       ...httpHandlers(environment),
+      ...discoveryHandlers(codexHome),
     },
     (client, family) => client.gate(family),
   );

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { access, open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { launch } from "../conformance/server-process.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { toml } from "./codex-run.ts";
@@ -49,8 +48,6 @@ const exists = (path: string): Promise<boolean> =>
 
 const started = (proxy: CuttingProxy): WireMessage[] =>
   proxy.requests("process/start").filter(({ params }) => params?.["metadata"] !== undefined);
-
-const serverKnowsTokens = await knowsTokens();
 
 describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, () => {
   it("reads instructions and skills of the workspace", async () => {
@@ -368,7 +365,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     expect(workspace.proxy.upgrades).toEqual([]);
   });
 
-  describe.skipIf(!serverKnowsTokens)("with a token", () => {
+  describe("with a token", () => {
     const TOKEN = "open-sesame-0123456789";
     const serverArgs = [
       "--ws-auth",
@@ -434,14 +431,4 @@ function expectResumed(proxy: CuttingProxy): void {
     [sessionId, sessionId],
   ]);
   expect(started(proxy)).toHaveLength(1);
-}
-
-async function knowsTokens(): Promise<boolean> {
-  const help = await launch(serverKind, ["--help"]);
-  try {
-    await withDeadline(help.exited, DEADLINE_MS, () => "the server's help");
-    return help.stdout.includes("--ws-auth");
-  } finally {
-    await help.stop();
-  }
 }

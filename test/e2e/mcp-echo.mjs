@@ -15,7 +15,7 @@ const methods = {
   }),
   "tools/list": () => ({ tools: [tool] }),
   "tools/call": ({ arguments: { text } }) => ({
-    content: [{ type: "text", text: `${text} from ${process.cwd()} child of ${process.ppid}` }],
+    content: [{ type: "text", text: `${text} from ${process.cwd()}` }],
   }),
 };
 

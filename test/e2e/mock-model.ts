@@ -16,26 +16,16 @@ export type ToolCall =
 export type Step = ToolCall | ((outputs: readonly ToolOutput[]) => ToolCall | Promise<ToolCall>);
 
 export interface ToolOutput {
-  readonly callId: string;
   readonly text: string;
   readonly imageUrls: readonly string[];
 }
 
-export interface ModelRequest {
-  readonly tools?: readonly ToolOffer[];
+interface ModelRequest {
   readonly input: readonly InputItem[];
-}
-
-export interface ToolOffer {
-  readonly type: string;
-  readonly name?: string;
-  readonly tools?: readonly ToolOffer[];
 }
 
 interface InputItem {
   readonly type: string;
-  readonly role?: string;
-  readonly call_id?: string;
   readonly content?: readonly ContentPart[];
   readonly output?: string | readonly ContentPart[];
 }
@@ -138,8 +128,6 @@ export class MockModel implements AsyncDisposable {
   }
 }
 
-export const callIdOf = (step: number): string => `call-${step}`;
-
 function respond(response: ServerResponse, number: number, toolCall: ToolCall | undefined): void {
   const id = `response-${number}`;
   const item =
@@ -150,7 +138,7 @@ function respond(response: ServerResponse, number: number, toolCall: ToolCall | 
           id: `message-${number}`,
           content: [{ type: "output_text", text: "done" }],
         }
-      : { ...toolCall, id: `item-${number}`, call_id: callIdOf(number) };
+      : { ...toolCall, id: `item-${number}`, call_id: `call-${number}` };
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of [
@@ -165,11 +153,10 @@ function respond(response: ServerResponse, number: number, toolCall: ToolCall | 
 
 function toolOutput(item: InputItem): ToolOutput[] {
   if (item.type !== "function_call_output" && item.type !== "custom_tool_call_output") return [];
-  const { call_id: callId = "", output = "" } = item;
+  const { output = "" } = item;
   const parts = typeof output === "string" ? [{ type: "input_text", text: output }] : output;
   return [
     {
-      callId,
       text: parts.flatMap((part) => part.text ?? []).join(""),
       imageUrls: parts.flatMap((part) => part.image_url ?? []),
     },

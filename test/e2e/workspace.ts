@@ -33,19 +33,18 @@ export interface Run {
 export class Workspace implements AsyncDisposable {
   static async open(options: readonly string[] = []): Promise<Workspace> {
     const id = `e2e-${randomUUID()}`;
-    // Not under the system's temporary directory: the client behaves differently when its home is there.
-    const root = await mkdtemp("/var/tmp/exec-server-e2e-");
     const args = ["--listen", "ws://127.0.0.1:0", ...options];
     const server = await launch(serverKind, args, { env: { E2E_MARKER: `${id}-server` } });
     try {
       const proxy = await CuttingProxy.open(await server.banner());
+      // Not under the system's temporary directory: the client behaves differently when its home is there.
+      const root = await mkdtemp("/var/tmp/exec-server-e2e-");
       const command = server.child.spawnargs.slice(0, -args.length);
       const workspace = new Workspace({ id, root, server, command, proxy });
       await Promise.all([workspace.dir, workspace.#clientHome].map((path) => mkdir(path)));
       return workspace;
     } catch (error) {
       await server.stop("SIGKILL");
-      await rm(root, { recursive: true, force: true });
       throw error;
     }
   }

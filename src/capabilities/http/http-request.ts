@@ -57,7 +57,7 @@ async function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<Http
   const { undici, agent } = await load();
   const { statusCode, headers, body } = await undici.request(request.url, {
     dispatcher: agent,
-    method: request.method as import("undici").Dispatcher.HttpMethod,
+    method: request.method,
     headers: request.headers.flat(),
     body: request.body ?? null,
     signal,

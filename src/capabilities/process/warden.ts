@@ -47,10 +47,10 @@ done
 /** The place of one process group in the list. */
 export interface WardenRecord {
   /** Until its number is known, this is how the child can be found. */
-  starting(stdoutLink: string): void;
-  started(pgid: number, on: "pipes" | "terminal"): void;
+  readonly starting: (stdoutLink: string) => void;
+  readonly started: (pgid: number, on: "pipes" | "terminal") => void;
   /** Takes it from the list. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** Starts the guard's shell with these descriptors as its 0 and 3; returns its pid. */

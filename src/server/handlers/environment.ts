@@ -1,10 +1,65 @@
+import { hostname } from "node:os";
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
+import {
+  type ConfigLayer,
+  type KeyPaths,
+  readConfigLayers,
+  readRequirementLayers,
+} from "../../capabilities/discovery/codex-config.ts";
+import { showPath } from "../../capabilities/files/native-path.ts";
+import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
+import { RpcCode } from "../../protocol/errors.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
+import { decodePath } from "../path-param.ts";
 
-export function environmentHandlers(environmentInfo: EnvironmentInfo) {
+export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome) {
   return {
     "environment/info": () => environmentInfo,
+
     "environment/status": () => ({ status: "ready" }),
+
+    "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
+      const directory = decodeDirectory(cwd);
+      checkKeyPaths([...configPaths, ...requirementsPaths]);
+      return {
+        userHomeDir: environmentInfo.userHomeDir ?? null,
+        codexHomeDir: uriFromPath(codexHome.directory),
+        hostname: hostname(),
+        config: stack(await readConfigLayers(directory, codexHome.directory, configPaths)),
+        requirements: stack(await readRequirementLayers(requirementsPaths)),
+      };
+    },
   } satisfies Handlers<ClientConnection>;
+}
+
+function decodeDirectory(uri: string): string {
+  try {
+    return showPath(decodePath(uri));
+  } catch (error) {
+    // Here a path of another host is a fault of the parameters.
+    if (error instanceof CapabilityError) throw new RpcError(RpcCode.invalidParams, error.message);
+    throw error;
+  }
+}
+
+function checkKeyPaths(paths: KeyPaths): void {
+  if (paths.length === 0)
+    throw new RpcError(RpcCode.invalidParams, "at least one config or requirements path is required");
+  if (paths.some((path) => path.length === 0))
+    throw new RpcError(RpcCode.invalidParams, "TOML paths must contain at least one key segment");
+}
+
+/** Layers from the cloud would go below all of this machine's. */
+function stack(layers: readonly ConfigLayer[]) {
+  return {
+    layers: layers.map(({ source, baseDirectory, toml }) => ({
+      source,
+      baseDir: uriFromPath(baseDirectory),
+      toml,
+    })),
+    cloudInsertionIndex: 0,
+  };
 }

@@ -1,12 +1,12 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { ForeignPathError, pathFromUri, PathUriError, uriFromPath } from "../../base/file-uri.ts";
+import { RpcError } from "../../base/errors.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
 import { createDirectory, readDirectory } from "../../capabilities/files/directories.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
 import { FileHandles } from "../../capabilities/files/file-handles.ts";
 import { canonicalize, readMetadata } from "../../capabilities/files/metadata.ts";
-import { type NativePath, toNativePath } from "../../capabilities/files/native-path.ts";
+import type { NativePath } from "../../capabilities/files/native-path.ts";
 import { readFile } from "../../capabilities/files/read-file.ts";
 import { remove } from "../../capabilities/files/remove.ts";
 import { walk } from "../../capabilities/files/walk.ts";
@@ -16,12 +16,13 @@ import { RpcCode } from "../../protocol/errors.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
+import { decodePath } from "../path-param.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 export function fileHandlers() {
   return {
     "fs/readFile": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
       return inFiles(async () => {
         await readFile(path, { followSymlinks: params.followSymlinks ?? true }, (piece) =>
@@ -33,7 +34,7 @@ export function fileHandlers() {
     },
 
     "fs/open": (client, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       const { handleId, mode } = params;
       return inFiles(() => {
         handlesOf(client).open(handleId, path, mode ?? "read");
@@ -62,7 +63,7 @@ export function fileHandlers() {
       }),
 
     "fs/writeFile": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       const bytes = decodeBytes(
         params.dataBase64,
         (reason) =>
@@ -75,7 +76,7 @@ export function fileHandlers() {
     },
 
     "fs/createDirectory": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       return inFiles(() => {
         createDirectory(path, {
           recursive: params.recursive ?? true,
@@ -86,7 +87,7 @@ export function fileHandlers() {
     },
 
     "fs/getMetadata": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       return inFiles(() => ({
         ...readMetadata(path, { followSymlinks: params.followSymlinks ?? true }),
         createdAtMs: 0,
@@ -94,17 +95,17 @@ export function fileHandlers() {
     },
 
     "fs/canonicalize": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       return inFiles(() => ({ path: uriFromPath(canonicalize(path)) }));
     },
 
     "fs/readDirectory": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       return inFiles(async () => ({ entries: await readDirectory(path) }));
     },
 
     "fs/walk": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       const { pruneHiddenDirectories = false, ...limits } = params.options;
       return inFiles(async () => {
         const { entries, errors, truncated } = await walk(path, { ...limits, pruneHiddenDirectories });
@@ -117,7 +118,7 @@ export function fileHandlers() {
     },
 
     "fs/remove": (_, params) => {
-      const path = decodePath(params);
+      const path = pathOf(params);
       return inFiles(async () => {
         await remove(path, {
           recursive: params.recursive ?? true,
@@ -129,8 +130,8 @@ export function fileHandlers() {
     },
 
     "fs/copy": (_, { sourcePath, destinationPath, recursive, sandbox }) => {
-      const source = decodePath({ path: sourcePath, sandbox });
-      const destination = decodePath({ path: destinationPath, sandbox });
+      const source = pathOf({ path: sourcePath, sandbox });
+      const destination = pathOf({ path: destinationPath, sandbox });
       return inFiles(async () => {
         await copy(source, destination, { recursive });
         return {};
@@ -138,8 +139,8 @@ export function fileHandlers() {
     },
 
     "fs/watchMissing": (client, { watchId, missing, present }) => {
-      const paths = missing.map((path) => decodePath({ path }));
-      const presentPath = typeof present === "string" ? decodePath({ path: present }) : undefined;
+      const paths = missing.map((path) => decodePath(path));
+      const presentPath = typeof present === "string" ? decodePath(present) : undefined;
       return { watching: watchOf(client).replace(watchId, paths, presentPath) };
     },
   } satisfies Handlers<ClientConnection>;
@@ -195,21 +196,11 @@ class MissingWatches {
   }
 }
 
-function decodePath({
-  path,
-  sandbox,
-}: {
-  path: string;
-  sandbox?: Parameters<typeof refuseProtection>[0]["sandbox"];
-}): NativePath {
+type Sandboxed = { path: string; sandbox?: Parameters<typeof refuseProtection>[0]["sandbox"] };
+
+function pathOf({ path, sandbox }: Sandboxed): NativePath {
   refuseProtection({ sandbox });
-  try {
-    return toNativePath(pathFromUri(path));
-  } catch (error) {
-    if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
-    if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);
-    throw error;
-  }
+  return decodePath(path);
 }
 
 function decodeBytes(text: string, describe: (reason: string) => RpcError): Uint8Array {

@@ -152,7 +152,7 @@ function decodeCwd(uri: string): string | Uint8Array {
     if (error instanceof ForeignPathError)
       throw new RpcError(
         RpcCode.invalidParams,
-        `cwd URI \`${uri}\` is not valid on this exec-server host: ${error.message}`,
+        `cwd URI \`${error.uri}\` is not valid on this exec-server host: ${error.message}`,
       );
     throw error;
   }

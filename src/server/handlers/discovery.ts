@@ -1,0 +1,127 @@
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
+import type { TextFile } from "../../capabilities/discovery/capability-files.ts";
+import {
+  type CapabilityRoot,
+  discoverRoot,
+  type SkillFiles,
+} from "../../capabilities/discovery/capability-root.ts";
+import { describeSkill } from "../../capabilities/discovery/skills.ts";
+import type { CodexHome } from "../../capabilities/host/codex-home.ts";
+import type { Params, Result } from "../../protocol/index.ts";
+import { RpcCode } from "../../protocol/index.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import type { ClientConnection } from "../client-connection.ts";
+import { decodePath } from "../path-param.ts";
+import { refuseProtection } from "../refuse-protection.ts";
+
+type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
+type DiscoveredSkill = Result<"capabilities/discoverV2">["skills"][number];
+type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
+
+const MAX_ROOTS = 128;
+const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifests: [], warnings: [] };
+
+export function discoveryHandlers(codexHome: CodexHome) {
+  return {
+    "capabilityRoots/discoverV1": async (_, { roots }) => {
+      if (roots.length > MAX_ROOTS)
+        throw new RpcError(
+          RpcCode.invalidRequest,
+          `capability root discovery accepts at most ${MAX_ROOTS} roots`,
+        );
+      for (const { path, sandbox } of roots) {
+        refuseProtection({ sandbox });
+        decodeOrRemember(path);
+      }
+      const discovered: DiscoveredRoot[] = [];
+      for (const root of roots) discovered.push(await discoverV1(root));
+      return { roots: discovered };
+    },
+
+    "capabilities/discoverV2": async (_, { sandbox }) => {
+      refuseProtection({ sandbox });
+      const root = codexHome.skillsDirectory;
+      const { skills, warnings } = await discoverRoot(root).catch((error: unknown) => {
+        if (error instanceof CapabilityError) return EMPTY; // There are no skills there.
+        throw error;
+      });
+      const described: DiscoveredSkill[] = [];
+      const problems = [...warnings];
+      for (const skill of skills) {
+        const discoveryRoot = { id: "codex-home-skills", path: uriFromPath(root) };
+        const description = await describe(skill, problems);
+        if (description !== undefined) described.push({ ...description, discoveryRoot });
+      }
+      return { plugins: [], skills: described, warnings: problems };
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+/** Faults of the parameters fail the request; a path of another host only its root. */
+function decodeOrRemember(path: string): void {
+  try {
+    decodePath(path);
+  } catch (error) {
+    if (error instanceof RpcError) throw error;
+  }
+}
+
+async function discoverV1({ id, path }: RootParams): Promise<DiscoveredRoot> {
+  let root = EMPTY;
+  let error: string | null = null;
+  try {
+    root = await discoverRoot(decodePath(path));
+  } catch (cause) {
+    if (!(cause instanceof CapabilityError)) throw cause;
+    error =
+      cause.code === "INVALID_INPUT"
+        ? `failed to inspect capability root ${path}: ${cause.message}`
+        : cause.message;
+  }
+  const { plugin } = root;
+  return {
+    id,
+    path,
+    plugin:
+      plugin === undefined
+        ? null
+        : {
+            manifest: toWire(plugin.manifest),
+            mcpConfig: toWireOrNull(plugin.mcpConfig),
+            appsConfig: toWireOrNull(plugin.appsConfig),
+          },
+    skills: root.skills.map(({ instructions, metadata }) => ({
+      instructions: toWire(instructions),
+      metadata: toWireOrNull(metadata),
+    })),
+    namespaceManifests: root.namespaceManifests.map(toWire),
+    warnings: [...root.warnings],
+    error,
+  };
+}
+
+async function describe(skill: SkillFiles, problems: string[]) {
+  try {
+    const { path, dependencies, policy, ...rest } = await describeSkill(skill);
+    return {
+      ...rest,
+      path: uriFromPath(path),
+      dependencies: dependencies === null ? null : { tools: [...dependencies.tools] },
+      policy: policy === null ? null : { ...policy, products: [...policy.products] },
+    };
+  } catch (error) {
+    problems.push(
+      `failed to load skill ${uriFromPath(skill.instructions.path)}: ${(error as Error).message}`,
+    );
+    return undefined;
+  }
+}
+
+function toWire({ path, contents }: TextFile): { path: string; contents: string } {
+  return { path: uriFromPath(path), contents };
+}
+
+function toWireOrNull(file: TextFile | undefined): { path: string; contents: string } | null {
+  return file === undefined ? null : toWire(file);
+}
