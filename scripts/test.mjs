@@ -25,6 +25,8 @@ runSteps([
       "run",
       "--project",
       project,
+      // Most of their time is waiting, so more of them than cores may run.
+      ...(project === "conformance" ? ["--maxWorkers=4"] : []),
       "--reporter=default",
       "--reporter=json",
       `--outputFile.json=${report(project)}`,
