@@ -22,7 +22,7 @@ export interface Libc {
   attributesSetSignalMask: IntCall<[Buffer, Buffer]>;
   signalSetFill: IntCall<[Buffer]>;
   signalSetEmpty: IntCall<[Buffer]>;
-  pipe2: IntCall<[fds: [number, number], flags: number]>;
+  pipe2: IntCall<[fds: Int32Array, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
   openPseudoTerminal: IntCall<[flags: number]>;
@@ -40,12 +40,13 @@ export interface Libc {
   listxattr: IntCall<[path: Buffer, list: Buffer, size: number]>;
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
+  pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
   /** Error number of the last failed call. */
   errno(): number;
 }
 
 type PosixSpawnArguments = [
-  pid: [number],
+  pid: Int32Array,
   path: string,
   actions: Buffer,
   attributes: Buffer,
@@ -58,7 +59,7 @@ export type CStrings = readonly (string | null)[];
 
 const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync">, string>> = {
   posixSpawn:
-    "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
+    "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
   actionsDestroy: "int posix_spawn_file_actions_destroy(void *actions)",
   actionsOpen:
@@ -71,7 +72,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   attributesSetSignalMask: "int posix_spawnattr_setsigmask(void *attributes, void *set)",
   signalSetFill: "int sigfillset(void *set)",
   signalSetEmpty: "int sigemptyset(void *set)",
-  pipe2: "int pipe2(_Out_ int *fds, int flags)",
+  pipe2: "int pipe2(void *fds, int flags)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",
   openPseudoTerminal: "int posix_openpt(int flags)",
@@ -88,7 +89,11 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   listxattr: "long listxattr(const void *path, void *list, size_t size)",
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
+  pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
 };
+
+/** Calls that may run on other threads at once: the size of Node's thread pool. */
+export const MAX_ASYNC_CALLS = 4;
 
 let loaded: Libc | undefined;
 
@@ -102,6 +107,8 @@ function load(): Libc {
   if (process.platform !== "linux")
     throw new CapabilityError("UNSUPPORTED", `${process.platform} is not supported: only Linux is`);
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
+  // Memory for calls on other threads is kept for as many as are made at once; otherwise each call maps and unmaps its own.
+  koffi.config({ resident_async_pools: MAX_ASYNC_CALLS, max_async_calls: MAX_ASYNC_CALLS * 4 });
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };
   for (const [name, signature] of Object.entries(SIGNATURES)) functions[name] = library.func(signature);

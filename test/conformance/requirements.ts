@@ -1,3 +1,5 @@
+import { filesReadRequirements } from "./requirements/files-read.ts";
+import { filesWriteRequirements } from "./requirements/files-write.ts";
 import { framingRequirements } from "./requirements/framing.ts";
 import { listenRequirements } from "./requirements/listen.ts";
 import { notificationsRequirements } from "./requirements/notifications.ts";
@@ -15,6 +17,8 @@ export const groups = [
   processRequirements,
   notificationsRequirements,
   semanticsRequirements,
+  filesReadRequirements,
+  filesWriteRequirements,
 ];
 
 /** Everything a client can rely on, by id. */
@@ -26,6 +30,8 @@ export const requirements = {
   ...processRequirements,
   ...notificationsRequirements,
   ...semanticsRequirements,
+  ...filesReadRequirements,
+  ...filesWriteRequirements,
 };
 
 export type RequirementId = keyof typeof requirements;

@@ -1,16 +1,27 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, realpath, rename, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link as hardLink,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rename,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { RawPeer } from "./raw-peer.ts";
 import type { VerifyContext } from "./verifies.ts";
 
 const execute = promisify(execFile);
 
+type Maker = (path: string) => Promise<void>;
+
 /** What a name stands for: a file by its contents, a directory by its names, anything else by how it is made. */
-export type Entry = string | Uint8Array | ((path: string) => Promise<void>) | { [name: string]: Entry };
+export type Entry = string | Uint8Array | Maker | { [name: string]: Entry };
 
 /** A directory of one test, with no link in its path. */
 export class TempTree {
@@ -62,11 +73,16 @@ export function uriOf(path: string): string {
   return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-export function link(target: string): Entry {
+export function link(target: string): Maker {
   return (path) => symlink(target, path);
 }
 
-export function fileOfMode(contents: string, mode: number): Entry {
+/** Another name of a file that was made before it in the same directory. */
+export function linkedTo(name: string): Maker {
+  return (path) => hardLink(join(dirname(path), name), path);
+}
+
+export function fileOfMode(contents: string, mode: number): Maker {
   return async (path) => {
     await writeFile(path, contents);
     await chmod(path, mode);

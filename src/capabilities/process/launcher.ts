@@ -2,6 +2,7 @@ import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { MAX_ASYNC_CALLS } from "../libc.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ManagedProcess, type ProcessLimits, type ProcessParts } from "./managed-process.ts";
 import { readPipe, readTerminal } from "./output-source.ts";
@@ -29,7 +30,7 @@ export interface LaunchRequest {
 }
 
 /** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
-const MAX_CONCURRENT_STARTS = 4;
+const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 
 /** Starts processes, and sees to it that none is forgotten. */
 export class Launcher {
@@ -122,11 +123,17 @@ export class Launcher {
   }
 }
 
+let knownLoginShell: string | undefined;
+
+function loginShell(): string {
+  knownLoginShell ??= userInfo().shell ?? "/bin/sh";
+  return knownLoginShell;
+}
+
 function resolveProgram(request: LaunchRequest): Program {
   const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
   // Programs on a terminal start shells, and take SHELL for granted.
-  if (typeof request.stdin === "object" && !request.env.has("SHELL"))
-    env.push(`SHELL=${userInfo().shell ?? "/bin/sh"}`);
+  if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
   return {
     path: programPath(request),
     argv: [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)],

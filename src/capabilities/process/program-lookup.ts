@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
 
@@ -52,12 +52,12 @@ function probe(
   const path = candidate.startsWith("/")
     ? candidate
     : Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]);
+  // Most entries of PATH do not have the program, and this is the cheapest way to learn it.
+  if (!existsSync(path)) return "missing";
   try {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return "missing";
-    if (stat.isDirectory()) return "directory";
+    if (statSync(path).isDirectory()) return "directory";
   } catch {
-    // A directory on the way that is none, or may not be searched.
+    // Gone meanwhile.
     return "missing";
   }
   try {

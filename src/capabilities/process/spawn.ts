@@ -135,11 +135,13 @@ export function spawnListener(program: Program, { stdin, table }: { stdin: numbe
   }
 }
 
+const pipeEnds = new Int32Array(2);
+
 export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: number } {
-  const ends: [number, number] = [0, 0];
-  check(libc().pipe2(ends, O_CLOEXEC));
-  opened.push(...ends);
-  return { readEnd: ends[0], writeEnd: ends[1] };
+  check(libc().pipe2(pipeEnds, O_CLOEXEC));
+  const [readEnd = -1, writeEnd = -1] = pipeEnds;
+  opened.push(readEnd, writeEnd);
+  return { readEnd, writeEnd };
 }
 
 /**
@@ -169,22 +171,22 @@ export function setTerminalSize(master: number, size: TerminalSize): void {
 
 function spawn(program: Program, actions: Buffer): Promise<number> {
   const { argv, env } = prepareSpawn(program, actions);
-  const pid: [number] = [0];
+  const pid = new Int32Array(1);
   return new Promise((resolve, reject) => {
     libc().posixSpawnAsync(pid, program.path, actions, attributes(), argv, env, (error, errno) => {
       if (error !== null) reject(error);
       else if (errno !== 0) reject(osError(errno));
-      else resolve(pid[0]);
+      else resolve(pid[0]!);
     });
   });
 }
 
 function spawnAndWait(program: Program, actions: Buffer): number {
   const { argv, env } = prepareSpawn(program, actions);
-  const pid: [number] = [0];
+  const pid = new Int32Array(1);
   const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
   if (errno !== 0) throw osError(errno);
-  return pid[0];
+  return pid[0]!;
 }
 
 function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {

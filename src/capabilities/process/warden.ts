@@ -1,4 +1,4 @@
-import { closeSync, writeSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { libc } from "../libc.ts";
 import type { Reaper } from "./reaper.ts";
@@ -95,7 +95,7 @@ export class Warden {
     this.#record.write(text, "latin1");
     this.#record.write("\n", RECORD_BYTES - 1);
     if (this.#table !== undefined)
-      writeSync(this.#table, this.#record, 0, RECORD_BYTES, record * RECORD_BYTES);
+      libc().pwrite(this.#table, this.#record, RECORD_BYTES, record * RECORD_BYTES);
   }
 
   #open(): number {

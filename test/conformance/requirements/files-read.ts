@@ -21,7 +21,8 @@ export const filesReadRequirements = {
   "fs.readFile:socket": { section: "6.1", behavior: "A socket cannot be opened." },
   "fs.readFile:link": {
     section: "6.1",
-    behavior: "Links are followed, at the end of the path and in it, when followSymlinks is absent, null or true.",
+    behavior:
+      "Links are followed, at the end of the path and in it, when followSymlinks is absent, null or true.",
   },
   "fs.readFile:missing": {
     section: "6.1",
@@ -51,7 +52,8 @@ export const filesReadRequirements = {
   },
   "fs.readFile.nofollow:missing": {
     section: "6.1",
-    behavior: "With followSymlinks false missing files and parents are not found, and paths below files an error.",
+    behavior:
+      "With followSymlinks false missing files and parents are not found, and paths below files an error.",
   },
   "fs.readFile.nofollow:root": {
     section: "6.1",
@@ -83,7 +85,10 @@ export const filesReadRequirements = {
     behavior: "Beyond the limit nothing is opened or created, and a duplicate id is told first.",
   },
   "fs.open:failures-do-not-count": { section: "6.2", behavior: "An open that failed takes no handle." },
-  "fs.open:missing": { section: "6.2", behavior: "A missing file, a missing parent and a broken link are not found." },
+  "fs.open:missing": {
+    section: "6.2",
+    behavior: "A missing file, a missing parent and a broken link are not found.",
+  },
   "fs.open:not-a-file": {
     section: "6.2",
     behavior: "A directory, a pipe without a writer and a device are refused at once as no files.",
@@ -99,7 +104,10 @@ export const filesReadRequirements = {
     section: "6.2",
     behavior: "eof is true when fewer bytes came than asked for, and false when exactly the rest came.",
   },
-  "fs.readBlock:beyond-end": { section: "6.2", behavior: "At and beyond the end there are no bytes, and eof." },
+  "fs.readBlock:beyond-end": {
+    section: "6.2",
+    behavior: "At and beyond the end there are no bytes, and eof.",
+  },
   "fs.readBlock:empty-file": { section: "6.2", behavior: "An empty file has no bytes, and eof." },
   "fs.readBlock:length": {
     section: "6.2",
