@@ -18,6 +18,6 @@ export default {
   name: "spawn-rate",
   about: `\`true\` started and waited for until closed, ${AT_A_TIME} at a time`,
   metrics: [{ name: "processes/s", better: "higher" }],
-  warmUp: (url) => spawnAll(url, 32),
+  warmUp: (url) => spawnAll(url, 600),
   run: (url, { quick }) => spawnAll(url, quick ? 48 : 200),
 };

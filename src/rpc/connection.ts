@@ -71,13 +71,18 @@ export class Connection {
     this.#transport.send(formatNotification(method, params));
   }
 
-  /** Sends a notification that is already text. `flushed` gives the bytes back to their owner. */
+  /** Sends a notification that is already text, together with others of this turn of the event loop. `flushed` gives the bytes back to their owner. */
   sendEncoded(message: string | Uint8Array, flushed?: () => void): void {
-    this.#transport.send(message, flushed);
+    this.#transport.sendLazily(message, flushed);
   }
 
   respond(id: IdText, resultJson: string): void {
     this.#transport.send(formatResponse(id, resultJson));
+  }
+
+  /** The same for an answer that took its time: a little more, to go out together with others, does not matter. */
+  respondLazily(id: IdText, resultJson: string): void {
+    this.#transport.sendLazily(formatResponse(id, resultJson));
   }
 
   /** `parts` are JSON, encoded and cut anywhere. */

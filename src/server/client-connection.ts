@@ -153,13 +153,24 @@ export class ClientConnection {
 
   /** A result that still has to be waited for no longer holds up the requests behind it. */
   #finish(id: IdText, method: string, result: unknown): void {
-    if (result instanceof Waiting) void this.#settle(id, method, result.promise);
-    else this.#respond(id, result);
+    if (!(result instanceof Waiting)) {
+      this.#respond(id, result);
+      return;
+    }
+    void (result as Waiting<unknown>).promise.then(
+      (value) => this.#respond(id, value, { lazily: true }),
+      (error: unknown) => this.#fail(id, method, error),
+    );
   }
 
-  #respond(id: IdText, result: unknown): void {
-    if (result instanceof JsonParts) this.#connection.respondInParts(id, result.parts);
-    else this.#connection.respond(id, result instanceof JsonText ? result.text : JSON.stringify(result));
+  #respond(id: IdText, result: unknown, { lazily }: { lazily: boolean } = { lazily: false }): void {
+    if (result instanceof JsonParts) {
+      this.#connection.respondInParts(id, result.parts);
+    } else {
+      const json = result instanceof JsonText ? result.text : JSON.stringify(result);
+      if (lazily) this.#connection.respondLazily(id, json);
+      else this.#connection.respond(id, json);
+    }
     this.#answered();
   }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { FlushTimer } from "./flush-timer.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
@@ -12,6 +13,7 @@ export class JsonLinesTransport implements Transport {
   readonly source: string;
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #flush: FlushTimer;
   readonly #queue = new SendQueue(() => this.#events?.drain());
   readonly #maxLineBytes: number;
   #events: TransportEvents | undefined;
@@ -20,7 +22,6 @@ export class JsonLinesTransport implements Transport {
   /** Lines that were read before the transport was paused. */
   #unread: Buffer | undefined;
   #paused = false;
-  #corked = false;
   #ended = false;
   #inputEnded = false;
 
@@ -28,6 +29,7 @@ export class JsonLinesTransport implements Transport {
     this.source = source;
     this.#input = input;
     this.#output = output;
+    this.#flush = new FlushTimer(output);
     this.#maxLineBytes = maxLineBytes;
   }
 
@@ -45,11 +47,20 @@ export class JsonLinesTransport implements Transport {
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.soon();
+    this.#send(message, flushed);
+  }
+
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.thisTurn();
+    this.#send(message, flushed);
+  }
+
+  #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
     if (this.#ended || !this.#output.writable) {
       flushed?.();
       return;
     }
-    this.#cork();
     const bytes = message.length + 1;
     this.#queue.add(bytes);
     const done = (): void => {
@@ -66,7 +77,7 @@ export class JsonLinesTransport implements Transport {
 
   sendParts(parts: readonly Uint8Array[]): void {
     if (this.#ended || !this.#output.writable) return;
-    this.#cork();
+    this.#flush.soon();
     const bytes = parts.reduce((sum, part) => sum + part.length, 1);
     this.#queue.add(bytes);
     for (const part of parts) this.#output.write(part);
@@ -152,16 +163,6 @@ export class JsonLinesTransport implements Transport {
     if (this.#paused) return;
     if (this.#partialBytes > 0) this.#deliver();
     this.#end();
-  }
-
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#output.cork();
-    process.nextTick(() => {
-      this.#corked = false;
-      this.#output.uncork();
-    });
   }
 
   #end(reason?: string): void {

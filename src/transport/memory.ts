@@ -80,6 +80,10 @@ class MemoryTransport implements Transport {
     this.#outgoing.push(typeof message === "string" ? message : new TextDecoder().decode(message), flushed);
   }
 
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.send(message, flushed);
+  }
+
   sendParts(parts: readonly Uint8Array[]): void {
     const decoder = new TextDecoder();
     this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""));

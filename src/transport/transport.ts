@@ -23,6 +23,8 @@ export interface Transport {
    * also when the message was dropped.
    */
   send(message: string | Uint8Array, flushed?: () => void): void;
+  /** The same for a message that nobody waits for: it may go out together with others of this turn of the event loop. */
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void;
   /** Queues one message that comes in parts. */
   sendParts(parts: readonly Uint8Array[]): void;
   /** Stops and restarts the delivery of messages, so that the peer's writes wait. */

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { ConnectionError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
+import { FlushTimer } from "./flush-timer.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
@@ -16,10 +17,9 @@ const CLOSE_TIMEOUT_MS = 1_000;
 export class WebSocketTransport implements Transport {
   readonly source: string;
   readonly #webSocket: WebSocket;
-  readonly #socket: Socket;
+  readonly #flush: FlushTimer;
   readonly #queue = new SendQueue(() => this.#events?.drain());
   #events: TransportEvents | undefined;
-  #corked = false;
   #ended = false;
   #destroyReason: string | undefined;
 
@@ -27,7 +27,7 @@ export class WebSocketTransport implements Transport {
   constructor(webSocket: WebSocket, socket: Socket, source: string) {
     this.source = source;
     this.#webSocket = webSocket;
-    this.#socket = socket;
+    this.#flush = new FlushTimer(socket);
     // Until `open` nothing may be lost.
     webSocket.pause();
   }
@@ -58,11 +58,20 @@ export class WebSocketTransport implements Transport {
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.soon();
+    this.#send(message, flushed);
+  }
+
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.thisTurn();
+    this.#send(message, flushed);
+  }
+
+  #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) {
       flushed?.();
       return;
     }
-    this.#cork();
     const bytes = message.length;
     this.#queue.add(bytes);
     const done = (): void => {
@@ -75,7 +84,7 @@ export class WebSocketTransport implements Transport {
 
   sendParts(parts: readonly Uint8Array[]): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
-    this.#cork();
+    this.#flush.soon();
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#queue.add(bytes);
     for (const [index, part] of parts.entries()) {
@@ -109,16 +118,6 @@ export class WebSocketTransport implements Transport {
       const fin = end >= bytes.length;
       this.#webSocket.send(bytes.subarray(start, end), { binary: false, fin }, fin ? done : undefined);
     }
-  }
-
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#socket.cork();
-    process.nextTick(() => {
-      this.#corked = false;
-      this.#socket.uncork();
-    });
   }
 
   #end(): void {

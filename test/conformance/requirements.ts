@@ -1,4 +1,6 @@
+import { authenticationRequirements } from "./requirements/authentication.ts";
 import { filesReadRequirements } from "./requirements/files-read.ts";
+import { filesTreeRequirements } from "./requirements/files-tree.ts";
 import { filesWriteRequirements } from "./requirements/files-write.ts";
 import { framingRequirements } from "./requirements/framing.ts";
 import { listenRequirements } from "./requirements/listen.ts";
@@ -19,6 +21,8 @@ export const groups = [
   semanticsRequirements,
   filesReadRequirements,
   filesWriteRequirements,
+  filesTreeRequirements,
+  authenticationRequirements,
 ];
 
 /** Everything a client can rely on, by id. */
@@ -32,6 +36,8 @@ export const requirements = {
   ...semanticsRequirements,
   ...filesReadRequirements,
   ...filesWriteRequirements,
+  ...filesTreeRequirements,
+  ...authenticationRequirements,
 };
 
 export type RequirementId = keyof typeof requirements;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chown, mkdtemp, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
@@ -26,11 +26,23 @@ export interface ServerUnderTest extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<ServerExit>;
 }
 
-/** `marker` goes into the server's own environment, so that whatever it forks can be told from other processes. */
-export async function startServer(options: { marker?: string } = {}): Promise<ServerUnderTest> {
-  const [command, ...args] = commandUnderTest();
+export interface ServerOptions {
+  /** Goes into the server's own environment, so that whatever it forks can be told from other processes. */
+  marker?: string;
+  /** The real server, whatever the tests are aimed at. */
+  codex?: boolean;
+  /** User and group id to run as, without any other group. Needs root. */
+  user?: number;
+  /** A program with its options that becomes the server, such as `setpriv`. */
+  through?: readonly string[];
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<ServerUnderTest> {
+  const server = options.codex === true ? codexCommand() : commandUnderTest();
+  const [command = "", ...args] = [...(options.through ?? []), ...server];
   // Not under the temporary directory: the real server warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-fault-");
+  if (options.user !== undefined) await chown(home, options.user, options.user);
   const child = spawn(command, [...args, "--listen", "ws://127.0.0.1:0"], {
     cwd: home,
     env: {
@@ -40,6 +52,7 @@ export async function startServer(options: { marker?: string } = {}): Promise<Se
       ...(options.marker === undefined ? {} : { FAULT_MARKER: options.marker }),
     },
     stdio: ["ignore", "pipe", "pipe"],
+    ...(options.user === undefined ? {} : { uid: options.user, gid: options.user }),
   });
   const killWithUs = () => child.kill("SIGKILL");
   process.once("exit", killWithUs);
@@ -72,10 +85,12 @@ export async function startServer(options: { marker?: string } = {}): Promise<Se
 }
 
 function commandUnderTest(): [string, ...string[]] {
-  if (!targetIsCodex) {
-    if (!existsSync(builtCli)) throw new Error("dist/cli.js does not exist; run `npm run build`");
-    return [process.execPath, builtCli];
-  }
+  if (targetIsCodex) return codexCommand();
+  if (!existsSync(builtCli)) throw new Error("dist/cli.js does not exist; run `npm run build`");
+  return [process.execPath, builtCli];
+}
+
+function codexCommand(): [string, ...string[]] {
   const binary = findCodexBinary();
   if (binary === undefined) throw new Error("no codex binary; run `node scripts/install-codex.mjs`");
   return [binary, "exec-server"];
