@@ -1,5 +1,7 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { describeErrno } from "../capabilities/os-error.ts";
 import type { AuthenticationPolicy } from "../server/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
@@ -19,12 +21,17 @@ const MODES = ["capability-token", "signed-bearer-token"];
 const TOKEN_FLAGS = ["ws-token-file", "ws-token-sha256"];
 const JWT_FLAGS = ["ws-shared-secret-file", "ws-issuer", "ws-audience", "ws-max-clock-skew-seconds"];
 const MIN_SECRET_BYTES = 32;
-const DEFAULT_CLOCK_SKEW_SECONDS = 30;
+const DEFAULT_CLOCK_SKEW_SECONDS = 30n;
+const MAX_I64 = 2n ** 63n - 1n;
+const MAX_U64 = 2n ** 64n - 1n;
 
 type Flags = ReadonlyMap<string, string>;
 
-/** Undefined when no authentication is asked for. Reads the files that the flags name. */
-export function parseAuthentication(flags: Flags): AuthenticationPolicy | undefined {
+/** Reads the files that the flags name. */
+export type LoadAuthentication = () => AuthenticationPolicy;
+
+/** Checks the flags, and leaves the files for later; undefined when no authentication is asked for. */
+export function parseAuthentication(flags: Flags): LoadAuthentication | undefined {
   const mode = flags.get("ws-auth");
   if (mode === undefined) {
     if ([...TOKEN_FLAGS, ...JWT_FLAGS].some((flag) => flags.has(flag)))
@@ -40,27 +47,33 @@ export function parseAuthentication(flags: Flags): AuthenticationPolicy | undefi
   return mode === "capability-token" ? parseTokenPolicy(flags) : parseJwtPolicy(flags);
 }
 
-function parseTokenPolicy(flags: Flags): AuthenticationPolicy {
+function parseTokenPolicy(flags: Flags): LoadAuthentication {
   if (JWT_FLAGS.some((flag) => flags.has(flag)))
     throw failure(
       "`--ws-shared-secret-file`, `--ws-issuer`, `--ws-audience`, and `--ws-max-clock-skew-seconds` require `--ws-auth signed-bearer-token`",
     );
   const file = flags.get("ws-token-file");
-  const hex = flags.get("ws-token-sha256");
+  const hex = flags.get("ws-token-sha256")?.trim();
   if (file !== undefined && hex !== undefined)
     throw failure("`--ws-token-file` and `--ws-token-sha256` are mutually exclusive");
   if (file !== undefined)
-    return { mode: "capability-token", tokenSha256: createHash("sha256").update(readSecret(file)).digest() };
+    return () => ({
+      mode: "capability-token",
+      tokenSha256: createHash("sha256")
+        .update(readSecret(resolveHome(file)))
+        .digest(),
+    });
   if (hex === undefined)
     throw failure(
       "`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set",
     );
-  if (!/^[0-9a-f]{64}$/i.test(hex.trim()))
+  if (!/^[0-9a-f]{64}$/i.test(hex))
     throw failure("--ws-token-sha256 must be a 64-character hex SHA-256 digest");
-  return { mode: "capability-token", tokenSha256: Buffer.from(hex.trim(), "hex") };
+  return () => ({ mode: "capability-token", tokenSha256: Buffer.from(hex, "hex") });
 }
 
-function parseJwtPolicy(flags: Flags): AuthenticationPolicy {
+function parseJwtPolicy(flags: Flags): LoadAuthentication {
+  const maxClockSkewSeconds = parseSeconds(flags.get("ws-max-clock-skew-seconds"));
   if (TOKEN_FLAGS.some((flag) => flags.has(flag)))
     throw failure(
       "`--ws-token-file` and `--ws-token-sha256` require `--ws-auth capability-token`, not `signed-bearer-token`",
@@ -68,39 +81,56 @@ function parseJwtPolicy(flags: Flags): AuthenticationPolicy {
   const file = flags.get("ws-shared-secret-file");
   if (file === undefined)
     throw failure("`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set");
-  const secret = readSecret(file);
-  if (secret.length < MIN_SECRET_BYTES)
-    throw failure(`signed websocket bearer secret ${file} must be at least ${MIN_SECRET_BYTES} bytes`);
+  if (maxClockSkewSeconds > MAX_I64)
+    throw failure("websocket auth clock skew must fit in a signed 64-bit integer");
   const issuer = flags.get("ws-issuer")?.trim();
   const audience = flags.get("ws-audience")?.trim();
-  return {
+  return () => ({
     mode: "signed-bearer-token",
-    secret,
+    secret: readSigningSecret(resolveHome(file)),
     ...(issuer ? { issuer } : {}),
     ...(audience ? { audience } : {}),
-    maxClockSkewSeconds: parseSeconds(flags.get("ws-max-clock-skew-seconds")),
-  };
+    maxClockSkewSeconds: Number(maxClockSkewSeconds),
+  });
 }
 
-function parseSeconds(text: string | undefined): number {
+function parseSeconds(text: string | undefined): bigint {
   if (text === undefined) return DEFAULT_CLOCK_SKEW_SECONDS;
-  if (!/^[0-9]{1,15}$/.test(text))
-    throw usageError(
-      `invalid value '${text}' for '--ws-max-clock-skew-seconds <SECONDS>': invalid digit found in string`,
-    );
-  return Number(text);
+  const refuse = (why: string) =>
+    usageError(`invalid value '${text}' for '--ws-max-clock-skew-seconds <SECONDS>': ${why}`);
+  if (!/^[0-9]+$/.test(text)) throw refuse("invalid digit found in string");
+  if (BigInt(text) > MAX_U64) throw refuse("number too large to fit in target type");
+  return BigInt(text);
+}
+
+/** Shells expand `~` only where it stands alone, which it does not after an equals sign. */
+function resolveHome(path: string): string {
+  const home = process.env["HOME"];
+  return home !== undefined && /^~(?:\/|$)/.test(path) ? resolve(home, path.slice(2)) : resolve(path);
+}
+
+function readSigningSecret(path: string): Buffer {
+  const secret = readSecret(path);
+  if (secret.length < MIN_SECRET_BYTES)
+    throw failure(`signed websocket bearer secret ${path} must be at least ${MIN_SECRET_BYTES} bytes`);
+  return secret;
 }
 
 function readSecret(path: string): Buffer {
-  let content: Buffer;
+  const content = readBytes(path);
+  if (!isUtf8(content))
+    throw failure(`failed to read websocket auth secret ${path}: stream did not contain valid UTF-8`);
+  const secret = Buffer.from(content.toString("utf8").trim());
+  if (secret.length === 0) throw failure(`websocket auth secret ${path} must not be empty`);
+  return secret;
+}
+
+function readBytes(path: string): Buffer {
   try {
-    content = readFileSync(path);
+    return readFileSync(path);
   } catch (error) {
     const { code, errno } = error as NodeJS.ErrnoException;
     if (code === undefined || errno === undefined) throw error;
     throw failure(`failed to read websocket auth secret ${path}: ${describeErrno(code, Math.abs(errno))}`);
   }
-  const secret = Buffer.from(content.toString("utf8").trim());
-  if (secret.length === 0) throw failure(`websocket auth secret ${path} must not be empty`);
-  return secret;
 }

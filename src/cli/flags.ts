@@ -1,5 +1,8 @@
 import { usageError } from "./cli-error.ts";
 
+/** Values that make no sense empty, by what they are called. */
+const NEVER_EMPTY = new Set(["PATH", "MODE"]);
+
 /** Flags with a value, and how the value is called in messages. */
 export type FlagNames = Readonly<Record<string, string>>;
 
@@ -25,7 +28,7 @@ export function parseFlags(
     if (flags.has(name.slice(2)))
       throw usageError(`the argument '${name} <${valueName}>' cannot be used multiple times`);
     const value = assigned.length > 0 ? assigned.join("=") : rest.shift();
-    if (value === undefined)
+    if (value === undefined || (value === "" && NEVER_EMPTY.has(valueName)))
       throw usageError(`a value is required for '${name} <${valueName}>' but none was supplied`);
     flags.set(name.slice(2), value);
   }

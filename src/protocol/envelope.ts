@@ -75,7 +75,7 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
     value = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new Error("expected a JSON-RPC object");
-    idText = scanJson(text, value).idText ?? (Object.hasOwn(value, "id") ? "" : undefined);
+    idText = scanJson(text, value).memberText ?? (Object.hasOwn(value, "id") ? "" : undefined);
     // JSON can spell text that has no UTF-8 form, which the wire refuses.
     if (ESCAPED_SURROGATE.test(text) && hasLoneSurrogate(value))
       throw new Error("lone surrogate in a string");

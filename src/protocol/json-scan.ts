@@ -2,8 +2,8 @@ import { MAX_JSON_VALUES } from "./limits.ts";
 
 /** What `JSON.parse` does not tell about a text it accepts. */
 export interface JsonScan {
-  /** The `id` member of the outermost object exactly as written, so that digits above 2^53 survive. */
-  readonly idText: string | undefined;
+  /** A member of the outermost object exactly as written, so that digits above 2^53 survive. */
+  readonly memberText: string | undefined;
 }
 
 const QUOTE = 34;
@@ -23,11 +23,11 @@ const SHORT_STRING = 48;
  * Walks over valid JSON text once and finds what the wire forbids: too many values, too deep nesting, a key twice in one object. `value` is
  * what `JSON.parse` made of the text. Long strings are skipped with `indexOf`, so that megabytes of base64 cost next to nothing. Throws an Error in the words of the wire.
  */
-export function scanJson(text: string, value: object): JsonScan {
+export function scanJson(text: string, value: object, member = "id"): JsonScan {
   let depth = 0;
   let values = 0;
   let keys = 0;
-  let idText: string | undefined;
+  let memberText: string | undefined;
   let keyStart = 0;
   let keyEnd = 0;
   let index = 0;
@@ -46,8 +46,7 @@ export function scanJson(text: string, value: object): JsonScan {
       values -= 1;
       keys += 1;
       index += 1;
-      if (depth === 1 && keyEnd - keyStart >= 4 && isId(text, keyStart, keyEnd))
-        idText = scalarAt(text, index);
+      if (depth === 1 && isKey(text, keyStart, keyEnd, member)) memberText = scalarAt(text, index);
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (depth >= MAX_DEPTH) throw new Error(`recursion limit exceeded at ${position(text, index)}`);
       values += 1;
@@ -70,7 +69,7 @@ export function scanJson(text: string, value: object): JsonScan {
     );
   // Of a repeated key JSON.parse keeps one, so there are fewer keys than were written.
   if (countKeys(value) !== keys) throw new Error(describeRepeatedKey(text));
-  return { idText };
+  return { memberText };
 }
 
 function countKeys(value: object): number {
@@ -107,10 +106,13 @@ function describeRepeatedKey(text: string): string {
   return "duplicate JSON object key";
 }
 
-function isId(text: string, start: number, end: number): boolean {
-  if (end - start === 4) return text.charCodeAt(start + 1) === 105 && text.charCodeAt(start + 2) === 100;
+/** Whether the quoted text there spells that name; a shorter one cannot, a longer one only with escapes. */
+function isKey(text: string, start: number, end: number, name: string): boolean {
+  const length = end - start - 2;
+  if (length < name.length) return false;
+  if (length === name.length) return text.startsWith(name, start + 1);
   const raw = text.slice(start, end);
-  return raw.includes("\\") && JSON.parse(raw) === "id";
+  return raw.includes("\\") && JSON.parse(raw) === name;
 }
 
 /** The token of a string, number or word; undefined for an object or array. */

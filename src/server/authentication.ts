@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { scanJson } from "../protocol/json-scan.ts";
 
 /** Who may open a connection. */
 export type AuthenticationPolicy =
@@ -30,44 +31,69 @@ export function createAuthenticator(policy: AuthenticationPolicy): Authenticate 
 }
 
 function bearerToken(authorization: string): string | undefined {
-  const [, scheme, rest = ""] = /^(\S+)\s(.*)$/s.exec(authorization) ?? [];
+  const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\x20-\x7e]*)$/.exec(authorization) ?? [];
   const token = rest.trim();
   return scheme?.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
 
 type JwtPolicy = Extract<AuthenticationPolicy, { mode: "signed-bearer-token" }>;
 
+interface Claims {
+  readonly exp: number;
+  readonly nbf: number | undefined;
+  readonly iss: string | undefined;
+  readonly aud: readonly string[];
+}
+
 async function checkJwt(token: string, policy: JwtPolicy): Promise<string | undefined> {
-  const claims = await verifySignature(token, policy.secret);
+  const claims = await verifyToken(token, policy.secret);
   if (claims === undefined) return "invalid websocket jwt";
   const { exp, nbf, iss, aud } = claims;
-  if (!isInteger(exp) || (nbf !== undefined && !isInteger(nbf))) return "invalid websocket jwt";
   const now = Math.floor(Date.now() / 1000);
   if (now > exp + policy.maxClockSkewSeconds) return "expired websocket jwt";
   if (nbf !== undefined && now < nbf - policy.maxClockSkewSeconds) return "websocket jwt is not valid yet";
   if (policy.issuer !== undefined && iss !== policy.issuer) return "websocket jwt issuer mismatch";
-  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
-  if (policy.audience !== undefined && !audiences.includes(policy.audience))
+  if (policy.audience !== undefined && !aud.includes(policy.audience))
     return "websocket jwt audience mismatch";
   return undefined;
 }
 
-/** The claims of a token that is signed with HS256 and this secret; nothing else about it is checked. */
-async function verifySignature(
-  token: string,
-  secret: Uint8Array,
-): Promise<Record<string, unknown> | undefined> {
+const COMPACT_JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** The claims of a token that is signed with HS256 and this secret; undefined when anything is wrong with it. */
+async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | undefined> {
+  if (!COMPACT_JWT.test(token)) return undefined;
   const { compactVerify } = await import("jose");
   try {
-    const { payload } = await compactVerify(token, secret, { algorithms: ["HS256"] });
-    const claims: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return typeof claims === "object" && claims !== null ? (claims as Record<string, unknown>) : undefined;
+    const { payload, protectedHeader } = await compactVerify(token, secret, { algorithms: ["HS256"] });
+    if (protectedHeader.typ !== undefined && typeof protectedHeader.typ !== "string") return undefined;
+    return readClaims(new TextDecoder("utf-8", { fatal: true }).decode(payload));
   } catch {
-    // Whatever is wrong with it, the peer only learns that it is.
+    // Whatever it is, the peer only learns that the token is invalid.
     return undefined;
   }
 }
 
-function isInteger(value: unknown): value is number {
-  return Number.isSafeInteger(value);
+/** Throws when a claim is missing, given twice or of the wrong type. */
+function readClaims(text: string): Claims {
+  const claims = JSON.parse(text) as unknown;
+  if (typeof claims !== "object" || claims === null || Array.isArray(claims)) throw new Error("no object");
+  const { nbf, iss, aud } = claims as Record<string, unknown>;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined || aud === null ? [] : [aud];
+  if (!audiences.every((audience) => typeof audience === "string")) throw new Error("aud");
+  if (iss !== undefined && iss !== null && typeof iss !== "string") throw new Error("iss");
+  return {
+    exp: readInteger(text, claims, "exp"),
+    nbf: nbf === undefined || nbf === null ? undefined : readInteger(text, claims, "nbf"),
+    iss: iss ?? undefined,
+    aud: audiences,
+  };
+}
+
+/** Read as it was written: a fraction, an exponent or a 65th bit is no integer, though it may have the value of one. */
+function readInteger(text: string, claims: object, name: string): number {
+  const digits = scanJson(text, claims, name).memberText ?? "";
+  if (!/^-?[0-9]{1,19}$/.test(digits) || BigInt.asIntN(64, BigInt(digits)) !== BigInt(digits))
+    throw new Error(name);
+  return Number(digits);
 }

@@ -47,7 +47,11 @@ async function expectUsageError(launch: Launch, args: readonly string[], firstLi
 
 verifies("auth.start:mode", async ({ launch }) => {
   for (const mode of ["basic", "CAPABILITY-TOKEN", "capability_token"]) {
-    await expectUsageError(launch, ["--ws-auth", mode], `error: invalid value '${mode}' for '--ws-auth <MODE>'`);
+    await expectUsageError(
+      launch,
+      ["--ws-auth", mode],
+      `error: invalid value '${mode}' for '--ws-auth <MODE>'`,
+    );
   }
   const missing = "error: a value is required for '--ws-auth <MODE>' but none was supplied";
   await expectUsageError(launch, ["--ws-auth", ""], missing);

@@ -58,9 +58,13 @@ verifies("auth:upgrade-only", async ({ launch }) => {
 });
 
 verifies("auth:non-loopback", async ({ launch }) => {
+  const listen = ["--listen", "ws://0.0.0.0:0"];
   const server = await launch([
-    ...["--listen", "ws://0.0.0.0:0", "--ws-auth", "capability-token"],
-    ...["--ws-token-sha256", digestOf(TOKEN)],
+    ...listen,
+    "--ws-auth",
+    "capability-token",
+    "--ws-token-sha256",
+    digestOf(TOKEN),
   ]);
   const url = await server.banner();
   expect(url).toMatch(/^ws:\/\/0\.0\.0\.0:[1-9]\d*$/);

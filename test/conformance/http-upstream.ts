@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
+import type { RawPeer } from "./raw-peer.ts";
+import type { VerifyContext } from "./verifies.ts";
 
 export interface UpstreamRequest {
   method: string;
@@ -114,7 +116,9 @@ export function pathOf(request: UpstreamRequest): string {
 
 /** The text of an answer with a body of known length. */
 export function response(status: number, lines: readonly string[] = [], body = ""): string {
-  return [`HTTP/1.1 ${status} Some Reason`, ...lines, `Content-Length: ${body.length}`, "", body].join("\r\n");
+  return [`HTTP/1.1 ${status} Some Reason`, ...lines, `Content-Length: ${body.length}`, "", body].join(
+    "\r\n",
+  );
 }
 
 /** Answers every request alike. */
@@ -131,10 +135,48 @@ export function head(length: number, lines: readonly string[] = []): string {
 export const CHUNKED_HEAD = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 export function chunk(data: string | Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), Buffer.from(data), Buffer.from("\r\n")]);
+  return Buffer.concat([
+    Buffer.from(`${data.length.toString(16)}\r\n`),
+    Buffer.from(data),
+    Buffer.from("\r\n"),
+  ]);
 }
 
 export const LAST_CHUNK = "0\r\n\r\n";
+
+export interface UpstreamContext extends VerifyContext {
+  connection: RawPeer;
+  upstream: HttpUpstream;
+  /** Asks the server for a path of the upstream; GET unless told otherwise. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  send: (path: string, more?: Record<string, unknown>) => Promise<any>;
+}
+
+/** The body of a test on a connection and an upstream that answers so. */
+export function onUpstream(
+  answer: Answer,
+  body: (context: UpstreamContext) => Promise<void>,
+): (context: VerifyContext) => Promise<void> {
+  return async (context) =>
+    withUpstream(answer, async (upstream) => {
+      const connection = await context.peer();
+      const send: UpstreamContext["send"] = (path, more) =>
+        httpRequest(connection, `${upstream.origin}${path}`, more);
+      await body({ ...context, connection, upstream, send });
+    });
+}
+
+export function httpRequest(connection: RawPeer, url: string, more: Record<string, unknown> = {}) {
+  const params = { method: "GET", url, requestId: "r", ...more };
+  return connection.request("http/request", params, { timeoutMs: REQUEST_TIMEOUT_MS });
+}
+
+/** What the error of a request that got no answer says. */
+export function sendingFailed(url: string): string {
+  return `http/request failed: error sending request for url (${url})`;
+}
+
+export const BODY_FAILED = "failed to read http/request response body: error decoding response body";
 
 function parseRequest(
   bytes: Buffer,

@@ -1,8 +1,14 @@
 import { authenticationRequirements } from "./requirements/authentication.ts";
+import { discoveryRequirements } from "./requirements/discovery.ts";
+import { environmentConfigRequirements } from "./requirements/environment-config.ts";
+import { filesErrorsRequirements } from "./requirements/files-errors.ts";
 import { filesReadRequirements } from "./requirements/files-read.ts";
 import { filesTreeRequirements } from "./requirements/files-tree.ts";
+import { filesWalkRequirements } from "./requirements/files-walk.ts";
+import { filesWatchRequirements } from "./requirements/files-watch.ts";
 import { filesWriteRequirements } from "./requirements/files-write.ts";
 import { framingRequirements } from "./requirements/framing.ts";
+import { httpRequirements } from "./requirements/http.ts";
 import { listenRequirements } from "./requirements/listen.ts";
 import { notificationsRequirements } from "./requirements/notifications.ts";
 import { processRequirements } from "./requirements/process.ts";
@@ -22,7 +28,13 @@ export const groups = [
   filesReadRequirements,
   filesWriteRequirements,
   filesTreeRequirements,
+  filesWalkRequirements,
+  filesWatchRequirements,
+  filesErrorsRequirements,
   authenticationRequirements,
+  environmentConfigRequirements,
+  discoveryRequirements,
+  httpRequirements,
 ];
 
 /** Everything a client can rely on, by id. */
@@ -37,7 +49,13 @@ export const requirements = {
   ...filesReadRequirements,
   ...filesWriteRequirements,
   ...filesTreeRequirements,
+  ...filesWalkRequirements,
+  ...filesWatchRequirements,
+  ...filesErrorsRequirements,
   ...authenticationRequirements,
+  ...environmentConfigRequirements,
+  ...discoveryRequirements,
+  ...httpRequirements,
 };
 
 export type RequirementId = keyof typeof requirements;

@@ -59,10 +59,7 @@ export interface Metadata {
 }
 
 export function getMetadata(path: BytePath, followSymlinks: boolean): Metadata {
-  if (!followSymlinks) {
-    refuseLinksOnTheWay(path);
-    if (lstat(path).isSymbolicLink()) throw new ModelError(INVALID, "a link");
-  }
+  if (!followSymlinks) refuseLinks(path);
   const found = stat(path);
   return {
     isDirectory: found.isDirectory(),
@@ -71,6 +68,11 @@ export function getMetadata(path: BytePath, followSymlinks: boolean): Metadata {
     size: found.size,
     modifiedAtMs: Math.floor(found.mtimeMs),
   };
+}
+
+function refuseLinks(path: BytePath): void {
+  refuseLinksOnTheWay(path);
+  if (lstat(path).isSymbolicLink()) throw new ModelError(INVALID, "a link");
 }
 
 function refuseLinksOnTheWay(path: BytePath): void {
@@ -113,24 +115,30 @@ export interface WalkResult {
 
 export function walk(root: BytePath, options: WalkOptions): WalkResult {
   const result: WalkResult = { entries: [], truncated: false };
-  const own = options.followDirectorySymlinks ? stat(root) : lstat(root);
-  if (!own.isDirectory()) return result;
+  const target = stat(root);
+  const entered = options.followDirectorySymlinks ? target : lstat(root);
+  if (!entered.isDirectory()) return result;
   const seen = new Set([canonicalize(root)]);
   const queue = [{ directory: root, depth: 0 }];
   let directories = 1;
   let examined = 0;
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     for (const name of namesIn(next.directory)) {
+      const path = joinPath(next.directory, name);
+      // Links that lead nowhere are passed over as in a listing; all else counts, listed or not.
+      if (existing(path) === undefined) continue;
       if (examined === options.maxEntries) return { ...result, truncated: true };
       examined += 1;
-      const path = joinPath(next.directory, name);
       const kind = kindOf(path, options.followDirectorySymlinks);
       if (kind === undefined) continue;
       result.entries.push({ path, kind });
       const pruned = options.pruneHiddenDirectories && name.startsWith(".");
       if (kind === "file" || pruned || next.depth === options.maxDepth) continue;
       if (options.followDirectorySymlinks && seen.has(canonicalize(path))) continue;
-      if (directories === options.maxDirectories) return { ...result, truncated: true };
+      if (directories === options.maxDirectories) {
+        result.truncated = true;
+        continue;
+      }
       seen.add(canonicalize(path));
       directories += 1;
       queue.push({ directory: path, depth: next.depth + 1 });
@@ -164,7 +172,7 @@ export interface RemoveOptions {
 export function remove(path: BytePath, { recursive, force, followSymlinks }: RemoveOptions): void {
   if (!followSymlinks && recursive) throw new ModelError(FAILED, "unsupported");
   try {
-    if (!followSymlinks) refuseLinksOnTheWay(path);
+    if (!followSymlinks) refuseLinks(path);
     if (!lstat(path).isDirectory()) unlinkSync(onDisk(path));
     else if (recursive) rmSync(onDisk(path), { recursive: true });
     else rmdirSync(onDisk(path));

@@ -1,5 +1,16 @@
 import { constants, type Stats } from "node:fs";
-import { copyFile, lstat, mkdir, readdir, readlink, realpath, stat, symlink } from "node:fs/promises";
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 
@@ -14,14 +25,19 @@ export async function copy(
     if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
     await refuseCopyIntoItself(source, destination);
   }
-  await copyEntry(source, destination, found);
+  if (!(await copyEntry(source, destination, found)))
+    throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
 }
 
-async function copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
+/** False for what cannot be copied, such as a pipe. In a directory it is passed over. */
+async function copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<boolean> {
   if (found.isDirectory()) await copyDirectory(source, destination);
   else if (found.isSymbolicLink()) await symlink(await readlink(source, { encoding: "buffer" }), destination);
-  else if (found.isFile()) await copyFile(source, destination, constants.COPYFILE_FICLONE);
-  else throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
+  else if (!found.isFile()) return false;
+  // Files of /proc say that they are empty, and are believed by the quick way.
+  else if (found.size === 0) await writeFile(destination, await readFile(source), { mode: found.mode });
+  else await copyFile(source, destination, constants.COPYFILE_FICLONE);
+  return true;
 }
 
 async function copyDirectory(source: NativePath, destination: NativePath): Promise<void> {

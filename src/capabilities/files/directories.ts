@@ -23,11 +23,6 @@ export function createDirectory(
 /** Links have the type of what they lead to; those that lead nowhere are left out. */
 export async function readDirectory(path: NativePath): Promise<DirectoryEntry[]> {
   const found = await readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
-  if (found.length > MAX_DIRECTORY_ENTRIES)
-    throw new CapabilityError(
-      "OS_ERROR",
-      `fs/readDirectory returned ${found.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
-    );
   const entries: DirectoryEntry[] = [];
   for (const entry of found) {
     const name = entry.name as unknown as Buffer;
@@ -39,6 +34,11 @@ export async function readDirectory(path: NativePath): Promise<DirectoryEntry[]>
       isFile: target.isFile(),
     });
   }
+  if (entries.length > MAX_DIRECTORY_ENTRIES)
+    throw new CapabilityError(
+      "OS_ERROR",
+      `fs/readDirectory returned ${entries.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
+    );
   return entries;
 }
 

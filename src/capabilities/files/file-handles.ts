@@ -1,11 +1,11 @@
-import { close, closeSync, constants, openSync, read, write } from "node:fs";
+import { close, closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
-import { openRegularFile } from "./read-file.ts";
+import { fill, notAFile, openRegularFile } from "./read-file.ts";
+import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
-const readAsync = promisify(read);
 const writeAsync = promisify(write);
 const closeAsync = promisify(close);
 
@@ -18,8 +18,7 @@ export class FileHandles {
   readonly #handles = new Map<string, number>();
 
   open(id: string, path: NativePath, mode: "read" | "replace"): void {
-    if (Buffer.byteLength(id) > MAX_HANDLE_ID_BYTES)
-      throw invalidInput(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
+    checkId(id);
     if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
     if (this.#handles.size >= MAX_OPEN_HANDLES)
       throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
@@ -29,21 +28,24 @@ export class FileHandles {
     );
   }
 
+  /** A read that fails closes the handle. */
   async read(id: string, offset: number, length: number): Promise<{ bytes: Buffer; eof: boolean }> {
+    checkId(id);
     if (length < 1 || length > MAX_BLOCK_BYTES)
       throw invalidInput(`file read block length must be between 1 and ${MAX_BLOCK_BYTES}`);
     const fd = this.#find(id);
     const buffer = Buffer.allocUnsafe(length);
-    let filled = 0;
-    while (filled < length) {
-      const { bytesRead } = await readAsync(fd, buffer, filled, length - filled, offset + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
+    try {
+      const filled = await fill(fd, buffer, offset);
+      return { bytes: buffer.subarray(0, filled), eof: filled < length };
+    } catch (error) {
+      await this.close(id);
+      throw error;
     }
-    return { bytes: buffer.subarray(0, filled), eof: filled < length };
   }
 
   async write(id: string, offset: number, bytes: Uint8Array): Promise<void> {
+    checkId(id);
     if (bytes.length < 1 || bytes.length > MAX_BLOCK_BYTES)
       throw invalidInput(`file write block length must be between 1 and ${MAX_BLOCK_BYTES}`);
     const fd = this.#find(id);
@@ -56,6 +58,7 @@ export class FileHandles {
 
   /** An unknown id is no error. */
   async close(id: string): Promise<void> {
+    checkId(id);
     const fd = this.#handles.get(id);
     if (fd === undefined) return;
     this.#handles.delete(id);
@@ -74,11 +77,15 @@ export class FileHandles {
   }
 }
 
+function checkId(id: string): void {
+  if (Buffer.byteLength(id) > MAX_HANDLE_ID_BYTES)
+    throw invalidInput(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
+}
+
 /** The file is emptied at once and in place: what is written is seen before the handle is closed. */
 function openForReplace(path: NativePath): number {
-  return openSync(
-    path,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOCTTY,
-    0o666,
-  );
+  const fd = openSync(path, WRITE_FLAGS, NEW_FILE_MODE);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw notAFile(path);
 }

@@ -13,13 +13,14 @@ const AT_FDCWD = -100;
 const AT_REMOVEDIR = 0x200;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Opens a file. A link in its place is ELOOP, one on the way ENOTDIR. */
+/** Opens a file below the root. A link in its place is ELOOP, one on the way ENOTDIR. */
 export function openNoFollow(path: NativePath, flags: number, mode = 0): number {
+  if (pathComponents(path).length === 0) throw invalidInput("path does not name a filesystem entry");
   return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
 }
 
 export function statNoFollow(path: NativePath): Stats {
-  const fd = openNoFollow(path, O_PATH);
+  const fd = inParent(path, (parent, name) => openAt(parent, name, O_PATH | constants.O_NOFOLLOW, 0));
   try {
     const stat = fstatSync(fd);
     if (stat.isSymbolicLink()) throw invalidInput("path contains a symbolic link");
@@ -45,7 +46,13 @@ export function createDirectoryNoFollow(path: NativePath, recursive: boolean): v
 
 /** Removes a file, a link or an empty directory. */
 export function removeNoFollow(path: NativePath): void {
-  inParent(path, (parent, name) => removeAt(parent, name));
+  inParent(path, (parent, name) => {
+    const fd = openAt(parent, name, O_PATH | constants.O_NOFOLLOW, 0);
+    const isLink = fstatSync(fd).isSymbolicLink();
+    closeSync(fd);
+    if (isLink) throw invalidInput("path contains a symbolic link");
+    removeAt(parent, name);
+  });
 }
 
 /** Removes a name of an open directory, whatever it is; a directory must be empty. */

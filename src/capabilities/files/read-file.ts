@@ -1,5 +1,6 @@
 import { close, closeSync, constants, fstatSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
+import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
@@ -44,7 +45,9 @@ export function openRegularFile(path: NativePath, { followSymlinks }: { followSy
     throw invalidInput("path is not a regular file");
   }
   // Looked at before it is opened, because opening some devices does something.
-  if (!statSync(path).isFile()) throw notAFile(path);
+  const stat = statSync(path);
+  if (stat.isSocket()) throw osError(ERRNO.ENXIO);
+  if (!stat.isFile()) throw notAFile(path);
   const fd = openSync(path, OPEN_FLAGS);
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
@@ -84,7 +87,8 @@ async function readPieces(fd: number, onPiece: (piece: Buffer) => void): Promise
   }
 }
 
-async function fill(fd: number, buffer: Buffer, position: number): Promise<number> {
+/** Reads until the buffer is full or the file ends; returns how much there was. */
+export async function fill(fd: number, buffer: Buffer, position: number): Promise<number> {
   let length = 0;
   while (length < buffer.length) {
     const { bytesRead } = await readAsync(fd, buffer, length, buffer.length - length, position + length);

@@ -4,6 +4,8 @@ import {
   constants,
   fchmodSync,
   fchownSync,
+  fstatSync,
+  ftruncateSync,
   lstatSync,
   openSync,
   realpathSync,
@@ -16,13 +18,17 @@ import {
 import { promisify } from "node:util";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
+import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 
 const writeAsync = promisify(write);
 
 const SMALL_FILE_BYTES = 64 * 1024;
-const NEW_FILE_MODE = 0o666;
+export const NEW_FILE_MODE = 0o666;
+/** Opening never waits, as it would on a pipe that nobody reads. */
+export const WRITE_FLAGS =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK | constants.O_NOCTTY;
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
@@ -38,8 +44,7 @@ export async function writeFile(
   { followSymlinks }: { followSymlinks: boolean },
 ): Promise<void> {
   if (!followSymlinks) {
-    const fd = openNoFollow(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, NEW_FILE_MODE);
-    await writeAndClose(fd, bytes);
+    await writeAndClose(openRegularNoFollow(path), bytes);
     return;
   }
   const target = resolveLinks(path);
@@ -50,8 +55,20 @@ export async function writeFile(
 }
 
 async function overwrite(path: NativePath, bytes: Uint8Array): Promise<void> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOCTTY;
-  await writeAndClose(openSync(path, flags, NEW_FILE_MODE), bytes);
+  await writeAndClose(openSync(path, WRITE_FLAGS, NEW_FILE_MODE), bytes);
+}
+
+/** Emptied only when it is known to be a file. */
+function openRegularNoFollow(path: NativePath): number {
+  const fd = openNoFollow(path, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE);
+  try {
+    if (!fstatSync(fd).isFile()) throw invalidInput("path is not a regular file");
+    ftruncateSync(fd);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** The file that a chain of links leads to, also when it does not exist yet. */

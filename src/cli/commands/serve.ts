@@ -57,15 +57,16 @@ function parseOptions(args: readonly string[]): ServeOptions {
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
   const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
   const url = flags.get("listen") ?? "ws://127.0.0.1:0";
+  const loadAuthentication = parseAuthentication(flags);
   const address = parseListenUrl(url);
-  const authentication = parseAuthentication(flags);
-  if (address.kind === "stdio" && authentication !== undefined)
+  if (address.kind === "stdio" && loadAuthentication !== undefined)
     throw failure("WebSocket auth requires a WebSocket listener, not stdio");
-  const open = authentication === undefined && !flags.has("insecure-no-auth");
+  const open = loadAuthentication === undefined && !flags.has("insecure-no-auth");
   if (address.kind === "websocket" && open && !isLoopback(address.host))
     throw failure(
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
+  const authentication = loadAuthentication?.();
   return { address, authentication, concurrentRequests, logger };
 }
 

@@ -63,12 +63,12 @@ export function fileHandlers() {
       }),
 
     "fs/writeFile": (_, params) => {
-      const path = pathOf(params);
       const bytes = decodeBytes(
         params.dataBase64,
         (reason) =>
           new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
       );
+      const path = pathOf(params);
       return inFiles(async () => {
         await writeFile(path, bytes, { followSymlinks: params.followSymlinks ?? true });
         return {};

@@ -10,7 +10,10 @@ const headerRequirements = {
   },
   "auth:upgrade-only": { ...cli, behavior: "A client that was let in is served like any other." },
   "auth:non-loopback": { ...cli, behavior: "With authentication any address may be bound." },
-  "auth.header:missing": { ...cli, behavior: "An upgrade without Authorization is answered 401 in plain text." },
+  "auth.header:missing": {
+    ...cli,
+    behavior: "An upgrade without Authorization is answered 401 in plain text.",
+  },
   "auth.header:scheme-case": { ...cli, behavior: "The scheme Bearer is read without regard to case." },
   "auth.header:blanks": { ...cli, behavior: "Blanks around the token do not count." },
   "auth.header:invalid": {
@@ -30,7 +33,10 @@ const headerRequirements = {
 } satisfies Requirements;
 
 const capabilityTokenRequirements = {
-  "auth.token:file": { ...cli, behavior: "The token is what the file holds, less the white space around it." },
+  "auth.token:file": {
+    ...cli,
+    behavior: "The token is what the file holds, less the white space around it.",
+  },
   "auth.token:file-read-once": { ...cli, behavior: "The file is read when the server starts, not again." },
   "auth.token:relative-file": {
     ...cli,
@@ -49,11 +55,18 @@ const capabilityTokenRequirements = {
 } satisfies Requirements;
 
 const jwtRequirements = {
-  "auth.jwt:accepted": { ...cli, behavior: "A JWT signed HS256 with the secret and not expired is accepted." },
-  "auth.jwt:secret-trimmed": { ...cli, behavior: "White space around the secret in its file does not count." },
+  "auth.jwt:accepted": {
+    ...cli,
+    behavior: "A JWT signed HS256 with the secret and not expired is accepted.",
+  },
+  "auth.jwt:secret-trimmed": {
+    ...cli,
+    behavior: "White space around the secret in its file does not count.",
+  },
   "auth.jwt:header": {
     ...cli,
-    behavior: "typ may be absent or any string, and other header members are ignored; typ of another type is not.",
+    behavior:
+      "typ may be absent or any string, and other header members are ignored; typ of another type is not.",
   },
   "auth.jwt:algorithm": { ...cli, behavior: "Any alg but HS256 is refused, spelled exactly so." },
   "auth.jwt:signature": { ...cli, behavior: "A signature of another key, cut or padded, is refused." },
@@ -76,10 +89,19 @@ const jwtRequirements = {
     behavior: "iss that is no string, and aud that is neither string nor array of strings, is refused.",
   },
   "auth.jwt:issuer": { ...cli, behavior: "With --ws-issuer, iss must be exactly that." },
-  "auth.jwt:audience": { ...cli, behavior: "With --ws-audience, aud must be that or an array that holds it." },
+  "auth.jwt:audience": {
+    ...cli,
+    behavior: "With --ws-audience, aud must be that or an array that holds it.",
+  },
   "auth.jwt:blank-options": { ...cli, behavior: "A blank issuer or audience option is as good as none." },
-  "auth.jwt:trimmed-options": { ...cli, behavior: "Blanks around an issuer or audience option do not count." },
-  "auth.jwt:skew-option": { ...cli, behavior: "--ws-max-clock-skew-seconds replaces the 30 seconds, by 0 too." },
+  "auth.jwt:trimmed-options": {
+    ...cli,
+    behavior: "Blanks around an issuer or audience option do not count.",
+  },
+  "auth.jwt:skew-option": {
+    ...cli,
+    behavior: "--ws-max-clock-skew-seconds replaces the 30 seconds, by 0 too.",
+  },
   "auth.jwt:skew-greatest": { ...cli, behavior: "The greatest skew lets every time pass." },
   "auth.jwt:check-order": {
     ...cli,
@@ -88,7 +110,10 @@ const jwtRequirements = {
 } satisfies Requirements;
 
 const startRequirements = {
-  "auth.start:mode": { ...cli, behavior: "An unknown mode, an empty one or none is a usage error, status 2." },
+  "auth.start:mode": {
+    ...cli,
+    behavior: "An unknown mode, an empty one or none is a usage error, status 2.",
+  },
   "auth.start:twice": { ...cli, behavior: "--ws-auth given twice is a usage error, status 2." },
   "auth.start:no-value": { ...cli, behavior: "An option without its value is a usage error, status 2." },
   "auth.start:no-token": { ...cli, behavior: "capability-token needs a token file or a digest." },
@@ -115,7 +140,10 @@ const startRequirements = {
     ...cli,
     behavior: "Options of capability-token are refused with signed-bearer-token.",
   },
-  "auth.start:skew-number": { ...cli, behavior: "A skew that is no whole number is a usage error, status 2." },
+  "auth.start:skew-number": {
+    ...cli,
+    behavior: "A skew that is no whole number is a usage error, status 2.",
+  },
   "auth.start:skew-range": { ...cli, behavior: "A skew beyond 63 bits is refused." },
   "auth.start:stdio": { ...cli, behavior: "stdio cannot be authenticated." },
   "auth.start:check-order": {
