@@ -31,7 +31,7 @@ export function createAuthenticator(policy: AuthenticationPolicy): Authenticate 
 }
 
 function bearerToken(authorization: string): string | undefined {
-  const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\x20-\x7e]*)$/.exec(authorization) ?? [];
+  const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\t\x20-\x7e]*)$/.exec(authorization) ?? [];
   const token = rest.trim();
   return scheme?.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }

@@ -206,7 +206,7 @@ verifies(
   "http-request.headers:own",
   onUpstream(OK, async ({ send, upstream }) => {
     await send("/p");
-    const [{ method, target, lines, body } = last([])] = upstream.requests;
+    const { method, target, lines, body } = last(upstream.requests);
     expect({ method, target, lines, body: body.length }).toEqual({
       method: "GET",
       target: "/p",

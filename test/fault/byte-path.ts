@@ -20,7 +20,7 @@ export const isText = (path: BytePath): boolean => fromText(toText(path)) === pa
 export function toUri(path: BytePath): string {
   const encoded = path.replaceAll(
     /[^A-Za-z0-9._/-]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
   return `file://${encoded}`;
 }

@@ -88,7 +88,6 @@ export interface DirectoryEntry {
   isFile: boolean;
 }
 
-/** Sorted by name; servers list in any order. */
 export function readDirectory(path: BytePath): DirectoryEntry[] {
   return namesIn(path).flatMap((name) => {
     try {

@@ -118,10 +118,11 @@ export async function runOperation(
     sides.filter(({ isCodex }) => !isCodex || !isLost),
     async ({ server, place }) => {
       const answered = await runLook(operation, joinPath(place.root, at), server);
-      return urisIn(answered).map((uri) => uri.replace(toUri(place.home), "~"));
+      // The names only: the real server keeps the spelling of the path it was asked about.
+      return urisIn(answered).map((uri) => uri.slice(uri.lastIndexOf("/")));
     },
   );
-  for (const spelling of spellings) demand(spelling, spellings.at(-1), () => "the spelling of a URI");
+  for (const spelling of spellings) demand(spelling, spellings.at(-1), () => "the spelling of URIs");
   return undefined;
 }
 
@@ -142,7 +143,7 @@ function lookUp(operation: Look, path: BytePath): unknown {
     case "fs/walk":
       return { ...model.walk(path, operation.options), errors: [] };
     case "fs/readDirectory":
-      return { entries: model.readDirectory(path) };
+      return { entries: inOrder(model.readDirectory(path)) };
     case "fs/canonicalize":
       return { path: model.canonicalize(path) };
     case "fs/getMetadata":
@@ -165,16 +166,19 @@ function readable(actual: LookResult): unknown {
   const { createdAtMs: _, ...rest } = actual;
   if (actual.path !== undefined) return { ...rest, path: fromUri(actual.path) };
   if (actual.entries === undefined) return rest;
-  const entries = actual.entries.map((entry) =>
-    entry.path === undefined ? entry : { ...entry, path: fromUri(entry.path) },
-  );
   const isListing = actual.entries.some(({ fileName }) => fileName !== undefined);
-  if (isListing) entries.sort(byFileName);
-  return { ...rest, entries };
+  if (isListing) return { ...rest, entries: inOrder(actual.entries) };
+  return {
+    ...rest,
+    entries: actual.entries.map((entry) => ({ ...entry, path: fromUri(entry.path ?? "") })),
+  };
 }
 
-const byFileName = (left: { fileName?: string }, right: { fileName?: string }): number =>
-  Buffer.compare(Buffer.from(left.fileName ?? ""), Buffer.from(right.fileName ?? ""));
+/** A directory is listed in any order. */
+const inOrder = (entries: readonly object[]): object[] =>
+  [...entries].sort((left, right) =>
+    inspect(left, { sorted: true }) < inspect(right, { sorted: true }) ? -1 : 1,
+  );
 
 async function runCopy(
   at: BytePath,

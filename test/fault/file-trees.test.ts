@@ -11,6 +11,13 @@ import { openSession, type SessionClient } from "./session-client.ts";
 const TREES = 100;
 const MAX_OPERATIONS = 16;
 const LONG_FORM_MS = 20 * 60_000;
+// The time limit is there for the search for a small example after a failure.
+const SEARCH = {
+  seed: runSeed,
+  numRuns: TREES * faultRounds,
+  interruptAfterTimeLimit: 40_000 * faultRounds,
+  markInterruptAsFailure: true,
+};
 // A relative link that is copied to a higher directory leads out of the tree. It must not lead out of what belongs to the test.
 const PADDING = "/p".repeat(2 * MAX_TREE_DEPTH + 2);
 
@@ -70,7 +77,7 @@ describe("files of a random tree", () => {
           fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
           (tree, operations) => compare(servers, tree, operations),
         ),
-        { seed: runSeed, numRuns: TREES * faultRounds },
+        SEARCH,
       );
     },
     LONG_FORM_MS,
@@ -86,7 +93,7 @@ describe("files of a random tree", () => {
           fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
           (tree, operations) => compare(servers, tree, operations),
         ),
-        { seed: runSeed, numRuns: TREES * faultRounds },
+        SEARCH,
       );
     },
     LONG_FORM_MS,

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
-import { joinPath, type NativePath } from "./native-path.ts";
+import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { createDirectoryNoFollow } from "./no-follow.ts";
 
 export const MAX_DIRECTORY_ENTRIES = 50_000;
@@ -16,8 +16,25 @@ export function createDirectory(
   path: NativePath,
   options: { recursive: boolean; followSymlinks: boolean },
 ): void {
-  if (options.followSymlinks) mkdirSync(path, { recursive: options.recursive });
-  else createDirectoryNoFollow(path, options.recursive);
+  if (!options.followSymlinks) createDirectoryNoFollow(path, options.recursive);
+  else if (options.recursive) createWithParents(path);
+  else mkdirSync(path);
+}
+
+/** What exists must be a directory, or lead to one. */
+function createWithParents(path: NativePath): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const { directory } = splitPath(path);
+    if (code === "ENOENT" && directory.length < path.length) {
+      createWithParents(directory);
+      mkdirSync(path);
+    } else if (code !== "EEXIST" || !targetOf(path)?.isDirectory()) {
+      throw error;
+    }
+  }
 }
 
 /** Links have the type of what they lead to; those that lead nowhere are left out. */

@@ -1,6 +1,7 @@
 import { close, closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
+import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
@@ -34,6 +35,7 @@ export class FileHandles {
     if (length < 1 || length > MAX_BLOCK_BYTES)
       throw invalidInput(`file read block length must be between 1 and ${MAX_BLOCK_BYTES}`);
     const fd = this.#find(id);
+    if (!Number.isSafeInteger(offset + length)) return { bytes: Buffer.alloc(0), eof: true };
     const buffer = Buffer.allocUnsafe(length);
     try {
       const filled = await fill(fd, buffer, offset);
@@ -48,7 +50,11 @@ export class FileHandles {
     checkId(id);
     if (bytes.length < 1 || bytes.length > MAX_BLOCK_BYTES)
       throw invalidInput(`file write block length must be between 1 and ${MAX_BLOCK_BYTES}`);
+    if (offset + bytes.length >= 2 ** 63)
+      throw invalidInput("file write range exceeds the signed 64-bit file offset limit");
     const fd = this.#find(id);
+    // Beyond this Node has no numbers, and no file system files.
+    if (!Number.isSafeInteger(offset + bytes.length)) throw osError(ERRNO.EFBIG);
     let written = 0;
     while (written < bytes.length) {
       const { bytesWritten } = await writeAsync(fd, bytes, written, bytes.length - written, offset + written);

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, type Stats } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
@@ -15,7 +16,7 @@ const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Opens a file below the root. A link in its place is ELOOP, one on the way ENOTDIR. */
 export function openNoFollow(path: NativePath, flags: number, mode = 0): number {
-  if (pathComponents(path).length === 0) throw invalidInput("path does not name a filesystem entry");
+  if (pathComponents(path).length === 0) throw invalidInput("path must name an entry");
   return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
 }
 
@@ -32,6 +33,7 @@ export function statNoFollow(path: NativePath): Stats {
 
 export function createDirectoryNoFollow(path: NativePath, recursive: boolean): void {
   const names = pathComponents(path);
+  if (names.length === 0 && !recursive) throw new CapabilityError("OS_ERROR", "directory already exists");
   let directory = openRoot();
   try {
     for (const [index, name] of names.entries()) {
@@ -60,7 +62,7 @@ export function removeAt(directory: number, name: NativePath): void {
   const text = cString(name);
   if (libc().unlinkat(directory, text, 0) === 0) return;
   const errno = libc().errno();
-  if (errno !== ERRNO.EISDIR && errno !== ERRNO.EPERM) throw osError(errno);
+  if (errno !== ERRNO.EISDIR) throw osError(errno);
   if (libc().unlinkat(directory, text, AT_REMOVEDIR) !== 0) throw osError(libc().errno());
 }
 

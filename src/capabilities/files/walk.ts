@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { Fifo } from "../../base/fifo.ts";
 import type { CapabilityError } from "../../base/errors.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 
@@ -26,23 +27,23 @@ const DOT = 46;
 
 /** Lists a tree level by level, the names of each directory in order. What cannot be read is told and passed over. */
 export async function walk(root: NativePath, options: WalkOptions): Promise<WalkResult> {
-  checkLimits(options);
-  const found = await lstat(root);
-  const enter =
-    found.isDirectory() ||
-    (found.isSymbolicLink() && options.followDirectorySymlinks && (await leadsToDirectory(root)));
+  checkWalkLimits(options);
+  // Where a link leads nowhere, that is the error, whether it would be followed or not.
+  const isDirectory = (await stat(root)).isDirectory();
+  const isLink = (await lstat(root)).isSymbolicLink();
   const walker = new Walker(options);
-  if (enter) await walker.run(root);
+  if (isDirectory && (!isLink || options.followDirectorySymlinks)) await walker.run(root);
   return walker.result;
 }
 
-function checkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOptions): void {
+/** Throws when a limit is zero or too high. */
+export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOptions): void {
+  if (maxDirectories === 0 || maxEntries === 0)
+    throw invalidInput("filesystem walk limits must be greater than zero");
   if (maxDepth > MAX_WALK.depth || maxDirectories > MAX_WALK.directories || maxEntries > MAX_WALK.entries)
     throw invalidInput(
       `filesystem walk limits exceed maximums: depth=${MAX_WALK.depth}, directories=${MAX_WALK.directories}, entries=${MAX_WALK.entries}`,
     );
-  if (maxDirectories === 0 || maxEntries === 0)
-    throw invalidInput("filesystem walk limits must be greater than zero");
 }
 
 class Walker {
@@ -66,28 +67,33 @@ class Walker {
 
   async run(root: NativePath): Promise<void> {
     await this.#enqueue(root, 0);
-    for (let next = this.#queue.shift(); next !== undefined && !this.#truncated; next = this.#queue.shift())
+    for (let next = this.#queue.shift(); next !== undefined && !this.#truncated; next = this.#queue.shift()) {
+      if (this.#directories >= this.#options.maxDirectories) {
+        this.#truncated = true;
+        return;
+      }
+      this.#directories += 1;
       await this.#list(next.path, next.depth);
+    }
   }
 
   async #list(directory: NativePath, depth: number): Promise<void> {
     for (const entry of await this.#read(directory)) {
+      const path = joinPath(directory, entry.name);
+      const target = entry.type.isSymbolicLink() ? await targetOf(path) : entry.type;
+      // A link to nothing does not count.
+      if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
         this.#truncated = true;
         return;
       }
       this.#examined += 1;
-      const path = joinPath(directory, entry.name);
-      const kind = await this.#kindOf(path, entry.type);
+      const kind = this.#kindOf(entry.type, target);
       if (kind === undefined) continue;
       if (!this.#add(path, kind)) return;
       const hidden = Buffer.from(entry.name)[0] === DOT;
-      if (
-        kind === "directory" &&
-        depth < this.#options.maxDepth &&
-        !(hidden && this.#options.pruneHiddenDirectories)
-      )
-        await this.#enqueue(path, depth + 1);
+      const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
+      if (kind === "directory" && enter) await this.#enqueue(path, depth + 1);
       if (this.#truncated) return;
     }
   }
@@ -103,11 +109,11 @@ class Walker {
     }
   }
 
-  async #kindOf(path: NativePath, type: Dirent): Promise<"directory" | "file" | undefined> {
-    if (type.isDirectory()) return "directory";
-    if (type.isFile()) return "file";
-    if (!type.isSymbolicLink() || !this.#options.followDirectorySymlinks) return undefined;
-    return (await leadsToDirectory(path)) ? "directory" : undefined;
+  #kindOf(own: Dirent, target: FileKind): "directory" | "file" | undefined {
+    if (own.isSymbolicLink())
+      return target.isDirectory() && this.#options.followDirectorySymlinks ? "directory" : undefined;
+    if (own.isDirectory()) return "directory";
+    return own.isFile() ? "file" : undefined;
   }
 
   async #enqueue(path: NativePath, depth: number): Promise<void> {
@@ -116,11 +122,6 @@ class Walker {
       if (identity === undefined || this.#visited.has(identity)) return;
       this.#visited.add(identity);
     }
-    if (this.#directories >= this.#options.maxDirectories) {
-      this.#truncated = true;
-      return;
-    }
-    this.#directories += 1;
     this.#queue.push({ path, depth });
   }
 
@@ -145,16 +146,20 @@ class Walker {
   }
 
   #hasRoom(path: NativePath): boolean {
-    this.#bytes += path.length + ITEM_OVERHEAD_BYTES;
+    this.#bytes += uriFromPath(path).length + ITEM_OVERHEAD_BYTES;
     if (this.#bytes > MAX_RESULT_BYTES) this.#truncated = true;
     return !this.#truncated;
   }
 }
 
-async function leadsToDirectory(path: NativePath): Promise<boolean> {
+interface FileKind {
+  isDirectory(): boolean;
+}
+
+async function targetOf(path: NativePath): Promise<FileKind | undefined> {
   try {
-    return (await stat(path)).isDirectory();
+    return await stat(path);
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -1,11 +1,12 @@
 import { type FSWatcher, lstatSync, type Stats, watch } from "node:fs";
-import { type NativePath, splitPath } from "./native-path.ts";
+import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
 
 export const MAX_WATCHED_PATHS = 64;
 
 /**
- * Tells, once, when a path that is missing appears, or a directory on the way to it, or when `present` is removed or changed. Undefined when there is nothing to
- * watch: a path exists already, `present` does not, or there are too many. The function returned ends the watch.
+ * Tells, once, when a path that is missing appears, when a directory on the way to it appears or goes, or when `present` is removed or changed. Undefined when it
+ * cannot be told: a path exists already, a link or a file is on its way, `present` does not exist, or there are too many. The function returned ends
+ * the watch.
  */
 export function watchMissing(
   missing: readonly NativePath[],
@@ -13,47 +14,75 @@ export function watchMissing(
   onChange: () => void,
 ): (() => void) | undefined {
   if (missing.length === 0 || missing.length > MAX_WATCHED_PATHS) return undefined;
-  const watched = new MissingWatch(missing, present, onChange);
-  return watched.start() ? () => watched.close() : undefined;
+  const plan = new WatchPlan();
+  if (!missing.every((path) => plan.addMissing(path))) return undefined;
+  if (present !== undefined && !plan.addPresent(present)) return undefined;
+  const running = new RunningWatch(plan, onChange);
+  // What changed between the look and the watch is not told by it.
+  const stillMissing = missing.every((path) => look(path) === undefined);
+  if (running.failed || !stillMissing) {
+    running.close();
+    return undefined;
+  }
+  return () => running.close();
 }
 
-class MissingWatch {
-  readonly #missing: readonly NativePath[];
-  readonly #present: NativePath | undefined;
-  readonly #onChange: () => void;
-  readonly #watchers: FSWatcher[] = [];
-  #before: string | undefined;
+/** What may happen to a name: directories on the way matter when they go, the path itself whatever happens. */
+type Interest = "appear or go" | "anything";
 
-  constructor(missing: readonly NativePath[], present: NativePath | undefined, onChange: () => void) {
-    this.#missing = missing;
-    this.#present = present;
-    this.#onChange = onChange;
+/** Which names of which directories matter. */
+class WatchPlan {
+  readonly directories = new Map<string, { path: NativePath; names: Map<string, Interest> }>();
+
+  /** False when the path exists, or cannot come to exist where it is. */
+  addMissing(path: NativePath): boolean {
+    let directory: NativePath = "/";
+    for (const name of pathComponents(path)) {
+      const inner = joinPath(directory, name);
+      const stat = look(inner);
+      if (stat === "unknown") return false;
+      this.#add(directory, name, stat === undefined ? "anything" : "appear or go");
+      if (stat === undefined) return true;
+      if (!stat.isDirectory()) return false;
+      directory = inner;
+    }
+    return false;
   }
 
-  start(): boolean {
-    const directories = new Map<string, NativePath>();
-    for (const path of this.#missing) {
-      if (identify(path) !== undefined) return false;
-      const directory = nearestExisting(path);
-      directories.set(directory.toString("latin1"), directory);
+  addPresent(path: NativePath): boolean {
+    const stat = look(path);
+    if (stat === undefined || stat === "unknown" || stat.isSymbolicLink()) return false;
+    const names = pathComponents(path);
+    let directory: NativePath = "/";
+    for (const [index, name] of names.entries()) {
+      this.#add(directory, name, index === names.length - 1 ? "anything" : "appear or go");
+      directory = joinPath(directory, name);
     }
-    if (this.#present !== undefined) {
-      if (identify(this.#present) === undefined) return false;
-      const { directory } = splitPath(this.#present);
-      directories.set(directory.toString("latin1"), directory);
-    }
-    this.#before = this.#state();
+    return true;
+  }
+
+  #add(directory: NativePath, name: NativePath, interest: Interest): void {
+    const key = directory.toString("latin1");
+    const found = this.directories.get(key) ?? { path: directory, names: new Map<string, Interest>() };
+    this.directories.set(key, found);
+    const nameKey = Buffer.from(name).toString("latin1");
+    if (found.names.get(nameKey) !== "anything") found.names.set(nameKey, interest);
+  }
+}
+
+class RunningWatch {
+  readonly #watchers: FSWatcher[] = [];
+  readonly #onChange: () => void;
+  failed = false;
+
+  constructor(plan: WatchPlan, onChange: () => void) {
+    this.#onChange = onChange;
     try {
-      for (const directory of directories.values()) this.#watch(directory);
+      for (const { path, names } of plan.directories.values()) this.#watch(path, names);
     } catch {
-      // No watch is to be had: out of inotify instances, or the directory is gone again.
-      this.close();
-      return false;
+      // No watch is to be had: the system has no more of them, or the directory is gone again.
+      this.failed = true;
     }
-    // Something may have changed between the look and the watch.
-    if (this.#state() === this.#before) return true;
-    this.close();
-    return false;
   }
 
   close(): void {
@@ -61,15 +90,14 @@ class MissingWatch {
     this.#watchers.length = 0;
   }
 
-  #watch(directory: NativePath): void {
-    const watcher = watch(directory, { persistent: false });
-    watcher.on("change", () => this.#look());
+  #watch(directory: NativePath, names: ReadonlyMap<string, Interest>): void {
+    const watcher = watch(directory, { persistent: false, encoding: "buffer" });
+    watcher.on("change", (type, name) => {
+      const interest = names.get(Buffer.from(name).toString("latin1"));
+      if (interest === "anything" || (interest === "appear or go" && type === "rename")) this.#fire();
+    });
     watcher.on("error", () => this.#fire());
     this.#watchers.push(watcher);
-  }
-
-  #look(): void {
-    if (this.#watchers.length > 0 && this.#state() !== this.#before) this.#fire();
   }
 
   #fire(): void {
@@ -77,30 +105,13 @@ class MissingWatch {
     this.close();
     this.#onChange();
   }
-
-  /** Changes when anything does that was asked for. */
-  #state(): string {
-    const parts = this.#missing.map((path) => identify(path) ?? nearestExisting(path).toString("latin1"));
-    if (this.#present !== undefined) parts.push(identify(this.#present) ?? "gone");
-    return parts.join("\0");
-  }
 }
 
-function identify(path: NativePath): string | undefined {
-  const stat = look(path);
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}:${stat.mtimeMs}:${stat.size}`;
-}
-
-function nearestExisting(path: NativePath): NativePath {
-  let current = path;
-  while (look(current) === undefined && current.length > 1) current = splitPath(current).directory;
-  return current;
-}
-
-function look(path: NativePath): Stats | undefined {
+function look(path: NativePath): Stats | "unknown" | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    return undefined;
+    // Below a file, too long a name, or a directory that may not be searched.
+    return "unknown";
   }
 }

@@ -1,5 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { RpcError } from "../../base/errors.ts";
+import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
 import { createDirectory, readDirectory } from "../../capabilities/files/directories.ts";
@@ -9,7 +9,7 @@ import { canonicalize, readMetadata } from "../../capabilities/files/metadata.ts
 import type { NativePath } from "../../capabilities/files/native-path.ts";
 import { readFile } from "../../capabilities/files/read-file.ts";
 import { remove } from "../../capabilities/files/remove.ts";
-import { walk } from "../../capabilities/files/walk.ts";
+import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
 import { watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { RpcCode } from "../../protocol/errors.ts";
@@ -105,10 +105,12 @@ export function fileHandlers() {
     },
 
     "fs/walk": (_, params) => {
-      const path = pathOf(params);
       const { pruneHiddenDirectories = false, ...limits } = params.options;
+      const options = { ...limits, pruneHiddenDirectories };
+      checkWalkLimits(options);
+      const path = pathOf(params);
       return inFiles(async () => {
-        const { entries, errors, truncated } = await walk(path, { ...limits, pruneHiddenDirectories });
+        const { entries, errors, truncated } = await walk(path, options);
         return {
           entries: entries.map((entry) => ({ path: uriFromPath(entry.path), kind: entry.kind })),
           errors: errors.map((entry) => ({ path: uriFromPath(entry.path), message: entry.message })),
@@ -139,9 +141,12 @@ export function fileHandlers() {
     },
 
     "fs/watchMissing": (client, { watchId, missing, present }) => {
-      const paths = missing.map((path) => decodePath(path));
-      const presentPath = typeof present === "string" ? decodePath(present) : undefined;
-      return { watching: watchOf(client).replace(watchId, paths, presentPath) };
+      const paths = decodeAll(typeof present === "string" ? [...missing, present] : missing);
+      const watch = watchOf(client);
+      // A path of another system is never there.
+      if (paths === undefined) return { watching: watch.replace(watchId, [], undefined) };
+      const presentPath = typeof present === "string" ? paths.pop() : undefined;
+      return { watching: watch.replace(watchId, paths, presentPath) };
     },
   } satisfies Handlers<ClientConnection>;
 }
@@ -172,10 +177,20 @@ function watchOf(client: ClientConnection): MissingWatches {
   return found;
 }
 
+/** Undefined when one of them names nothing on this host. */
+function decodeAll(uris: readonly string[]): NativePath[] | undefined {
+  try {
+    return uris.map(decodePath);
+  } catch (error) {
+    if (error instanceof CapabilityError) return undefined;
+    throw error;
+  }
+}
+
 /** One watch at a time: a new one takes the place of the old. Ids must grow, so that a late notification cannot be mistaken. */
 class MissingWatches {
   readonly #notify: (watchId: number) => void;
-  #newestId = -1;
+  #newestId = 0;
   #stop: (() => void) | undefined;
 
   constructor(notify: (watchId: number) => void) {
