@@ -85,17 +85,20 @@ verifies(
 
 verifies(
   "http-response.headers:names",
-  onUpstream(always(200, ["X-B: 1", "X-A: 2", "x-b: 3", "Set-Cookie: a", "SET-COOKIE: b"]), async ({ send }) => {
-    const { headers } = await send("/");
-    expect(headers.map(({ name, value }: Record<string, string>) => `${name}: ${value}`)).toEqual([
-      "x-b: 1",
-      "x-b: 3",
-      "x-a: 2",
-      "set-cookie: a",
-      "set-cookie: b",
-      "content-length: 0",
-    ]);
-  }),
+  onUpstream(
+    always(200, ["X-B: 1", "X-A: 2", "x-b: 3", "Set-Cookie: a", "SET-COOKIE: b"]),
+    async ({ send }) => {
+      const { headers } = await send("/");
+      expect(headers.map(({ name, value }: Record<string, string>) => `${name}: ${value}`)).toEqual([
+        "x-b: 1",
+        "x-b: 3",
+        "x-a: 2",
+        "set-cookie: a",
+        "set-cookie: b",
+        "content-length: 0",
+      ]);
+    },
+  ),
 );
 
 verifies(
@@ -116,7 +119,10 @@ verifies(
   onUpstream(
     ({ socket }) =>
       void socket.write(
-        Buffer.from("HTTP/1.1 200 OK\r\nX-1: \xc3\xa9\r\nX-2: \xff\r\nX-3: a\r\nContent-Length: 0\r\n\r\n", "latin1"),
+        Buffer.from(
+          "HTTP/1.1 200 OK\r\nX-1: \xc3\xa9\r\nX-2: \xff\r\nX-3: a\r\nContent-Length: 0\r\n\r\n",
+          "latin1",
+        ),
       ),
     async ({ send }) => {
       const { headers } = await send("/");
@@ -145,7 +151,9 @@ verifies("http-response.body:raw", async (context) => {
     socket.write(zipped);
   };
   await onUpstream(answer, async ({ send }) => {
-    const { headers, bodyBase64 } = await send("/", { headers: [{ name: "Accept-Encoding", value: "gzip" }] });
+    const { headers, bodyBase64 } = await send("/", {
+      headers: [{ name: "Accept-Encoding", value: "gzip" }],
+    });
     expect(headers[0]).toEqual({ name: "content-encoding", value: "gzip" });
     expect(bodyBase64).toBe(base64(zipped));
   })(context);
@@ -352,7 +360,13 @@ verifies(
   onUpstream(
     ({ socket }) => void setTimeout(() => socket.write(response(200)), SHORT_MS / 4),
     async ({ connection, send, upstream }) => {
-      for (const timeoutMs of ["60000", "2147483648", "4294967297", "9007199254740993", "18446744073709551615"]) {
+      for (const timeoutMs of [
+        "60000",
+        "2147483648",
+        "4294967297",
+        "9007199254740993",
+        "18446744073709551615",
+      ]) {
         const params = `{"method":"GET","url":"${upstream.origin}/","requestId":"r","timeoutMs":${timeoutMs}}`;
         connection.sendText(`{"id":"${timeoutMs}","method":"http/request","params":${params}}`);
         const answer = await connection.next((message) => message.id === timeoutMs);

@@ -1,4 +1,11 @@
-import type { Readable } from "node:stream";
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as requestHttp,
+} from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
 import { CapabilityError } from "../../base/errors.ts";
 import { nextHop } from "./redirect.ts";
 
@@ -7,71 +14,148 @@ export type Header = readonly [name: string, value: string];
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
-  /** In the order they are sent, repeats included. */
+  /** In the order they are sent; repeats follow the first of their name. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array | undefined;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** In the order they came, names in lower case. */
+  /** In the order they came, names in lower case; repeats follow the first of their name. */
   readonly headers: readonly Header[];
   /** As it came: nothing is decompressed. Reading slowly makes the upstream server wait. */
   readonly body: Readable;
 }
 
 export const MAX_REDIRECTS = 10;
+const MAX_HEADER_BYTES = 1024 * 1024;
 
-type Undici = typeof import("undici");
-type Dispatcher = import("undici").Dispatcher;
-
-/** Loaded at the first request: most servers never make one. */
-let loading: Promise<{ undici: Undici; agent: Dispatcher }> | undefined;
-
-function load(): Promise<{ undici: Undici; agent: Dispatcher }> {
-  loading ??= import("undici").then((undici) => ({
-    undici,
-    // Time limits are the caller's: it gives a signal.
-    agent: new undici.Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 0 } }),
-  }));
-  return loading;
-}
+const agents = {
+  "http:": new HttpAgent({ keepAlive: true }),
+  "https:": new HttpsAgent({ keepAlive: true }),
+};
 
 /** Sends a request and returns when the headers of the final response are there. Aborting also ends its body. */
 export async function sendHttpRequest(
   request: HttpRequest,
   options: { followRedirects: boolean; signal: AbortSignal },
 ): Promise<HttpResponse> {
-  let current = request;
+  let current = withUrlCredentials(request);
   for (let redirects = 0; ; redirects += 1) {
     const response = await sendOnce(current, options.signal);
     const next = options.followRedirects ? nextHop(current, response) : undefined;
     if (next === undefined) return response;
+    // Read to its end, so that the connection can serve the next request.
     response.body.on("error", () => {}).resume();
     if (redirects === MAX_REDIRECTS) throw new CapabilityError("OS_ERROR", "too many redirects");
     current = next;
   }
 }
 
-async function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-  const { undici, agent } = await load();
-  const { statusCode, headers, body } = await undici.request(request.url, {
-    dispatcher: agent,
-    method: request.method,
-    headers: request.headers.flat(),
-    body: request.body ?? null,
-    signal,
-    responseHeaders: "raw",
-  });
-  return { status: statusCode, headers: pairs(headers as unknown as string[]), body };
+/** A name and password in the URL are basic authorization, unless there is another. */
+function withUrlCredentials(request: HttpRequest): HttpRequest {
+  const { username, password } = request.url;
+  if (username === "" && password === "") return request;
+  const url = new URL(request.url);
+  url.username = "";
+  url.password = "";
+  if (request.headers.some(([name]) => name.toLowerCase() === "authorization")) return { ...request, url };
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  return {
+    ...request,
+    url,
+    headers: [...request.headers, ["authorization", `Basic ${credentials.toString("base64")}`]],
+  };
 }
 
-/** Values that are not visible ASCII have no faithful text and are left out. */
-function pairs(raw: readonly string[]): Header[] {
-  const result: Header[] = [];
+function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown): void =>
+      reject(
+        new CapabilityError("OS_ERROR", `error sending request for url (${request.url.href})`, { cause }),
+      );
+    let outgoing: ClientRequest;
+    try {
+      outgoing = open(request, signal);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    outgoing.on("error", fail);
+    outgoing.on("response", (incoming) => {
+      // A reset ends a body without a length as if it were complete, unless it is told.
+      outgoing.on("error", (error) => incoming.destroy(error));
+      resolve(toResponse(incoming, incoming));
+    });
+    outgoing.on("upgrade", (incoming, socket) => {
+      // Nobody here speaks what the connection would be used for.
+      socket.destroy();
+      resolve(toResponse(incoming, Readable.from([])));
+    });
+    outgoing.end(bodyToSend(request));
+  });
+}
+
+function open(request: HttpRequest, signal: AbortSignal): ClientRequest {
+  const secure = request.url.protocol === "https:";
+  const outgoing = (secure ? requestHttps : requestHttp)(request.url, {
+    agent: agents[secure ? "https:" : "http:"],
+    method: request.method,
+    setHost: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    signal,
+  });
+  // Node makes methods upper case; they are sent as given.
+  outgoing.method = request.method;
+  // Node adds these by itself unless they have been removed.
+  for (const name of ["connection", "content-length", "transfer-encoding"]) outgoing.removeHeader(name);
+  for (const [name, values] of grouped(completeHeaders(request)))
+    outgoing.setHeader(name, values.length === 1 ? values[0]! : values);
+  return outgoing;
+}
+
+/** The caller's headers and what is missing: accept, host, and the length of a body. */
+function completeHeaders(request: HttpRequest): Header[] {
+  const { url, body } = request;
+  const headers = request.headers.filter(
+    ([name, value]) => name.toLowerCase() !== "content-length" || /^[0-9]+$/.test(value),
+  );
+  const has = (wanted: string): boolean => headers.some(([name]) => name.toLowerCase() === wanted);
+  if (!has("accept")) headers.push(["accept", "*/*"]);
+  if (!has("host")) headers.push(["host", url.host]);
+  if (body !== undefined && body.length > 0 && !has("content-length") && !has("transfer-encoding"))
+    headers.push(["content-length", String(body.length)]);
+  // Values go out as the bytes of their UTF-8; Node writes one byte for each character.
+  return headers.map(([name, value]) => [name, Buffer.from(value).toString("latin1")]);
+}
+
+/** Not more than the caller's own content-length: the rest would be taken for another request. */
+function bodyToSend({ headers, body }: HttpRequest): Uint8Array | undefined {
+  const length = headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
+  return length === undefined || !/^[0-9]+$/.test(length) ? body : body?.subarray(0, Number(length));
+}
+
+function toResponse(incoming: IncomingMessage, body: Readable): HttpResponse {
+  const headers: Header[] = [];
+  const raw = incoming.rawHeaders;
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const value = raw[index + 1]!;
-    if (/^[\t\x20-\x7e]*$/.test(value)) result.push([raw[index]!.toLowerCase(), value]);
+    const value = raw[index + 1]!.trim();
+    // Values that are not visible ASCII have no faithful text and are left out.
+    if (/^[\t\x20-\x7e]*$/.test(value)) headers.push([raw[index]!, value]);
   }
-  return result;
+  const inOrder = [...grouped(headers)].flatMap(([name, values]) =>
+    values.map((value): Header => [name, value]),
+  );
+  return { status: incoming.statusCode ?? 0, headers: inOrder, body };
+}
+
+function grouped(headers: readonly Header[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const values = groups.get(key);
+    if (values === undefined) groups.set(key, [value]);
+    else values.push(value);
+  }
+  return groups;
 }

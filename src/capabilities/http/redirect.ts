@@ -1,10 +1,10 @@
+import { CapabilityError } from "../../base/errors.ts";
 import type { Header, HttpRequest, HttpResponse } from "./http-request.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const KEEP_METHOD = new Set([307, 308]);
 /** What describes a body that is no longer sent. */
 const BODY_HEADERS = new Set(["content-length", "content-type", "content-encoding", "transfer-encoding"]);
-/** What must not reach another host. */
+/** What must not reach another origin. */
 const SECRET_HEADERS = new Set([
   "authorization",
   "cookie",
@@ -13,46 +13,48 @@ const SECRET_HEADERS = new Set([
   "www-authenticate",
 ]);
 
-/** The request that a response asks for, or undefined when it is final. */
+/** The request that a response asks for, or undefined when it is final. Throws for a target that cannot be asked. */
 export function nextHop(
   request: HttpRequest,
-  response: Pick<HttpResponse, "status" | "headers">,
+  { status, headers }: Pick<HttpResponse, "status" | "headers">,
 ): HttpRequest | undefined {
-  if (!REDIRECTS.has(response.status)) return undefined;
-  const location = response.headers.find(([name]) => name === "location")?.[1];
-  const url = location === undefined ? undefined : parse(location, request.url);
-  if (url === undefined) return undefined;
-  const keepsMethod =
-    KEEP_METHOD.has(response.status) || request.method === "GET" || request.method === "HEAD";
-  const changesHost = url.host !== request.url.host;
-  const headers = request.headers.filter(([name]) => {
-    const lower = name.toLowerCase();
-    return !(
-      lower === "host" ||
-      (changesHost && SECRET_HEADERS.has(lower)) ||
-      (!keepsMethod && BODY_HEADERS.has(lower))
+  const location = headers.find(([name]) => name === "location")?.[1];
+  if (!REDIRECTS.has(status) || location === undefined) return undefined;
+  if (!URL.canParse(location, request.url.href)) return undefined;
+  const url = new URL(location, request.url);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new CapabilityError(
+      "OS_ERROR",
+      `redirect target uses unsupported URL scheme: ${url.protocol.slice(0, -1)}`,
     );
-  });
+  url.username = "";
+  url.password = "";
+  const becomesGet = becomesGetAfter(status, request.method);
   return {
-    method: keepsMethod ? request.method : "GET",
+    method: becomesGet ? "GET" : request.method,
     url,
-    headers: withReferer(headers, request.url, url),
-    body: keepsMethod ? request.body : undefined,
+    headers: headersFor(request, url, becomesGet),
+    body: becomesGet ? undefined : request.body,
   };
 }
 
-function parse(location: string, base: URL): URL | undefined {
-  if (!URL.canParse(location, base.href)) return undefined;
-  const url = new URL(location, base);
-  return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
+function becomesGetAfter(status: number, method: string): boolean {
+  return status === 303 ? method !== "HEAD" : (status === 301 || status === 302) && method === "POST";
 }
 
-function withReferer(headers: readonly Header[], from: URL, to: URL): Header[] {
-  const others = headers.filter(([name]) => name.toLowerCase() !== "referer");
-  if (from.protocol === "https:" && to.protocol === "http:") return others;
-  const referer = new URL(from);
-  referer.username = "";
-  referer.password = "";
-  referer.hash = "";
-  return [...others, ["referer", referer.href]];
+function headersFor(request: HttpRequest, url: URL, withoutBody: boolean): Header[] {
+  const leavesOrigin = url.host !== request.url.host;
+  const kept = request.headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return (
+      lower !== "referer" &&
+      !(leavesOrigin && SECRET_HEADERS.has(lower)) &&
+      !(withoutBody && BODY_HEADERS.has(lower))
+    );
+  });
+  // Nothing of a secure page is told to an insecure one.
+  if (request.url.protocol === "https:" && url.protocol === "http:") return kept;
+  const from = new URL(request.url);
+  from.hash = "";
+  return [...kept, ["referer", leavesOrigin ? `${from.origin}/` : from.href]];
 }

@@ -21,19 +21,19 @@ const MAX_DELTA_BYTES = 1024 * 1024;
 /** A larger body cannot reach a client in one message anyway. */
 const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function httpHandlers(environment: Environment) {
   return {
     "http/request": (client, params) => {
-      const request = decodeRequest(params, environment);
       const streams = streamsOf(client);
       if (params.streamResponse && streams.has(params.requestId))
         throw new RpcError(
           RpcCode.invalidParams,
           `http/request streamResponse requestId \`${params.requestId}\` is already active`,
         );
+      const request = decodeRequest(params, environment);
       if (params.streamResponse) streams.add(params.requestId);
       // From here on only the upstream server is waited for, and that holds up nobody.
       return new Waiting(perform(client, params, request));
@@ -160,13 +160,9 @@ async function streamBody(
   });
 }
 
-function requestFailure(error: unknown, { url, timeoutMs }: RequestParams): RpcError {
-  const reason =
-    error instanceof CapabilityError
-      ? error.message
-      : timeoutMs === 0
-        ? "route-aware request timed out"
-        : `error sending request for url (${new URL(url).href})`;
+function requestFailure(error: unknown, { timeoutMs }: RequestParams): unknown {
+  if (!(error instanceof CapabilityError)) return error;
+  const reason = timeoutMs === 0 ? "route-aware request timed out" : error.message;
   return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause: error });
 }
 
@@ -177,7 +173,6 @@ function decodeRequest(params: RequestParams, environment: Environment): HttpReq
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
   const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
-  if (!headers.some(([name]) => name.toLowerCase() === "accept")) headers.push(["accept", "*/*"]);
   return { method: params.method, url, headers, body: decodeBody(params.bodyBase64 ?? undefined) };
 }
 

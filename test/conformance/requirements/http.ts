@@ -5,16 +5,23 @@ const requestRequirements = {
   "http-request:member-types": { section: "8", behavior: "A member of another type is refused." },
   "http-request:optional-null": {
     section: "8",
-    behavior: "bodyBase64, timeoutMs and valueEnvVar may be null; headers, redirectPolicy and streamResponse may not.",
+    behavior:
+      "bodyBase64, timeoutMs and valueEnvVar may be null; headers, redirectPolicy and streamResponse may not.",
   },
   "http-request:unknown-members": { section: "8", behavior: "Unknown members are ignored." },
   "http-request:request-id": { section: "8", behavior: "requestId may be any string, and repeat." },
-  "http-request:result": { section: "8", behavior: "The answer has status, headers and body, and nothing else." },
+  "http-request:result": {
+    section: "8",
+    behavior: "The answer has status, headers and body, and nothing else.",
+  },
   "http-request:check-order": {
     section: "8",
     behavior: "The method is checked first, then the URL, then each header in turn: name, variable, value.",
   },
-  "http-request.method:as-given": { section: "8", behavior: "The method is sent as it is given, in its own case." },
+  "http-request.method:as-given": {
+    section: "8",
+    behavior: "The method is sent as it is given, in its own case.",
+  },
   "http-request.method:invalid": { section: "8", behavior: "What is no HTTP token is no method." },
   "http-request.url:invalid": { section: "8", behavior: "What is no absolute URL is refused." },
   "http-request.url:scheme": { section: "8", behavior: "Only http and https are spoken." },
@@ -24,10 +31,14 @@ const requestRequirements = {
   },
   "http-request.url:credentials": {
     section: "8",
-    behavior: "Name and password of the URL become basic authorization, unless there is an Authorization header.",
+    behavior:
+      "Name and password of the URL become basic authorization, unless there is an Authorization header.",
   },
   "http-request.url:ipv6": { section: "8", behavior: "An IPv6 address may be the host." },
-  "http-request.headers:own": { section: "8", behavior: "The server adds accept and host, and nothing else." },
+  "http-request.headers:own": {
+    section: "8",
+    behavior: "The server adds accept and host, and nothing else.",
+  },
   "http-request.headers:lower-case": { section: "8", behavior: "Names are sent in lower case." },
   "http-request.headers:order": {
     section: "8",
@@ -35,24 +46,43 @@ const requestRequirements = {
   },
   "http-request.headers:accept": { section: "8", behavior: "An accept header replaces the server's own." },
   "http-request.headers:host": { section: "8", behavior: "A host header replaces the server's own." },
-  "http-request.headers:values": { section: "8", behavior: "Values are sent byte for byte, blanks and UTF-8 included." },
+  "http-request.headers:values": {
+    section: "8",
+    behavior: "Values are sent byte for byte, blanks and UTF-8 included.",
+  },
   "http-request.headers:many": { section: "8", behavior: "300 headers are sent." },
   "http-request.headers:name-invalid": { section: "8", behavior: "What is no HTTP token is no header name." },
   "http-request.headers:value-invalid": {
     section: "8",
     behavior: "A value with a control character is refused; the error shows the name as it was given.",
   },
-  "http-request.body:bytes": { section: "8", behavior: "A body is sent with its length, last of the headers, by any method." },
-  "http-request.body:none": { section: "8", behavior: "Without a body, or with an empty one, no length is sent." },
+  "http-request.body:bytes": {
+    section: "8",
+    behavior: "A body is sent with its length, last of the headers, by any method.",
+  },
+  "http-request.body:none": {
+    section: "8",
+    behavior: "Without a body, or with an empty one, no length is sent.",
+  },
   "http-request.body:large": { section: "8", behavior: "8 MiB are sent unchanged." },
   "http-request.body:invalid": { section: "8", behavior: "A body that is not base64 is refused." },
-  "http-request.body:own-length": { section: "8", behavior: "A right content-length header is sent once, in its place." },
+  "http-request.body:own-length": {
+    section: "8",
+    behavior: "A right content-length header is sent once, in its place.",
+  },
   "http-request.body:short-length": {
     section: "8",
-    behavior: "A content-length header shorter than the body cuts it: nothing of it is taken for another request.",
+    behavior:
+      "A content-length header shorter than the body cuts it: nothing of it is taken for another request.",
   },
-  "http-request.body:unusable-length": { section: "8", behavior: "A content-length header that is no number is replaced." },
-  "http-request.body:chunked": { section: "8", behavior: "A transfer-encoding header of chunked makes the body so." },
+  "http-request.body:unusable-length": {
+    section: "8",
+    behavior: "A content-length header that is no number is replaced.",
+  },
+  "http-request.body:chunked": {
+    section: "8",
+    behavior: "A transfer-encoding header of chunked makes the body so.",
+  },
 } satisfies Requirements;
 
 const responseRequirements = {
@@ -63,38 +93,95 @@ const responseRequirements = {
     section: "8",
     behavior: "Names come in lower case and in order; repeats follow the first of their name.",
   },
-  "http-response.headers:values": { section: "8", behavior: "Values come trimmed, and may be empty or have tabs." },
-  "http-response.headers:not-ascii": { section: "8", behavior: "Headers with other than visible ASCII are left out." },
+  "http-response.headers:values": {
+    section: "8",
+    behavior: "Values come trimmed, and may be empty or have tabs.",
+  },
+  "http-response.headers:not-ascii": {
+    section: "8",
+    behavior: "Headers with other than visible ASCII are left out.",
+  },
   "http-response.headers:many": { section: "8", behavior: "100 headers come, and one of 100 kB." },
-  "http-response.body:raw": { section: "8", behavior: "Bodies are not decompressed, and their headers stay." },
-  "http-response.body:none": { section: "8", behavior: "The answer to HEAD, 204 and 304 have no body, whatever the length says." },
-  "http-response.body:chunked": { section: "8", behavior: "Chunks are put together; extensions and trailers are dropped." },
-  "http-response.body:until-close": { section: "8", behavior: "A body without length lasts until the connection ends." },
+  "http-response.body:raw": {
+    section: "8",
+    behavior: "Bodies are not decompressed, and their headers stay.",
+  },
+  "http-response.body:none": {
+    section: "8",
+    behavior: "The answer to HEAD, 204 and 304 have no body, whatever the length says.",
+  },
+  "http-response.body:chunked": {
+    section: "8",
+    behavior: "Chunks are put together; extensions and trailers are dropped.",
+  },
+  "http-response.body:until-close": {
+    section: "8",
+    behavior: "A body without length lasts until the connection ends.",
+  },
   "http-response.body:large": { section: "8", behavior: "20 MiB come in one answer." },
-  "http-response.body:truncated": { section: "8", behavior: "A body that breaks off is an error, not a short body." },
-  "http-response:refused": { section: "8", behavior: "A refused connection is an error that shows the URL, less its credentials." },
+  "http-response.body:truncated": {
+    section: "8",
+    behavior: "A body that breaks off is an error, not a short body.",
+  },
+  "http-response:refused": {
+    section: "8",
+    behavior: "A refused connection is an error that shows the URL, less its credentials.",
+  },
   "http-response:https-refused": { section: "8", behavior: "The same goes for https." },
-  "http-response:no-answer": { section: "8", behavior: "A connection that ends before the head does is an error." },
+  "http-response:no-answer": {
+    section: "8",
+    behavior: "A connection that ends before the head does is an error.",
+  },
   "http-response:garbage": { section: "8", behavior: "An answer that is not HTTP is an error." },
-  "http-response:conflicting-lengths": { section: "8", behavior: "An answer with two different lengths is an error." },
+  "http-response:conflicting-lengths": {
+    section: "8",
+    behavior: "An answer with two different lengths is an error.",
+  },
   "http-response:after-failure": { section: "8", behavior: "A failure does not spoil the next request." },
-  "http-response:idle-closed": { section: "8", behavior: "A connection the other side has closed in the meantime is not used." },
-  "http-timeout:head": { section: "8", behavior: "timeoutMs ends the wait for the head, and the connection with it." },
-  "http-timeout:body": { section: "8", behavior: "timeoutMs ends the wait for the body, and the connection with it." },
-  "http-timeout:redirects": { section: "8", behavior: "One time limit covers all redirects; the error shows where it struck." },
+  "http-response:idle-closed": {
+    section: "8",
+    behavior: "A connection the other side has closed in the meantime is not used.",
+  },
+  "http-timeout:head": {
+    section: "8",
+    behavior: "timeoutMs ends the wait for the head, and the connection with it.",
+  },
+  "http-timeout:body": {
+    section: "8",
+    behavior: "timeoutMs ends the wait for the body, and the connection with it.",
+  },
+  "http-timeout:redirects": {
+    section: "8",
+    behavior: "One time limit covers all redirects; the error shows where it struck.",
+  },
   "http-timeout:zero": { section: "8", behavior: "A limit of 0 is over before the request is sent." },
-  "http-timeout:numbers": { section: "8", behavior: "Any 64-bit number is a limit, however great; others are refused." },
+  "http-timeout:numbers": {
+    section: "8",
+    behavior: "Any 64-bit number is a limit, however great; others are refused.",
+  },
 } satisfies Requirements;
 
 const redirectRequirements = {
-  "http-redirect:statuses": { section: "8", behavior: "301, 302, 303, 307 and 308 are followed, the rest of 3xx is not." },
+  "http-redirect:statuses": {
+    section: "8",
+    behavior: "301, 302, 303, 307 and 308 are followed, the rest of 3xx is not.",
+  },
   "http-redirect:post": {
     section: "8",
     behavior: "After 301 and 302 a POST becomes a GET without body and the headers that describe one.",
   },
-  "http-redirect:other-methods": { section: "8", behavior: "After 301 and 302 every other method is kept, with its body." },
-  "http-redirect:see-other": { section: "8", behavior: "After 303 every method but HEAD becomes GET, without body." },
-  "http-redirect:preserving": { section: "8", behavior: "After 307 and 308 method, headers and body are kept." },
+  "http-redirect:other-methods": {
+    section: "8",
+    behavior: "After 301 and 302 every other method is kept, with its body.",
+  },
+  "http-redirect:see-other": {
+    section: "8",
+    behavior: "After 303 every method but HEAD becomes GET, without body.",
+  },
+  "http-redirect:preserving": {
+    section: "8",
+    behavior: "After 307 and 308 method, headers and body are kept.",
+  },
   "http-redirect:referer": {
     section: "8",
     behavior: "A referer is added or replaced: the URL before, without credentials and fragment.",
@@ -103,9 +190,13 @@ const redirectRequirements = {
   "http-redirect:same-origin": { section: "8", behavior: "The same origin gets all headers again." },
   "http-redirect:other-origin": {
     section: "8",
-    behavior: "Another host or port does not get authorization, cookie, proxy-authorization and www-authenticate.",
+    behavior:
+      "Another host or port does not get authorization, cookie, proxy-authorization and www-authenticate.",
   },
-  "http-redirect:host": { section: "8", behavior: "A host header of the caller is kept, to another origin too." },
+  "http-redirect:host": {
+    section: "8",
+    behavior: "A host header of the caller is kept, to another origin too.",
+  },
   "http-redirect:url-credentials": {
     section: "8",
     behavior: "Credentials of the URL go to the same origin only; those of a location are not used.",
@@ -115,7 +206,10 @@ const redirectRequirements = {
     section: "8",
     behavior: "A redirect whose location is missing, not ASCII or no URL is the result itself.",
   },
-  "http-redirect:scheme": { section: "8", behavior: "A location that is neither http nor https is an error." },
+  "http-redirect:scheme": {
+    section: "8",
+    behavior: "A location that is neither http nor https is an error.",
+  },
   "http-redirect:refused": { section: "8", behavior: "An error on the way shows the URL where it happened." },
   "http-redirect:cookies": { section: "8", behavior: "Cookies that are set on the way are not sent." },
   "http-redirect:limit": { section: "8", behavior: "Ten redirects are followed; the eleventh is an error." },
@@ -124,20 +218,44 @@ const redirectRequirements = {
 } satisfies Requirements;
 
 const streamRequirements = {
-  "http-stream:order": { section: "9.4", behavior: "The answer comes first, with an empty body, then the deltas." },
-  "http-stream:delta": { section: "9.4", behavior: "A delta has requestId, seq, deltaBase64, done and error, in this order." },
-  "http-stream:sequence": { section: "9.4", behavior: "seq counts from 1 without gaps, and the last delta alone is done." },
+  "http-stream:order": {
+    section: "9.4",
+    behavior: "The answer comes first, with an empty body, then the deltas.",
+  },
+  "http-stream:delta": {
+    section: "9.4",
+    behavior: "A delta has requestId, seq, deltaBase64, done and error, in this order.",
+  },
+  "http-stream:sequence": {
+    section: "9.4",
+    behavior: "seq counts from 1 without gaps, and the last delta alone is done.",
+  },
   "http-stream:last": { section: "9.4", behavior: "The last delta carries no data." },
   "http-stream:empty": { section: "9.4", behavior: "A body of no bytes, and none at all, is one delta." },
-  "http-stream:at-once": { section: "9.4", behavior: "Data comes when it is there, not when the body is complete." },
+  "http-stream:at-once": {
+    section: "9.4",
+    behavior: "Data comes when it is there, not when the body is complete.",
+  },
   "http-stream:statuses": { section: "9.4", behavior: "The body of any status is streamed." },
   "http-stream:raw": { section: "9.4", behavior: "A streamed body is not decompressed." },
-  "http-stream:redirects": { section: "9.4", behavior: "The body of the last answer is streamed, the redirect's own with stop." },
-  "http-stream:size": { section: "9.4", behavior: "A delta carries 1 MiB at most, however the body was chunked." },
+  "http-stream:redirects": {
+    section: "9.4",
+    behavior: "The body of the last answer is streamed, the redirect's own with stop.",
+  },
+  "http-stream:size": {
+    section: "9.4",
+    behavior: "A delta carries 1 MiB at most, however the body was chunked.",
+  },
   "http-stream:large": { section: "9.4", behavior: "20 MiB come unchanged." },
-  "http-stream:truncated": { section: "9.4", behavior: "A body that breaks off ends with what came and an error." },
+  "http-stream:truncated": {
+    section: "9.4",
+    behavior: "A body that breaks off ends with what came and an error.",
+  },
   "http-stream:timeout": { section: "9.4", behavior: "timeoutMs ends a stream with an error." },
-  "http-stream:failed": { section: "9.4", behavior: "A failure before the head is the answer, and no delta follows." },
+  "http-stream:failed": {
+    section: "9.4",
+    behavior: "A failure before the head is the answer, and no delta follows.",
+  },
   "http-stream:duplicate": {
     section: "8",
     behavior: "The id of a stream that runs is refused for another, before anything else is looked at.",
@@ -147,15 +265,24 @@ const streamRequirements = {
     behavior: "The id of a stream whose head has not come is refused too.",
     transports: ["cli"],
   },
-  "http-stream:buffered-duplicate": { section: "8", behavior: "A request without a stream may have the id of one." },
-  "http-stream:id-reuse": { section: "8", behavior: "An id is free when its stream has ended or could not begin." },
+  "http-stream:buffered-duplicate": {
+    section: "8",
+    behavior: "A request without a stream may have the id of one.",
+  },
+  "http-stream:id-reuse": {
+    section: "8",
+    behavior: "An id is free when its stream has ended or could not begin.",
+  },
   "http-stream:other-connection": {
     section: "8",
     behavior: "Another connection may have the same id, and each gets its own deltas.",
     transports: ["ws"],
   },
   "http-stream:empty-id": { section: "8", behavior: "The id of a stream may be empty." },
-  "http-stream:several": { section: "9.4", behavior: "Streams run side by side, and other calls beside them." },
+  "http-stream:several": {
+    section: "9.4",
+    behavior: "Streams run side by side, and other calls beside them.",
+  },
   "http-stream:disconnect": { section: "8", behavior: "When the client goes its streams are aborted." },
   "http-stream:back-pressure": {
     section: "9.4",
@@ -175,19 +302,43 @@ const streamRequirements = {
 const cli = { section: "8", transports: ["cli"] } as const;
 
 const environmentRequirements = {
-  "http-variable:appended": { ...cli, behavior: "valueEnvVar appends a variable of the server to the value." },
-  "http-variable:unset": { ...cli, behavior: "A variable that is not set is refused; names are case-sensitive." },
+  "http-variable:appended": {
+    ...cli,
+    behavior: "valueEnvVar appends a variable of the server to the value.",
+  },
+  "http-variable:unset": {
+    ...cli,
+    behavior: "A variable that is not set is refused; names are case-sensitive.",
+  },
   "http-variable:empty": { ...cli, behavior: "A variable that is empty is refused." },
-  "http-variable:denied": { ...cli, behavior: "Variables with credentials are refused in any case, set or not." },
-  "http-variable:value-invalid": { ...cli, behavior: "A variable with a control character is an invalid value." },
-  "http-proxy:http": { ...cli, behavior: "HTTP_PROXY takes requests to http URLs, whole URL in the request line." },
+  "http-variable:denied": {
+    ...cli,
+    behavior: "Variables with credentials are refused in any case, set or not.",
+  },
+  "http-variable:value-invalid": {
+    ...cli,
+    behavior: "A variable with a control character is an invalid value.",
+  },
+  "http-proxy:http": {
+    ...cli,
+    behavior: "HTTP_PROXY takes requests to http URLs, whole URL in the request line.",
+  },
   "http-proxy:spelling": { ...cli, behavior: "Lower-case names work too; those in capitals come first." },
-  "http-proxy:https": { ...cli, behavior: "HTTPS_PROXY is asked to CONNECT for https URLs, and for these only." },
+  "http-proxy:https": {
+    ...cli,
+    behavior: "HTTPS_PROXY is asked to CONNECT for https URLs, and for these only.",
+  },
   "http-proxy:all": { ...cli, behavior: "ALL_PROXY is for what no other variable names a proxy for." },
-  "http-proxy:credentials": { ...cli, behavior: "Name and password of the proxy's URL become proxy-authorization." },
+  "http-proxy:credentials": {
+    ...cli,
+    behavior: "Name and password of the proxy's URL become proxy-authorization.",
+  },
   "http-proxy:no-scheme": { ...cli, behavior: "A proxy may be named by host and port alone." },
   "http-proxy:unusable": { ...cli, behavior: "A proxy that is empty or no URL is ignored." },
-  "http-proxy:unreachable": { ...cli, behavior: "A proxy that cannot be reached is an error: there is no way round." },
+  "http-proxy:unreachable": {
+    ...cli,
+    behavior: "A proxy that cannot be reached is an error: there is no way round.",
+  },
   "http-proxy:exceptions": {
     ...cli,
     behavior: "NO_PROXY lists addresses, networks and domains, with their subdomains, that need no proxy.",
