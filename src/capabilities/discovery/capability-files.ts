@@ -31,8 +31,10 @@ export class CapabilityFiles {
       return this.#warn(`failed to read capability file ${uri}: ${(error as Error).message}`);
     }
     this.#bytes += bytes.length;
-    if (this.#bytes > MAX_TOTAL_BYTES)
-      return this.#warn(`capability file ${uri} exceeds the ${MAX_TOTAL_BYTES}-byte limit of its root`);
+    if (this.#bytes > MAX_TOTAL_BYTES) {
+      const warning = `capability root bundle exceeds the ${MAX_TOTAL_BYTES}-byte limit`;
+      return this.warnings.includes(warning) ? undefined : this.#warn(warning);
+    }
     if (!isUtf8(bytes))
       return this.#warn(`capability file ${uri} is not UTF-8: ${describeInvalidUtf8(bytes)}`);
     return { path, contents: bytes.toString("utf8") };

@@ -44,8 +44,7 @@ export async function discoverRoot(root: NativePath): Promise<CapabilityRoot> {
   const { entries, errors, truncated } = await walk(root, LIMITS);
   for (const error of errors)
     files.warnings.push(`failed to inspect ${uriFromPath(error.path)}: ${error.message}`);
-  if (truncated)
-    files.warnings.push(`capability root ${uri} was not searched completely: a limit was reached`);
+  if (truncated) files.warnings.push(`capability scan reached its traversal limit (root: ${uri})`);
   const paths = entries
     .filter(({ kind }) => kind === "file")
     .map(({ path }) => ({ path, uri: uriFromPath(path) }))
@@ -82,15 +81,15 @@ async function readPlugin(root: NativePath, files: CapabilityFiles): Promise<Plu
   const manifest = await readManifest(root, files);
   if (manifest === undefined) return undefined;
   const members = parseObject(manifest.contents);
-  const mcpConfig =
-    typeof members["mcpServers"] === "string"
-      ? await readNamed(root, manifest, "mcpServers", members["mcpServers"], files)
-      : await files.read(joinPath(root, ".mcp.json"));
-  const appsConfig =
-    typeof members["apps"] === "string"
-      ? await readNamed(root, manifest, "apps", members["apps"], files)
-      : undefined;
-  return { manifest, mcpConfig, appsConfig };
+  // Servers may stand in the manifest itself; then there is no file.
+  const inline = isObject(members["mcpServers"]);
+  const named = async (member: string, fallback: string): Promise<TextFile | undefined> =>
+    files.read(joinPath(root, namedPath(members[member], member, manifest, files) ?? fallback));
+  return {
+    manifest,
+    mcpConfig: inline ? undefined : await named("mcpServers", ".mcp.json"),
+    appsConfig: await named("apps", ".app.json"),
+  };
 }
 
 async function readManifest(directory: NativePath, files: CapabilityFiles): Promise<TextFile | undefined> {
@@ -101,21 +100,21 @@ async function readManifest(directory: NativePath, files: CapabilityFiles): Prom
   return undefined;
 }
 
-async function readNamed(
-  root: NativePath,
-  manifest: TextFile,
+/** The file that a member of the manifest names, relative to the root; undefined when it names none that may be used. */
+function namedPath(
+  value: unknown,
   member: string,
-  value: string,
+  manifest: TextFile,
   files: CapabilityFiles,
-): Promise<TextFile | undefined> {
+): string | undefined {
+  if (typeof value !== "string") return undefined;
   const ignore = (why: string): undefined => {
     files.warnings.push(`ignoring ${member} in ${uriFromPath(manifest.path)}: ${why}`);
   };
   if (!value.startsWith("./")) return ignore("path must start with `./`");
-  const parts = value.slice(2).split("/");
-  if (parts.includes("..")) return ignore("path must not contain `..`");
-  const relative = parts.filter((part) => part !== "" && part !== ".").join("/");
-  return relative === "" ? ignore("path must not be empty") : files.read(joinPath(root, relative));
+  const parts = value.split("/").filter((part) => part !== "" && part !== ".");
+  if (parts.length === 0 || parts.includes("..")) return ignore("path must remain below the capability root");
+  return parts.join("/");
 }
 
 async function readSkills(paths: readonly NativePath[], files: CapabilityFiles): Promise<SkillFiles[]> {
@@ -166,9 +165,13 @@ async function readNearestManifest(
 function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return isObject(value) ? value : {};
   } catch {
     // Its reader decides what to say about a broken manifest.
     return {};
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

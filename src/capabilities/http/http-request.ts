@@ -5,7 +5,6 @@ import {
   request as requestHttp,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { Readable } from "node:stream";
 import { CapabilityError } from "../../base/errors.ts";
 import { nextHop } from "./redirect.ts";
 
@@ -24,7 +23,9 @@ export interface HttpResponse {
   /** In the order they came, names in lower case; repeats follow the first of their name. */
   readonly headers: readonly Header[];
   /** As it came: nothing is decompressed. Reading slowly makes the upstream server wait. */
-  readonly body: Readable;
+  readonly body: AsyncIterable<Buffer>;
+  /** Reads the body to its end for nobody, so that the connection can serve another request. */
+  discard(): void;
 }
 
 export const MAX_REDIRECTS = 10;
@@ -45,8 +46,7 @@ export async function sendHttpRequest(
     const response = await sendOnce(current, options.signal);
     const next = options.followRedirects ? nextHop(current, response) : undefined;
     if (next === undefined) return response;
-    // Read to its end, so that the connection can serve the next request.
-    response.body.on("error", () => {}).resume();
+    response.discard();
     if (redirects === MAX_REDIRECTS) throw new CapabilityError("OS_ERROR", "too many redirects");
     current = next;
   }
@@ -82,15 +82,11 @@ function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpRespon
       return;
     }
     outgoing.on("error", fail);
-    outgoing.on("response", (incoming) => {
-      // A reset ends a body without a length as if it were complete, unless it is told.
-      outgoing.on("error", (error) => incoming.destroy(error));
-      resolve(toResponse(incoming, incoming));
-    });
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming, readBody(outgoing, incoming))));
     outgoing.on("upgrade", (incoming, socket) => {
       // Nobody here speaks what the connection would be used for.
       socket.destroy();
-      resolve(toResponse(incoming, Readable.from([])));
+      resolve(toResponse(incoming, noBody()));
     });
     outgoing.end(bodyToSend(request));
   });
@@ -135,7 +131,15 @@ function bodyToSend({ headers, body }: HttpRequest): Uint8Array | undefined {
   return length === undefined || !/^[0-9]+$/.test(length) ? body : body?.subarray(0, Number(length));
 }
 
-function toResponse(incoming: IncomingMessage, body: Readable): HttpResponse {
+/** Node ends a body without a length as if it were complete when its connection is reset; the request is told. */
+async function* readBody(outgoing: ClientRequest, incoming: IncomingMessage): AsyncGenerator<Buffer> {
+  yield* incoming as AsyncIterable<Buffer>;
+  if (outgoing.errored) throw outgoing.errored;
+}
+
+async function* noBody(): AsyncGenerator<Buffer> {}
+
+function toResponse(incoming: IncomingMessage, body: AsyncIterable<Buffer>): HttpResponse {
   const headers: Header[] = [];
   const raw = incoming.rawHeaders;
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -146,7 +150,10 @@ function toResponse(incoming: IncomingMessage, body: Readable): HttpResponse {
   const inOrder = [...grouped(headers)].flatMap(([name, values]) =>
     values.map((value): Header => [name, value]),
   );
-  return { status: incoming.statusCode ?? 0, headers: inOrder, body };
+  const discard = (): void => {
+    incoming.on("error", () => {}).resume();
+  };
+  return { status: incoming.statusCode ?? 0, headers: inOrder, body, discard };
 }
 
 function grouped(headers: readonly Header[]): Map<string, string[]> {

@@ -32,15 +32,16 @@ export function discoveryHandlers(codexHome: CodexHome) {
         );
       for (const { path, sandbox } of roots) {
         refuseProtection({ sandbox });
-        decodeOrRemember(path);
+        checkPath(path);
       }
       const discovered: DiscoveredRoot[] = [];
       for (const root of roots) discovered.push(await discoverV1(root));
       return { roots: discovered };
     },
 
-    "capabilities/discoverV2": async (_, { sandbox }) => {
+    "capabilities/discoverV2": async (_, { cwd, sandbox }) => {
       refuseProtection({ sandbox });
+      checkPath(cwd);
       const root = codexHome.skillsDirectory;
       const { skills, warnings } = await discoverRoot(root).catch((error: unknown) => {
         if (error instanceof CapabilityError) return EMPTY; // There are no skills there.
@@ -59,7 +60,7 @@ export function discoveryHandlers(codexHome: CodexHome) {
 }
 
 /** Faults of the parameters fail the request; a path of another host only its root. */
-function decodeOrRemember(path: string): void {
+function checkPath(path: string): void {
   try {
     decodePath(path);
   } catch (error) {

@@ -22,8 +22,8 @@ export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome:
     "environment/status": () => ({ status: "ready" }),
 
     "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
-      const directory = decodeDirectory(cwd);
       checkKeyPaths([...configPaths, ...requirementsPaths]);
+      const directory = decodeDirectory(cwd);
       return {
         userHomeDir: environmentInfo.userHomeDir ?? null,
         codexHomeDir: uriFromPath(codexHome.directory),

@@ -105,7 +105,7 @@ async function readBody({ body }: HttpResponse): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       bytes += chunk.length;
       if (bytes > MAX_BUFFERED_BODY_BYTES) break;
       chunks.push(chunk);
@@ -135,7 +135,7 @@ async function streamBody(
   let seq = 0;
   let failure: string | null = null;
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       for (let start = 0; start < chunk.length; start += MAX_DELTA_BYTES) {
         seq += 1;
         const piece = chunk.subarray(start, start + MAX_DELTA_BYTES);

@@ -1,0 +1,229 @@
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { constants } from "node:os";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withDeadline } from "./deadline.ts";
+import { getAttribute, setAttribute } from "./file-nodes.ts";
+import { failureOf, writeFile } from "./file-requests.ts";
+import { type MountedTmpfs, mountTmpfs } from "./mounted-tmpfs.ts";
+import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+import { ConnectionLost, openSession, type SessionClient } from "./session-client.ts";
+
+const MIB = 1024 * 1024;
+const KILLS = 20;
+const FILES = 8;
+const WRITES_IN_FLIGHT = 32;
+const MAX_ANSWERS_BEFORE_KILL = 300;
+const ROUND_DEADLINE_MS = 20_000;
+const LONG_FORM_MS = 20 * 60_000;
+const OTHER_USER = 1234;
+
+interface OldFile {
+  /** Makes the file `path` beside which `directory` has room for more; returns what must be kept, as text. */
+  make(path: string, directory: string): () => unknown;
+  followSymlinks?: boolean;
+}
+
+/** Files that are more than their contents. Each returns a look at all that must not change when they are replaced. */
+const OLD_FILES: Readonly<Record<string, OldFile>> = {
+  "its permissions and owner": {
+    make: (path) => {
+      writeFileSync(path, "old");
+      chownSync(path, OTHER_USER, OTHER_USER + 1);
+      chmodSync(path, 0o4751);
+      return () => {
+        const { mode, uid, gid } = lstatSync(path);
+        return { mode: mode.toString(8), uid, gid };
+      };
+    },
+  },
+  "its other names": {
+    make: (path, directory) => {
+      writeFileSync(path, "old");
+      linkSync(path, `${directory}/other-name`);
+      return () => ({
+        nlink: lstatSync(path).nlink,
+        same: lstatSync(path).ino === lstatSync(`${directory}/other-name`).ino,
+      });
+    },
+  },
+  "the links that lead to it": {
+    make: (path, directory) => {
+      mkdirSync(`${directory}/below`);
+      writeFileSync(`${directory}/below/target`, "old");
+      symlinkSync("below/target", `${directory}/middle`);
+      symlinkSync(`${directory}/middle`, path);
+      return () => [
+        readlinkSync(path),
+        readlinkSync(`${directory}/middle`),
+        lstatSync(`${directory}/below/target`).isFile(),
+      ];
+    },
+  },
+  "its permissions, where no link may be on the way": {
+    make: (path) => {
+      writeFileSync(path, "old");
+      chmodSync(path, 0o600);
+      return () => lstatSync(path).mode.toString(8);
+    },
+    followSymlinks: false,
+  },
+};
+
+const optionsOf = ({ followSymlinks = true }: OldFile): object => ({ followSymlinks });
+
+describe("a file that is written anew", () => {
+  let base: string;
+  let server: ServerUnderTest;
+  let client: SessionClient;
+
+  beforeAll(async () => {
+    base = mkdtempSync("/var/tmp/exec-server-replacement-");
+    server = await startServer();
+    client = await openSession(server.url);
+  });
+
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  it.each(Object.entries(OLD_FILES))("keeps %s", async (name, old) => {
+    const directory = `${base}/${name}`;
+    mkdirSync(directory);
+    const look = old.make(`${directory}/file`, directory);
+    const before = look();
+    const names = readdirSync(directory);
+    for (const contents of ["new", "x".repeat(MIB), ""]) {
+      await writeFile(client, `${directory}/file`, contents, optionsOf(old));
+      expect(readFileSync(`${directory}/file`, "utf8") === contents).toBe(true);
+      expect(look()).toEqual(before);
+      expect(readdirSync(directory)).toEqual(names);
+    }
+  });
+
+  it.each(Object.entries(OLD_FILES))("stays as it was on a full disk, with %s", async (_, old) => {
+    using disk = mountTmpfs("1m");
+    const look = old.make(`${disk.path}/file`, disk.path);
+    const before = look();
+    const names = readdirSync(disk.path);
+    const tooMuch = Buffer.alloc(2 * MIB, "new");
+    expect(await failureOf(writeFile(client, `${disk.path}/file`, tooMuch, optionsOf(old)))).toEqual({
+      code: -32603,
+      osError: constants.errno.ENOSPC,
+    });
+    expect(readFileSync(`${disk.path}/file`, "latin1")).toBe("old");
+    expect(look()).toEqual(before);
+    expect(readdirSync(disk.path)).toEqual(names);
+  });
+
+  it("keeps its extended attributes", async ({ skip }) => {
+    const path = `${base}/attributed`;
+    writeFileSync(path, "old");
+    if (!setAttribute(path, "user.note", "kept"))
+      skip(`the file system of ${base} has no extended attributes`);
+    await writeFile(client, path, "new");
+    expect([readFileSync(path, "utf8"), getAttribute(path, "user.note")]).toEqual(["new", "kept"]);
+  });
+
+  it("is created with the usual permissions", async () => {
+    await writeFile(client, `${base}/created`, "new");
+    writeFileSync(`${base}/compared`, "new");
+    const [created, compared] = [statSync(`${base}/created`), statSync(`${base}/compared`)];
+    expect([created.mode, created.uid, created.gid]).toEqual([compared.mode, compared.uid, compared.gid]);
+  });
+
+  it("keeps its owner when the server is root without the rights of root", async () => {
+    await using powerless = await startServer({
+      through: ["setpriv", "--bounding-set=-all", "--inh-caps=-all"],
+    });
+    const path = `${base}/foreign`;
+    writeFileSync(path, "old");
+    chownSync(path, OTHER_USER, OTHER_USER);
+    chmodSync(path, 0o666);
+    await writeFile(await openSession(powerless.url), path, "new");
+    const { uid, mode } = statSync(path);
+    expect([readFileSync(path, "utf8"), uid, mode & 0o777]).toEqual(["new", OTHER_USER, 0o666]);
+  });
+
+  it(
+    "is the old one or the new one, whenever the server is killed",
+    async () => {
+      using disk = mountTmpfs("64m");
+      const random = new SeededRandom(runSeed);
+      let answers = 0;
+      for (let kill = 0; kill < KILLS * faultRounds; kill += 1)
+        answers += await writeUntilKilled(disk, random.between(1, MAX_ANSWERS_BEFORE_KILL), random);
+      expect(answers).toBeGreaterThan(KILLS * faultRounds);
+    },
+    LONG_FORM_MS,
+  );
+});
+
+const contentsOf = (file: number, version: number): Buffer =>
+  Buffer.alloc(sizeOf(file, version), `file ${file} version ${version}\n`);
+
+/** Some are small enough to be written at once, some are not. */
+const sizeOf = (file: number, version: number): number =>
+  [30, 3000, 70_000, 400_000][(file + version) % 4] ?? 30;
+
+/** Writes the same files over and over, kills the server after so many answers, and looks at what is there. */
+async function writeUntilKilled(
+  disk: MountedTmpfs,
+  killAfter: number,
+  random: SeededRandom,
+): Promise<number> {
+  for (const name of readdirSync(disk.path)) rmSync(`${disk.path}/${name}`);
+  const sent = Array.from({ length: FILES }, () => 0);
+  const answered = Array.from({ length: FILES }, () => 0);
+  for (let file = 0; file < FILES; file += 1) writeFileSync(`${disk.path}/f${file}`, contentsOf(file, 0));
+  await using server = await startServer();
+  const client = await openSession(server.url);
+  let answers = 0;
+  const lane = async (): Promise<void> => {
+    for (;;) {
+      const file = random.between(0, FILES - 1);
+      const version = (sent[file] ?? 0) + 1;
+      sent[file] = version;
+      await writeFile(client, `${disk.path}/f${file}`, contentsOf(file, version));
+      answered[file] = Math.max(answered[file] ?? 0, version);
+      answers += 1;
+      if (answers === killAfter) process.kill(server.pid, "SIGKILL");
+    }
+  };
+  const lanes = Array.from({ length: WRITES_IN_FLIGHT }, () =>
+    lane().catch((error: unknown) => {
+      if (!(error instanceof ConnectionLost)) throw error;
+    }),
+  );
+  await withDeadline(Promise.all(lanes), ROUND_DEADLINE_MS, () => `answer ${killAfter}, ${answers} so far`);
+  await server.exited;
+  const context = `seed ${runSeed}, killed after answer ${killAfter}`;
+  expect(readdirSync(disk.path).sort(), context).toEqual(
+    Array.from({ length: FILES }, (_, file) => `f${file}`),
+  );
+  for (let file = 0; file < FILES; file += 1) {
+    const bytes = readFileSync(`${disk.path}/f${file}`);
+    const version = Number(/version (\d+)/.exec(bytes.toString("latin1", 0, 40))?.[1]);
+    expect(bytes.equals(contentsOf(file, version)), `${context}: file ${file}, ${bytes.length} bytes`).toBe(
+      true,
+    );
+    expect(version, context).toBeGreaterThanOrEqual(answered[file] ?? 0);
+    expect(version, context).toBeLessThanOrEqual(sent[file] ?? 0);
+  }
+  return answers;
+}
