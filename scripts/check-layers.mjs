@@ -11,7 +11,7 @@ const ALLOWED = {
   protocol: ["zod"],
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
-  capabilities: ["base", "node:*", "koffi", "smol-toml", "yaml"],
+  capabilities: ["base", "node:*", "koffi", "https-proxy-agent", "smol-toml", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
   cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
 };

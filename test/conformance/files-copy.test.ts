@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { expect } from "vitest";
 import {
+  AT_ONCE_MS,
   EXISTS,
   fifo,
   fileOfMode,
@@ -9,9 +10,11 @@ import {
   link,
   linkedTo,
   NAME_TOO_LONG,
+  NO_DEVICE,
   NOT_A_DIRECTORY,
   NOT_FOUND,
   onTree,
+  releaseWriters,
   type TreeContext,
 } from "./temp-tree.ts";
 import { expectError, verifies } from "./verifies.ts";
@@ -102,6 +105,19 @@ verifies(
     expect(await contents(context, "old")).toBe("new");
     expect(await contents(context, "made")).toBe("new");
     expect([await linkText(context, "lf"), await linkText(context, "broken")]).toEqual(["old", "made"]);
+  }),
+);
+
+verifies(
+  "fs.copy:to-fifo",
+  onTree({ f: "contents", fifo }, async ({ connection, tree }) => {
+    const params = { sourcePath: tree.uri("f"), destinationPath: tree.uri("fifo"), recursive: false };
+    const copied = connection.request("fs/copy", params, { timeoutMs: AT_ONCE_MS });
+    try {
+      await expectError(copied, ...NO_DEVICE);
+    } finally {
+      await releaseWriters(tree.path("fifo"));
+    }
   }),
 );
 

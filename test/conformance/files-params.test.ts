@@ -197,6 +197,22 @@ verifies(
 );
 
 verifies(
+  "fs.sandbox:managed",
+  onTree(PARAMS_TREE, async ({ connection, tree }) => {
+    const permissions = {
+      type: "managed",
+      file_system: { type: "restricted", entries: [] },
+      network: "restricted",
+    };
+    for (const [method, params] of pathParamsOf(tree)) {
+      const request = connection.request(method, { ...params, sandbox: { ...NO_SANDBOX, permissions } });
+      await expectError(request, -32602, "sandbox intent cannot be enforced on this executor");
+    }
+    await expect(readFile(tree.path("written"))).rejects.toMatchObject({ code: "ENOENT" });
+  }),
+);
+
+verifies(
   "fs.order:pipelined",
   onTree({}, async ({ on }) => {
     const [, read, , , missing, , names] = await Promise.all([

@@ -369,6 +369,16 @@ verifies(
 );
 
 verifies(
+  "fs.walk:bytes",
+  onTree({ r: {} }, async (context) => {
+    const directory = Buffer.concat([Buffer.from(context.tree.path("r/a")), Buffer.from([0xff])]);
+    await mkdir(directory);
+    await writeFile(Buffer.concat([directory, Buffer.from("/x")]), "");
+    expect(await walk(context, "r")).toEqual(whole("r/a%FF/", "r/a%FF/x"));
+  }),
+);
+
+verifies(
   "fs.walk:unreadable",
   onTree({ r: { z: { x: "" } } }, async (context) => {
     // A path longer than the system takes can be read by no user, not even root.

@@ -52,6 +52,18 @@ verifies(
 );
 
 verifies(
+  "fs.watchMissing:no-events",
+  onTree({}, async ({ connection, tree }) => {
+    const ask = (params: object) => connection.request("fs/watchMissing", params);
+    const missing = [tree.uri("new")];
+    expect(await ask({ watchId: 1, missing: ["file:///proc/missing"] })).toEqual({ watching: false });
+    expect(await ask({ watchId: 2, missing: ["file:///sys/missing"] })).toEqual({ watching: false });
+    expect(await ask({ watchId: 3, missing, present: "file:///proc/version" })).toEqual({ watching: false });
+    expect(await ask({ watchId: 4, missing })).toEqual({ watching: true });
+  }),
+);
+
+verifies(
   "fs.watchMissing:present",
   onTree(
     { f: "", d: {}, lf: link("f"), ld: link("d"), broken: link("nowhere") },

@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { expect } from "vitest";
 import {
+  AT_ONCE_MS,
   EXISTS,
   fifo,
   fileOfMode,
@@ -16,6 +17,7 @@ import {
   NOT_FOUND,
   NOT_REGULAR,
   onTree,
+  releaseWriters,
   type TreeContext,
 } from "./temp-tree.ts";
 import { base64, expectError, verifies } from "./verifies.ts";
@@ -108,6 +110,19 @@ verifies("fs.writeFile:device", async ({ peer }) => {
   const params = { path: "file:///dev/null", dataBase64: base64("gone") };
   expect(await (await peer()).request("fs/writeFile", params)).toEqual({});
 });
+
+verifies(
+  "fs.writeFile:fifo",
+  onTree({ fifo }, async ({ connection, tree }) => {
+    const params = { path: tree.uri("fifo"), dataBase64: base64("x") };
+    const written = connection.request("fs/writeFile", params, { timeoutMs: AT_ONCE_MS });
+    try {
+      await expectError(written, ...NO_DEVICE);
+    } finally {
+      await releaseWriters(tree.path("fifo"));
+    }
+  }),
+);
 
 verifies(
   "fs.writeFile:missing-parent",

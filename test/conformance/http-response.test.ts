@@ -17,7 +17,7 @@ import {
 } from "./http-upstream.ts";
 import { base64, expectError, fromBase64, verifies } from "./verifies.ts";
 
-const SHORT_MS = 200;
+const SHORT_MS = 500;
 const CLOSE_TIMEOUT_MS = 5000;
 
 /** Answers with a text as it is, and ends the connection. */
@@ -218,21 +218,15 @@ verifies("http-response.body:large", async (context) => {
 });
 
 verifies("http-response.body:truncated", async (context) => {
-  const reset: Answer = ({ socket }) => {
-    socket.write("HTTP/1.1 200 OK\r\n\r\nto the reset", () => socket.resetAndDestroy());
-  };
   const answers = [
     ending(`${head(10)}hello`),
     ending(Buffer.concat([Buffer.from(CHUNKED_HEAD), chunk("hello")])),
     ending(`${CHUNKED_HEAD}zz\r\nhello\r\n${LAST_CHUNK}`),
-    reset,
   ];
   for (const answer of answers) {
-    await onUpstream(answer, async ({ send, upstream }) => {
-      // A reset may come before the head is read; then there is no body to fail.
-      const texts = answer === reset ? [BODY_FAILED, sendingFailed(`${upstream.origin}/`)] : [BODY_FAILED];
+    await onUpstream(answer, async ({ send }) => {
       const { message } = await expectError(send("/"), -32603);
-      expect(texts).toContain(message);
+      expect(message).toBe(BODY_FAILED);
     })(context);
   }
 });

@@ -257,7 +257,7 @@ verifies("http-stream:truncated", async (context) => {
 verifies(
   "http-stream:timeout",
   onUpstream(beginning, async ({ connection, send }) => {
-    await send("/", { ...STREAM, timeoutMs: 300 });
+    await send("/", { ...STREAM, timeoutMs: 1000 });
     const { bytes, error } = await readStream(connection);
     expect({ text: bytes.toString(), error }).toEqual({ text: "hello", error: DECODING_FAILED });
   }),

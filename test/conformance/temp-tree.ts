@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
 import {
   chmod,
+  constants,
   link as hardLink,
   mkdir,
   mkdtemp,
+  open,
   realpath,
   rename,
   symlink,
@@ -92,6 +94,14 @@ export function fileOfMode(contents: string, mode: number): Maker {
 /** A named pipe that nobody has open. */
 export async function fifo(path: string): Promise<void> {
   await execute("mkfifo", [path]);
+}
+
+/** How long a request may take that must not wait for the other end of a pipe. */
+export const AT_ONCE_MS = 1000;
+
+/** Lets go a server that waits for somebody to read a pipe. */
+export async function releaseWriters(path: string): Promise<void> {
+  await (await open(path, constants.O_RDONLY | constants.O_NONBLOCK)).close();
 }
 
 /** A socket that nobody listens to. */

@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const KILLS = 20;
 const FILES = 8;
 const WRITES_IN_FLIGHT = 32;
-const MAX_ANSWERS_BEFORE_KILL = 300;
+const MAX_ANSWERS_BEFORE_KILL = 200;
 const ROUND_DEADLINE_MS = 20_000;
 const LONG_FORM_MS = 20 * 60_000;
 const OTHER_USER = 1234;
@@ -126,7 +126,7 @@ describe("a file that is written anew", () => {
       code: -32603,
       osError: constants.errno.ENOSPC,
     });
-    expect(readFileSync(`${disk.path}/file`, "latin1")).toBe("old");
+    expect(readFileSync(`${disk.path}/file`, "latin1").slice(0, 100)).toBe("old");
     expect(look()).toEqual(before);
     expect(readdirSync(disk.path)).toEqual(names);
   });
@@ -178,8 +178,7 @@ const contentsOf = (file: number, version: number): Buffer =>
   Buffer.alloc(sizeOf(file, version), `file ${file} version ${version}\n`);
 
 /** Some are small enough to be written at once, some are not. */
-const sizeOf = (file: number, version: number): number =>
-  [30, 3000, 70_000, 400_000][(file + version) % 4] ?? 30;
+const sizeOf = (file: number, version: number): number => [30, 30, 3000, 100_000][(file + version) % 4] ?? 30;
 
 /** Writes the same files over and over, kills the server after so many answers, and looks at what is there. */
 async function writeUntilKilled(

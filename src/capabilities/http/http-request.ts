@@ -6,6 +6,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { CapabilityError } from "../../base/errors.ts";
+import { findProxy } from "./proxy.ts";
 import { nextHop } from "./redirect.ts";
 
 export type Header = readonly [name: string, value: string];
@@ -28,6 +29,13 @@ export interface HttpResponse {
   discard(): void;
 }
 
+export interface SendOptions {
+  readonly followRedirects: boolean;
+  readonly signal: AbortSignal;
+  /** Names the proxies of the machine. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
 export const MAX_REDIRECTS = 10;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
@@ -37,13 +45,10 @@ const agents = {
 };
 
 /** Sends a request and returns when the headers of the final response are there. Aborting also ends its body. */
-export async function sendHttpRequest(
-  request: HttpRequest,
-  options: { followRedirects: boolean; signal: AbortSignal },
-): Promise<HttpResponse> {
+export async function sendHttpRequest(request: HttpRequest, options: SendOptions): Promise<HttpResponse> {
   let current = withUrlCredentials(request);
   for (let redirects = 0; ; redirects += 1) {
-    const response = await sendOnce(current, options.signal);
+    const response = await sendOnce(current, options);
     const next = options.followRedirects ? nextHop(current, response) : undefined;
     if (next === undefined) return response;
     response.discard();
@@ -54,21 +59,24 @@ export async function sendHttpRequest(
 
 /** A name and password in the URL are basic authorization, unless there is another. */
 function withUrlCredentials(request: HttpRequest): HttpRequest {
-  const { username, password } = request.url;
-  if (username === "" && password === "") return request;
+  if (request.url.username === "" && request.url.password === "") return request;
   const url = new URL(request.url);
   url.username = "";
   url.password = "";
   if (request.headers.some(([name]) => name.toLowerCase() === "authorization")) return { ...request, url };
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
   return {
     ...request,
     url,
-    headers: [...request.headers, ["authorization", `Basic ${credentials.toString("base64")}`]],
+    headers: [...request.headers, ["authorization", basic(request.url)]],
   };
 }
 
-function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+function basic({ username, password }: URL): string {
+  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`;
+}
+
+async function sendOnce(request: HttpRequest, options: SendOptions): Promise<HttpResponse> {
+  const route = await routeTo(request.url, options.environment);
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown): void =>
       reject(
@@ -76,13 +84,17 @@ function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpRespon
       );
     let outgoing: ClientRequest;
     try {
-      outgoing = open(request, signal);
+      outgoing = open(request, route, options.signal);
     } catch (error) {
       fail(error);
       return;
     }
     outgoing.on("error", fail);
-    outgoing.on("response", (incoming) => resolve(toResponse(incoming, readBody(outgoing, incoming))));
+    // What a proxy says instead of opening a tunnel is not the server's answer.
+    outgoing.on("proxyConnect", ({ statusCode }: { statusCode: number }) => {
+      if (statusCode !== 200) outgoing.destroy(new Error(`the proxy answered ${statusCode}`));
+    });
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming, incoming)));
     outgoing.on("upgrade", (incoming, socket) => {
       // Nobody here speaks what the connection would be used for.
       socket.destroy();
@@ -92,10 +104,32 @@ function sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpRespon
   });
 }
 
-function open(request: HttpRequest, signal: AbortSignal): ClientRequest {
-  const secure = request.url.protocol === "https:";
-  const outgoing = (secure ? requestHttps : requestHttp)(request.url, {
-    agent: agents[secure ? "https:" : "http:"],
+/** How a request leaves the machine. */
+interface Route {
+  readonly agent: HttpAgent;
+  /** A proxy that is asked for the whole URL. */
+  readonly proxy?: URL;
+}
+
+async function routeTo(url: URL, environment: SendOptions["environment"]): Promise<Route> {
+  const proxy = findProxy(url, environment);
+  if (proxy === undefined) return { agent: agents[url.protocol === "https:" ? "https:" : "http:"] };
+  // Another way than the one the machine asks for would be a way round it.
+  if (proxy.protocol !== "http:" && proxy.protocol !== "https:")
+    throw new CapabilityError(
+      "UNSUPPORTED",
+      `proxies of the kind ${proxy.protocol.slice(0, -1)} are not supported`,
+    );
+  if (url.protocol === "http:") return { agent: agents[proxy.protocol], proxy };
+  const { HttpsProxyAgent } = await import("https-proxy-agent");
+  return { agent: new HttpsProxyAgent(proxy) };
+}
+
+function open(request: HttpRequest, { agent, proxy }: Route, signal: AbortSignal): ClientRequest {
+  const target = proxy ?? request.url;
+  const outgoing = (target.protocol === "https:" ? requestHttps : requestHttp)(target, {
+    agent,
+    ...(proxy === undefined ? {} : { path: request.url.href.replace(/#.*$/, ""), auth: null }),
     method: request.method,
     setHost: false,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -107,6 +141,7 @@ function open(request: HttpRequest, signal: AbortSignal): ClientRequest {
   for (const name of ["connection", "content-length", "transfer-encoding"]) outgoing.removeHeader(name);
   for (const [name, values] of grouped(completeHeaders(request)))
     outgoing.setHeader(name, values.length === 1 ? values[0]! : values);
+  if (proxy !== undefined && proxy.username !== "") outgoing.setHeader("proxy-authorization", basic(proxy));
   return outgoing;
 }
 
@@ -129,12 +164,6 @@ function completeHeaders(request: HttpRequest): Header[] {
 function bodyToSend({ headers, body }: HttpRequest): Uint8Array | undefined {
   const length = headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
   return length === undefined || !/^[0-9]+$/.test(length) ? body : body?.subarray(0, Number(length));
-}
-
-/** Node ends a body without a length as if it were complete when its connection is reset; the request is told. */
-async function* readBody(outgoing: ClientRequest, incoming: IncomingMessage): AsyncGenerator<Buffer> {
-  yield* incoming as AsyncIterable<Buffer>;
-  if (outgoing.errored) throw outgoing.errored;
 }
 
 async function* noBody(): AsyncGenerator<Buffer> {}

@@ -36,7 +36,7 @@ export function httpHandlers(environment: Environment) {
       const request = decodeRequest(params, environment);
       if (params.streamResponse) streams.add(params.requestId);
       // From here on only the upstream server is waited for, and that holds up nobody.
-      return new Waiting(perform(client, params, request));
+      return new Waiting(perform(client, params, { request, environment }));
     },
   } satisfies Handlers<ClientConnection>;
 }
@@ -50,13 +50,17 @@ function streamsOf(client: ClientConnection): Set<string> {
   return found;
 }
 
-async function perform(client: ClientConnection, params: RequestParams, request: HttpRequest) {
+async function perform(
+  client: ClientConnection,
+  params: RequestParams,
+  { request, environment }: { request: HttpRequest; environment: Environment },
+) {
   const limit = new TimeLimit(params.timeoutMs ?? undefined, client.signal);
   const { requestId } = params;
   let response: HttpResponse;
   try {
     const followRedirects = params.redirectPolicy !== "stop";
-    response = await sendHttpRequest(request, { followRedirects, signal: limit.signal });
+    response = await sendHttpRequest(request, { followRedirects, signal: limit.signal, environment });
   } catch (error) {
     limit.end();
     streamsOf(client).delete(requestId);

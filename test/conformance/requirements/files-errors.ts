@@ -33,6 +33,12 @@ export const filesErrorsRequirements = {
     section: "6",
     behavior: "A sandbox without windowsSandboxLevel or permissions is invalid, before the path is used.",
   },
+  "fs.sandbox:managed": {
+    section: "6",
+    behavior: "A sandbox that restricts files is refused, and nothing is done.",
+    origin: "ours",
+    note: "Codex works under the sandbox, in a process of its own.",
+  },
   "fs.order:pipelined": {
     section: "6",
     behavior: "Requests sent without waiting act one after another, in the order they were sent.",

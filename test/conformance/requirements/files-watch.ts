@@ -16,6 +16,10 @@ export const filesWatchRequirements = {
     section: "6.11",
     behavior: "A path below a file, below a link or with a name that is too long is not watched.",
   },
+  "fs.watchMissing:no-events": {
+    section: "6.11",
+    behavior: "What the system does not report, as in /proc and /sys, is not watched.",
+  },
   "fs.watchMissing:present": {
     section: "6.11",
     behavior: "The present path must exist and be no link; null is none.",
