@@ -6,7 +6,7 @@ import {
   LINK_LOOP,
   LONG_NAME,
   link,
-  makeFiles,
+  makeNames,
   NAME_TOO_LONG,
   NOT_A_DIRECTORY,
   NOT_FOUND,
@@ -375,7 +375,7 @@ verifies(
 verifies(
   "fs.readDirectory:limit",
   onTree({}, async ({ connection, tree }) => {
-    await makeFiles(tree.root, 50_000);
+    makeNames(tree.root, 50_000);
     await symlink("nowhere", tree.path("broken"));
     const list = () => connection.request(LIST, { path: tree.uri() }, { timeoutMs: 20_000 });
     const { entries } = await list();

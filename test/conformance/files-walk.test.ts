@@ -262,7 +262,9 @@ verifies(
     const uris = [...levels, ...files].map((name) => context.tree.uri(name));
     let bytes = 0;
     const fitting = uris.filter((uri) => (bytes += uri.length + 64) <= 4_194_304);
-    const { entries, truncated } = await requestWalk(context, "");
+    const params = { path: context.tree.uri(), options: MOST };
+    const answer = context.connection.request("fs/walk", params, { timeoutMs: 20_000 });
+    const { entries, truncated }: Walk = await answer;
     expect(fitting.length).toBeLessThan(uris.length);
     expect({ count: entries.length, truncated }).toEqual({ count: fitting.length, truncated: true });
   }),

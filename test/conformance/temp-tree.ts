@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { linkSync, writeFileSync } from "node:fs";
 import {
   chmod,
   constants,
@@ -97,7 +98,7 @@ export async function fifo(path: string): Promise<void> {
 }
 
 /** How long a request may take that must not wait for the other end of a pipe. */
-export const AT_ONCE_MS = 1000;
+export const AT_ONCE_MS = 2000;
 
 /** Lets go a server that waits for somebody to read a pipe. */
 export async function releaseWriters(path: string): Promise<void> {
@@ -116,9 +117,11 @@ export async function socket(path: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** Names of this many empty files, made in a directory that exists. */
-export async function makeFiles(directory: string, count: number): Promise<void> {
-  await execute("sh", ["-c", `seq 1 ${count} | xargs touch`], { cwd: directory });
+/** Makes a file with this many names, which is quicker than as many files. */
+export function makeNames(directory: string, count: number): void {
+  const first = join(directory, "0");
+  writeFileSync(first, "");
+  for (let index = 1; index < count; index += 1) linkSync(first, join(directory, String(index)));
 }
 
 async function build(directory: string, entries: { [name: string]: Entry }): Promise<void> {

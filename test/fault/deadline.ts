@@ -36,3 +36,9 @@ export async function pollUntil<T>(
     await delay(POLL_INTERVAL_MS);
   }
 }
+
+/** Lets time pass for other processes alone, to meet them at another moment each time. */
+export function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { constants } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withDeadline } from "./deadline.ts";
+import { spin, withDeadline } from "./deadline.ts";
 import { getAttribute, setAttribute } from "./file-nodes.ts";
 import { failureOf, writeFile } from "./file-requests.ts";
 import { type MountedTmpfs, mountTmpfs } from "./mounted-tmpfs.ts";
@@ -26,8 +26,10 @@ import { ConnectionLost, openSession, type SessionClient } from "./session-clien
 const MIB = 1024 * 1024;
 const KILLS = 20;
 const FILES = 8;
-const WRITES_IN_FLIGHT = 32;
-const MAX_ANSWERS_BEFORE_KILL = 200;
+const WRITES_IN_FLIGHT = 8;
+const MAX_ANSWERS_BEFORE_KILL = 60;
+const MAX_SPIN_MS = 20;
+const WATCHED_WRITES = 200;
 const ROUND_DEADLINE_MS = 20_000;
 const LONG_FORM_MS = 20 * 60_000;
 const OTHER_USER = 1234;
@@ -160,6 +162,28 @@ describe("a file that is written anew", () => {
     expect([readFileSync(path, "utf8"), uid, mode & 0o777]).toEqual(["new", OTHER_USER, 0o666]);
   });
 
+  it("is the old one or the new one for those who read it meanwhile", async () => {
+    using disk = mountTmpfs("64m");
+    const random = new SeededRandom(runSeed);
+    const rewriting = new Rewriting(disk.path);
+    let looks = 0;
+    const writing = rewriting.run(client, random, () => rewriting.answers >= WATCHED_WRITES);
+    let over = false;
+    const watching = (async () => {
+      while (!over) {
+        const file = random.between(0, FILES - 1);
+        versionIn(`${disk.path}/f${file}`, file);
+        looks += 1;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    })();
+    await Promise.race([writing, watching]);
+    over = true;
+    await Promise.all([writing, watching]);
+    rewriting.look(`seed ${runSeed}`);
+    expect(looks).toBeGreaterThan(WATCHED_WRITES);
+  });
+
   it(
     "is the old one or the new one, whenever the server is killed",
     async () => {
@@ -167,7 +191,7 @@ describe("a file that is written anew", () => {
       const random = new SeededRandom(runSeed);
       let answers = 0;
       for (let kill = 0; kill < KILLS * faultRounds; kill += 1)
-        answers += await writeUntilKilled(disk, random.between(1, MAX_ANSWERS_BEFORE_KILL), random);
+        answers += await writeUntilKilled(disk, random);
       expect(answers).toBeGreaterThan(KILLS * faultRounds);
     },
     LONG_FORM_MS,
@@ -178,51 +202,87 @@ const contentsOf = (file: number, version: number): Buffer =>
   Buffer.alloc(sizeOf(file, version), `file ${file} version ${version}\n`);
 
 /** Some are small enough to be written at once, some are not. */
-const sizeOf = (file: number, version: number): number => [30, 30, 3000, 100_000][(file + version) % 4] ?? 30;
+const sizeOf = (file: number, version: number): number =>
+  [30, 3000, 100_000, 2 * MIB][(file + version) % 4] ?? 30;
 
-/** Writes the same files over and over, kills the server after so many answers, and looks at what is there. */
-async function writeUntilKilled(
-  disk: MountedTmpfs,
-  killAfter: number,
-  random: SeededRandom,
-): Promise<number> {
-  for (const name of readdirSync(disk.path)) rmSync(`${disk.path}/${name}`);
-  const sent = Array.from({ length: FILES }, () => 0);
-  const answered = Array.from({ length: FILES }, () => 0);
-  for (let file = 0; file < FILES; file += 1) writeFileSync(`${disk.path}/f${file}`, contentsOf(file, 0));
+/** The version that a file holds. Throws when it is a part of one, or of two. */
+function versionIn(path: string, file: number): number {
+  const bytes = readFileSync(path);
+  const version = Number(/version (\d+)/.exec(bytes.toString("latin1", 0, 40))?.[1]);
+  if (!bytes.equals(contentsOf(file, version)))
+    throw new Error(`${path} has ${bytes.length} bytes, which is not version ${version}`);
+  return version;
+}
+
+/** Writes the same files over and over, several writes at a time, and remembers which versions can be there. */
+class Rewriting {
+  readonly directory: string;
+  readonly sent: number[] = Array.from({ length: FILES }, () => 0);
+  readonly answered: number[] = Array.from({ length: FILES }, () => 0);
+  answers = 0;
+
+  constructor(directory: string) {
+    this.directory = directory;
+    for (const name of readdirSync(directory)) rmSync(`${directory}/${name}`);
+    for (let file = 0; file < FILES; file += 1) writeFileSync(this.#path(file), contentsOf(file, 0));
+  }
+
+  #path(file: number): string {
+    return `${this.directory}/f${file}`;
+  }
+
+  /** Goes on until `onAnswer` says that it is enough or the connection is lost. */
+  async run(client: SessionClient, random: SeededRandom, onAnswer: () => boolean): Promise<void> {
+    let over = false;
+    const lane = async (): Promise<void> => {
+      while (!over) {
+        const file = random.between(0, FILES - 1);
+        const version = (this.sent[file] ?? 0) + 1;
+        this.sent[file] = version;
+        await writeFile(client, this.#path(file), contentsOf(file, version));
+        this.answered[file] = Math.max(this.answered[file] ?? 0, version);
+        this.answers += 1;
+        over ||= onAnswer();
+      }
+    };
+    const lanes = Array.from({ length: WRITES_IN_FLIGHT }, () =>
+      lane().catch((error: unknown) => {
+        if (!(error instanceof ConnectionLost)) throw error;
+      }),
+    );
+    await withDeadline(
+      Promise.all(lanes),
+      ROUND_DEADLINE_MS,
+      () => `the writes, ${this.answers} answers so far`,
+    );
+  }
+
+  /** Each file is whole, and no older than what was acknowledged. */
+  look(context: string): void {
+    for (let file = 0; file < FILES; file += 1) {
+      const least = this.answered[file] ?? 0;
+      const version = versionIn(this.#path(file), file);
+      expect(version, `${context}, file ${file}`).toBeGreaterThanOrEqual(least);
+      expect(version, `${context}, file ${file}`).toBeLessThanOrEqual(this.sent[file] ?? 0);
+    }
+    const names = Array.from({ length: FILES }, (_, file) => `f${file}`);
+    expect(readdirSync(this.directory).sort(), context).toEqual(names);
+  }
+}
+
+async function writeUntilKilled(disk: MountedTmpfs, random: SeededRandom): Promise<number> {
+  const killAfter = random.between(1, MAX_ANSWERS_BEFORE_KILL);
+  const rewriting = new Rewriting(disk.path);
   await using server = await startServer();
   const client = await openSession(server.url);
-  let answers = 0;
-  const lane = async (): Promise<void> => {
-    for (;;) {
-      const file = random.between(0, FILES - 1);
-      const version = (sent[file] ?? 0) + 1;
-      sent[file] = version;
-      await writeFile(client, `${disk.path}/f${file}`, contentsOf(file, version));
-      answered[file] = Math.max(answered[file] ?? 0, version);
-      answers += 1;
-      if (answers === killAfter) process.kill(server.pid, "SIGKILL");
-    }
-  };
-  const lanes = Array.from({ length: WRITES_IN_FLIGHT }, () =>
-    lane().catch((error: unknown) => {
-      if (!(error instanceof ConnectionLost)) throw error;
-    }),
-  );
-  await withDeadline(Promise.all(lanes), ROUND_DEADLINE_MS, () => `answer ${killAfter}, ${answers} so far`);
+  await rewriting.run(client, random, () => {
+    if (rewriting.answers !== killAfter) return false;
+    // Right after an answer the server is always at the same point.
+    spin(random.next() * MAX_SPIN_MS);
+    process.kill(server.pid, "SIGKILL");
+    return true;
+  });
   await server.exited;
-  const context = `seed ${runSeed}, killed after answer ${killAfter}`;
-  expect(readdirSync(disk.path).sort(), context).toEqual(
-    Array.from({ length: FILES }, (_, file) => `f${file}`),
-  );
-  for (let file = 0; file < FILES; file += 1) {
-    const bytes = readFileSync(`${disk.path}/f${file}`);
-    const version = Number(/version (\d+)/.exec(bytes.toString("latin1", 0, 40))?.[1]);
-    expect(bytes.equals(contentsOf(file, version)), `${context}: file ${file}, ${bytes.length} bytes`).toBe(
-      true,
-    );
-    expect(version, context).toBeGreaterThanOrEqual(answered[file] ?? 0);
-    expect(version, context).toBeLessThanOrEqual(sent[file] ?? 0);
-  }
-  return answers;
+  rewriting.look(`seed ${runSeed}, killed after answer ${killAfter}`);
+  return rewriting.answers;
 }

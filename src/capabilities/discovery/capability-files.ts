@@ -60,7 +60,7 @@ function statOf(path: NativePath) {
   }
 }
 
-function describeInvalidUtf8(bytes: Buffer): string {
+export function describeInvalidUtf8(bytes: Buffer): string {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let valid = 0;
   // The longest valid beginning, found by halving.

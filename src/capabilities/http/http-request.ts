@@ -94,7 +94,7 @@ async function sendOnce(request: HttpRequest, options: SendOptions): Promise<Htt
     outgoing.on("proxyConnect", ({ statusCode }: { statusCode: number }) => {
       if (statusCode !== 200) outgoing.destroy(new Error(`the proxy answered ${statusCode}`));
     });
-    outgoing.on("response", (incoming) => resolve(toResponse(incoming, incoming)));
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming, bodyOf(incoming))));
     outgoing.on("upgrade", (incoming, socket) => {
       // Nobody here speaks what the connection would be used for.
       socket.destroy();
@@ -164,6 +164,13 @@ function completeHeaders(request: HttpRequest): Header[] {
 function bodyToSend({ headers, body }: HttpRequest): Uint8Array | undefined {
   const length = headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
   return length === undefined || !/^[0-9]+$/.test(length) ? body : body?.subarray(0, Number(length));
+}
+
+/** A body without a length ends with its connection, also when that is reset; as far as Node tells, that is no end. */
+async function* bodyOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
+  const { socket } = incoming;
+  yield* incoming as AsyncIterable<Buffer>;
+  if (socket.errored) throw socket.errored;
 }
 
 async function* noBody(): AsyncGenerator<Buffer> {}

@@ -4,9 +4,13 @@ import type { TextFile } from "../../capabilities/discovery/capability-files.ts"
 import {
   type CapabilityRoot,
   discoverRoot,
-  type SkillFiles,
+  type Plugin,
 } from "../../capabilities/discovery/capability-root.ts";
-import { describeSkill } from "../../capabilities/discovery/skills.ts";
+import {
+  discoverEnvironment,
+  type PluginDescription,
+} from "../../capabilities/discovery/environment-capabilities.ts";
+import type { SkillDescription } from "../../capabilities/discovery/skills.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/index.ts";
@@ -16,7 +20,6 @@ import { decodePath } from "../path-param.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
-type DiscoveredSkill = Result<"capabilities/discoverV2">["skills"][number];
 type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
 
 const MAX_ROOTS = 128;
@@ -42,19 +45,15 @@ export function discoveryHandlers(codexHome: CodexHome) {
     "capabilities/discoverV2": async (_, { cwd, sandbox }) => {
       refuseProtection({ sandbox });
       checkPath(cwd);
-      const root = codexHome.skillsDirectory;
-      const { skills, warnings } = await discoverRoot(root).catch((error: unknown) => {
-        if (error instanceof CapabilityError) return EMPTY; // There are no skills there.
-        throw error;
-      });
-      const described: DiscoveredSkill[] = [];
-      const problems = [...warnings];
-      for (const skill of skills) {
-        const discoveryRoot = { id: "codex-home-skills", path: uriFromPath(root) };
-        const description = await describe(skill, problems);
-        if (description !== undefined) described.push({ ...description, discoveryRoot });
-      }
-      return { plugins: [], skills: described, warnings: problems };
+      const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
+      return {
+        plugins: found.plugins.map(toPlugin),
+        skills: found.skillRoots.flatMap(({ id, directory, skills }) => {
+          const discoveryRoot = { id, path: uriFromPath(directory) };
+          return skills.map((skill) => ({ ...toSkill(skill), discoveryRoot }));
+        }),
+        warnings: [...found.warnings],
+      };
     },
   } satisfies Handlers<ClientConnection>;
 }
@@ -84,14 +83,7 @@ async function discoverV1({ id, path }: RootParams): Promise<DiscoveredRoot> {
   return {
     id,
     path,
-    plugin:
-      plugin === undefined
-        ? null
-        : {
-            manifest: toWire(plugin.manifest),
-            mcpConfig: toWireOrNull(plugin.mcpConfig),
-            appsConfig: toWireOrNull(plugin.appsConfig),
-          },
+    plugin: plugin === undefined ? null : toPluginFiles(plugin),
     skills: root.skills.map(({ instructions, metadata }) => ({
       instructions: toWire(instructions),
       metadata: toWireOrNull(metadata),
@@ -102,21 +94,33 @@ async function discoverV1({ id, path }: RootParams): Promise<DiscoveredRoot> {
   };
 }
 
-async function describe(skill: SkillFiles, problems: string[]) {
-  try {
-    const { path, dependencies, policy, ...rest } = await describeSkill(skill);
-    return {
-      ...rest,
-      path: uriFromPath(path),
-      dependencies: dependencies === null ? null : { tools: [...dependencies.tools] },
-      policy: policy === null ? null : { ...policy, products: [...policy.products] },
-    };
-  } catch (error) {
-    problems.push(
-      `failed to load skill ${uriFromPath(skill.instructions.path)}: ${(error as Error).message}`,
-    );
-    return undefined;
-  }
+function toPlugin({ id, displayName, remoteId, version, directory, files, skills }: PluginDescription) {
+  return {
+    id,
+    displayName,
+    remotePluginId: remoteId,
+    version,
+    root: uriFromPath(directory),
+    files: toPluginFiles(files),
+    skills: skills.map(toSkill),
+  };
+}
+
+function toPluginFiles({ manifest, mcpConfig, appsConfig }: Plugin) {
+  return {
+    manifest: toWire(manifest),
+    mcpConfig: toWireOrNull(mcpConfig),
+    appsConfig: toWireOrNull(appsConfig),
+  };
+}
+
+function toSkill({ path, dependencies, policy, ...rest }: SkillDescription) {
+  return {
+    ...rest,
+    path: uriFromPath(path),
+    dependencies: dependencies === null ? null : { tools: [...dependencies.tools] },
+    policy: policy === null ? null : { ...policy, products: [...policy.products] },
+  };
 }
 
 function toWire({ path, contents }: TextFile): { path: string; contents: string } {

@@ -3,10 +3,10 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import {
   type ConfigLayer,
-  type KeyPaths,
   readConfigLayers,
   readRequirementLayers,
 } from "../../capabilities/discovery/codex-config.ts";
+import type { KeyPaths } from "../../capabilities/discovery/config-projection.ts";
 import { showPath } from "../../capabilities/files/native-path.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
@@ -24,15 +24,25 @@ export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome:
     "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
       checkKeyPaths([...configPaths, ...requirementsPaths]);
       const directory = decodeDirectory(cwd);
+      const home = locate(codexHome);
       return {
         userHomeDir: environmentInfo.userHomeDir ?? null,
-        codexHomeDir: uriFromPath(codexHome.directory),
+        codexHomeDir: uriFromPath(home),
         hostname: hostname(),
-        config: stack(await readConfigLayers(directory, codexHome.directory, configPaths)),
+        config: stack(await readConfigLayers(directory, home, configPaths)),
         requirements: stack(await readRequirementLayers(requirementsPaths)),
       };
     },
   } satisfies Handlers<ClientConnection>;
+}
+
+function locate(codexHome: CodexHome): string {
+  try {
+    return codexHome.locate();
+  } catch (error) {
+    if (!(error instanceof CapabilityError)) throw error;
+    throw new CapabilityError(error.code, `failed to find Codex home: ${error.message}`);
+  }
 }
 
 function decodeDirectory(uri: string): string {

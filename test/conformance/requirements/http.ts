@@ -123,10 +123,6 @@ const responseRequirements = {
     section: "8",
     behavior: "A body that breaks off is an error, not a short body.",
   },
-  "http-response.body:reset": {
-    section: "8",
-    behavior: "A reset is an error also where the body lasts until the connection ends.",
-  },
   "http-response:refused": {
     section: "8",
     behavior: "A refused connection is an error that shows the URL, less its credentials.",

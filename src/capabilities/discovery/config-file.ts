@@ -1,0 +1,58 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync, statSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { fileError } from "../files/file-error.ts";
+import { describeInvalidUtf8 } from "./capability-files.ts";
+import type { TomlTable } from "./toml-writer.ts";
+
+type Toml = typeof import("smol-toml");
+
+/** Parsing holds up everything else, so there must be an end to it. */
+const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
+
+/** Undefined when there is no such file. Throws when it cannot be used. */
+export async function readConfigFile(
+  path: string,
+  kind: "config" | "project config" = "config",
+): Promise<TomlTable | undefined> {
+  const toml = await import("smol-toml");
+  const text = readText(path, kind);
+  if (text === undefined) return undefined;
+  try {
+    return toml.parse(text, { integersAsBigInt: true });
+  } catch (error) {
+    throw configError(
+      kind === "config"
+        ? describeAt(toml, error, (line, column) => `${path}:${line}:${column}: `)
+        : `Error parsing project config file ${path}: ${describeAt(toml, error, (line, column) => `TOML parse error at line ${line}, column ${column}: `)}`,
+    );
+  }
+}
+
+export function configError(message: string): CapabilityError {
+  return new CapabilityError("OS_ERROR", `failed to load executor-local config: ${message}`);
+}
+
+function readText(path: string, kind: string): string | undefined {
+  const refuse = (why: string) => configError(`Failed to read ${kind} file ${path}: ${why}`);
+  let bytes: Buffer;
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile()) throw refuse(`path \`${path}\` is not a file`);
+    if (stat.size > MAX_CONFIG_BYTES) throw refuse(`longer than ${MAX_CONFIG_BYTES} bytes`);
+    bytes = readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    const error = fileError(cause);
+    if (error instanceof CapabilityError && error.errno !== undefined) throw refuse(error.message);
+    throw error;
+  }
+  if (!isUtf8(bytes)) throw refuse(describeInvalidUtf8(bytes));
+  return bytes.toString("utf8");
+}
+
+function describeAt(toml: Toml, error: unknown, place: (line: number, column: number) => string): string {
+  const [reason = ""] = (error as Error).message.replace("Invalid TOML document: ", "").split("\n", 1);
+  return error instanceof toml.TomlError ? `${place(error.line, error.column)}${reason}` : reason;
+}

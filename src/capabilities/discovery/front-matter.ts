@@ -1,0 +1,54 @@
+import { parseYamlFields } from "./yaml-fields.ts";
+
+/** The head of a SKILL.md. */
+export interface FrontMatter {
+  readonly name: string | undefined;
+  readonly description: string;
+  readonly shortDescription: string | undefined;
+}
+
+const FENCE = "---";
+/** A field with a plain value: none of the characters that begin a value of another form. */
+const PLAIN_FIELD = /^(\s*(?:- )?[\w-]+:\s+)([^\s'"|>&*!#].*)$/;
+
+/** Throws when there is none, or it does not describe the skill. */
+export async function readFrontMatter(text: string): Promise<FrontMatter> {
+  const lines = headOf(text);
+  try {
+    return await readHead(lines.join("\n"));
+  } catch {
+    return readHead((await Promise.all(lines.map(quotePlainValue))).join("\n"));
+  }
+}
+
+function headOf(text: string): string[] {
+  const lines = text.split(/\r?\n/);
+  const end = lines.findIndex((line, index) => index > 0 && line.trim() === FENCE);
+  if (lines[0]?.trim() !== FENCE || end < 0) throw new Error("missing YAML front matter between two ---");
+  return lines.slice(1, end);
+}
+
+async function readHead(head: string): Promise<FrontMatter> {
+  const fields = await parseYamlFields(head);
+  const description = fields.text("description");
+  if (description === undefined) throw new Error("missing field `description`");
+  return {
+    name: fields.text("name"),
+    description,
+    shortDescription: fields.fields("metadata")?.text("short-description"),
+  };
+}
+
+/** People write `description: Use it for: everything`, which is no YAML, and what they mean is plain. */
+async function quotePlainValue(line: string): Promise<string> {
+  const [, field, rest] = PLAIN_FIELD.exec(line) ?? [];
+  if (field === undefined || rest === undefined) return line;
+  const value = rest.replace(/\s+#.*$/, "").trimEnd();
+  if (!value.includes(": ") && (await isYaml(value))) return line;
+  return `${field}'${value.replaceAll("'", "''")}'`;
+}
+
+async function isYaml(value: string): Promise<boolean> {
+  const { parseDocument } = await import("yaml");
+  return parseDocument(value, { logLevel: "silent" }).errors.length === 0;
+}

@@ -1,0 +1,52 @@
+import { uriFromPath } from "../../base/file-uri.ts";
+import { type NativePath, showPath, splitPath } from "../files/native-path.ts";
+import type { TextFile } from "./capability-files.ts";
+
+type Members = Record<string, unknown>;
+
+/** The directory that a manifest speaks for: the one its own directory is in. */
+function directoryOf(manifest: TextFile): NativePath {
+  return splitPath(splitPath(manifest.path).directory).directory;
+}
+
+/** What people are shown. Throws when the manifest cannot be used. */
+export function displayNameOf(manifest: TextFile): string {
+  const members = parse(manifest);
+  const shown = members["interface"] ?? {};
+  if (!isObject(shown)) throw new Error("interface is not an object");
+  const displayName = shown["displayName"] ?? "";
+  if (typeof displayName !== "string") throw new Error("displayName is not a string");
+  return displayName.trim() || nameOf(manifest, members).trim();
+}
+
+/** The name to put before a skill's: that of the nearest manifest above it that can be used. */
+export function namespaceOf(skill: NativePath, manifests: readonly TextFile[]): string | undefined {
+  const path = uriFromPath(skill);
+  let nearest: { length: number; name: string } | undefined;
+  for (const manifest of manifests) {
+    const directory = uriFromPath(directoryOf(manifest));
+    const above = path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
+    if (!above || directory.length <= (nearest?.length ?? 0)) continue;
+    try {
+      nearest = { length: directory.length, name: nameOf(manifest, parse(manifest)) };
+    } catch {
+      // Then the next one above names it.
+    }
+  }
+  return nearest?.name;
+}
+
+function nameOf(manifest: TextFile, { name = "" }: Members): string {
+  if (typeof name !== "string") throw new Error("name is not a string");
+  return name.trim() === "" ? showPath(splitPath(directoryOf(manifest)).name) : name;
+}
+
+function parse({ contents }: TextFile): Members {
+  const value: unknown = JSON.parse(contents);
+  if (isObject(value)) return value;
+  throw new Error("not an object");
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

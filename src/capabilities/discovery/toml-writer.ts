@@ -1,0 +1,71 @@
+/** What `smol-toml` reads when integers are bigints: every number is a float, every date has its own way to be written. */
+export type TomlTable = { readonly [key: string]: unknown };
+
+const BARE_KEY = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * Writes a table in the one layout that Codex gives to configuration: values first, then tables under headers of their own, in the order of the
+ * file. `smol-toml` writes arrays and dates in another way, and puts no blank line after an empty table.
+ */
+export function writeToml(table: TomlTable): string {
+  return blocksOf(table, "", "").join("\n");
+}
+
+/** A block is a header with its values; blank lines go between them. */
+function blocksOf(table: TomlTable, name: string, header: string): string[] {
+  const values: string[] = [];
+  const blocks: string[] = [];
+  for (const [key, value] of Object.entries(table)) {
+    const inner = name === "" ? writeKey(key) : `${name}.${writeKey(key)}`;
+    if (isTable(value)) blocks.push(...blocksOf(value, inner, `[${inner}]\n`));
+    else if (isTableArray(value))
+      for (const element of value) blocks.push(...blocksOf(element, inner, `[[${inner}]]\n`));
+    else values.push(`${writeKey(key)} = ${writeValue(value)}\n`);
+  }
+  // Tables below imply this one, but nothing implies an element of an array.
+  const needed = values.length > 0 || (header !== "" && (blocks.length === 0 || header.startsWith("[[")));
+  return needed ? [header + values.join(""), ...blocks] : blocks;
+}
+
+function writeValue(value: unknown): string {
+  if (typeof value === "string") return writeString(value);
+  if (typeof value === "number") return writeFloat(value);
+  if (value instanceof Date) return writeDate(value);
+  if (Array.isArray(value)) return `[${value.map(writeValue).join(", ")}]`;
+  if (!isTable(value)) return String(value);
+  const members = Object.entries(value).map(([key, member]) => `${writeKey(key)} = ${writeValue(member)}`);
+  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+}
+
+function writeKey(key: string): string {
+  return BARE_KEY.test(key) ? key : writeString(key);
+}
+
+/** JSON's escapes are TOML's, but for one character that JSON lets pass. */
+function writeString(text: string): string {
+  return JSON.stringify(text).replaceAll("\u007f", "\\u007F");
+}
+
+function writeFloat(value: number): string {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  if (!Number.isInteger(value)) return String(value);
+  return `${Object.is(value, -0) ? "-0" : BigInt(value)}.0`;
+}
+
+/** Without the zeros that a fraction of three digits ends in. */
+function writeDate(date: Date): string {
+  return date
+    .toISOString()
+    .replace(/\.(\d*?)0*(Z|[+-]\d\d:\d\d)?$/, (_, digits: string, zone: string | undefined) =>
+      [digits === "" ? "" : `.${digits}`, zone ?? ""].join(""),
+    );
+}
+
+export function isTable(value: unknown): value is TomlTable {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function isTableArray(value: unknown): value is TomlTable[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isTable);
+}

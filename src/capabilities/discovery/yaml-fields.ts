@@ -1,0 +1,109 @@
+import type { Document, Node, YAMLMap } from "yaml";
+
+type Yaml = typeof import("yaml");
+
+/** Throws when the text is no YAML, or no mapping. */
+export async function parseYamlFields(source: string): Promise<YamlFields> {
+  const yaml = await import("yaml");
+  // Keys that nobody asks for may repeat.
+  const document = yaml.parseDocument(source, { uniqueKeys: false, logLevel: "silent" });
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  if (!yaml.isMap(document.contents)) throw new Error("expected a mapping");
+  return new YamlFields(yaml, document, document.contents);
+}
+
+/**
+ * Reads a mapping field by field. Scalars are text in whatever form they were written, so that a skill may be called `5`; a field of another kind is
+ * an error.
+ */
+export class YamlFields {
+  readonly #yaml: Yaml;
+  readonly #document: Document;
+  readonly #map: YAMLMap;
+
+  constructor(yaml: Yaml, document: Document, map: YAMLMap) {
+    this.#yaml = yaml;
+    this.#document = document;
+    this.#map = map;
+  }
+
+  /** With runs of white space made one blank; undefined when nothing is left. */
+  text(key: string): string | undefined {
+    const node = this.#get(key);
+    if (node === undefined) return undefined;
+    if (!this.#yaml.isScalar(node)) throw new Error(`${key}: expected a string`);
+    if (node.value === null) return undefined;
+    const written = typeof node.value === "string" ? node.value : (node.source ?? "");
+    return written.split(/\s+/).filter(Boolean).join(" ") || undefined;
+  }
+
+  boolean(key: string): boolean | undefined {
+    const value = this.#plain(key);
+    if (value === undefined || typeof value === "boolean") return value;
+    throw new Error(`${key}: expected a boolean`);
+  }
+
+  /** A number of 16 bits. */
+  port(key: string): number | undefined {
+    const value = this.#plain(key);
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 0xffff) return value;
+    throw new Error(`${key}: expected a port`);
+  }
+
+  fields(key: string): YamlFields | undefined {
+    const node = this.#get(key);
+    return node === undefined || this.#isNull(node) ? undefined : this.#toFields(node, key);
+  }
+
+  /** A list of mappings; empty when there is none. */
+  fieldsList(key: string): YamlFields[] {
+    return this.#items(key).map((item) => this.#toFields(item, key));
+  }
+
+  /** A list of strings; empty when there is none. */
+  textList(key: string): string[] {
+    return this.#items(key).map((item) => {
+      if (this.#yaml.isScalar(item) && typeof item.value === "string") return item.value;
+      throw new Error(`${key}: expected strings`);
+    });
+  }
+
+  #items(key: string): Node[] {
+    const node = this.#get(key);
+    if (node === undefined) return [];
+    if (!this.#yaml.isSeq(node)) throw new Error(`${key}: expected a list`);
+    return node.items.map((item) => this.#resolve(item, key));
+  }
+
+  #plain(key: string): unknown {
+    const node = this.#get(key);
+    if (node === undefined || this.#isNull(node)) return undefined;
+    return this.#yaml.isScalar(node) ? node.value : node;
+  }
+
+  #get(key: string): Node | undefined {
+    const [pair, another] = this.#map.items.filter(
+      (item) => this.#yaml.isScalar(item.key) && item.key.value === key,
+    );
+    if (another !== undefined) throw new Error(`duplicate field \`${key}\``);
+    // A key alone stands for null.
+    return pair === undefined ? undefined : this.#resolve(pair.value ?? this.#document.createNode(null), key);
+  }
+
+  #resolve(value: unknown, key: string): Node {
+    const node = this.#yaml.isAlias(value) ? value.resolve(this.#document) : value;
+    if (this.#yaml.isNode(node)) return node;
+    throw new Error(`${key}: unknown alias`);
+  }
+
+  #isNull(node: Node): boolean {
+    return this.#yaml.isScalar(node) && node.value === null;
+  }
+
+  #toFields(node: Node, key: string): YamlFields {
+    if (!this.#yaml.isMap(node)) throw new Error(`${key}: expected a mapping`);
+    return new YamlFields(this.#yaml, this.#document, node);
+  }
+}
