@@ -58,5 +58,6 @@ export function describeErrno(name: string, errno: number): string {
 
 function codeOf(name: string): ErrorCode {
   if (name === "ENOENT") return "NOT_FOUND";
+  if (name === "EINVAL") return "INVALID_INPUT";
   return name === "EACCES" || name === "EPERM" ? "PERMISSION_DENIED" : "OS_ERROR";
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
 /** Empty where the process is gone, which can happen between any two looks. */
 function read(path: string): string {
@@ -62,6 +62,12 @@ export const sessionOf = (pid: number): number => Number(statFields(pid)[3]);
 /** Resident bytes. */
 export const residentBytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+
+/** The most resident bytes since the last `forgetPeak`. */
+export const peakResidentBytes = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+
+export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
 /** Bytes the process has handed to write() so far. */
 export const writtenBytes = (pid: number): number =>

@@ -1,4 +1,4 @@
-import { parseYamlFields } from "./yaml-fields.ts";
+import { MAX_YAML_LENGTH, parseYamlFields } from "./yaml-fields.ts";
 
 /** The head of a SKILL.md. */
 export interface FrontMatter {
@@ -7,7 +7,7 @@ export interface FrontMatter {
   readonly shortDescription: string | undefined;
 }
 
-const FENCE = "---";
+const FENCE = /^[ \t]*---[ \t]*$/;
 /** A field with a plain value: none of the characters that begin a value of another form. */
 const PLAIN_FIELD = /^(\s*(?:- )?[\w-]+:\s+)([^\s'"|>&*!#].*)$/;
 
@@ -23,9 +23,11 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
 
 function headOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
-  const end = lines.findIndex((line, index) => index > 0 && line.trim() === FENCE);
-  if (lines[0]?.trim() !== FENCE || end < 0) throw new Error("missing YAML front matter between two ---");
-  return lines.slice(1, end);
+  const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line));
+  if (!FENCE.test(lines[0] ?? "") || end < 0) throw new Error("missing YAML front matter between two ---");
+  const head = lines.slice(1, end);
+  if (head.reduce((length, line) => length + line.length, 0) > MAX_YAML_LENGTH) throw new Error("too long");
+  return head;
 }
 
 async function readHead(head: string): Promise<FrontMatter> {

@@ -41,7 +41,7 @@ function writeKey(key: string): string {
   return BARE_KEY.test(key) ? key : writeString(key);
 }
 
-/** JSON's escapes are TOML's, but for one character that JSON lets pass. */
+/** TOML has four forms of strings that read the same; in this one escapes are those of JSON, but for one character that JSON lets pass. */
 function writeString(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007F");
 }
@@ -49,8 +49,8 @@ function writeString(text: string): string {
 function writeFloat(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-  if (!Number.isInteger(value)) return String(value);
-  return `${Object.is(value, -0) ? "-0" : BigInt(value)}.0`;
+  const digits = Object.is(value, -0) ? "-0" : String(value);
+  return /[.e]/.test(digits) ? digits : `${digits}.0`;
 }
 
 /** Without the zeros that a fraction of three digits ends in. */

@@ -2,8 +2,12 @@ import type { Document, Node, YAMLMap } from "yaml";
 
 type Yaml = typeof import("yaml");
 
+/** Far more than anybody writes by hand. Text made to be slow to parse takes seconds for each 100 KB. */
+export const MAX_YAML_LENGTH = 64 * 1024;
+
 /** Throws when the text is no YAML, or no mapping. */
 export async function parseYamlFields(source: string): Promise<YamlFields> {
+  if (source.length > MAX_YAML_LENGTH) throw new Error("too long");
   const yaml = await import("yaml");
   // Keys that nobody asks for may repeat.
   const document = yaml.parseDocument(source, { uniqueKeys: false, logLevel: "silent" });

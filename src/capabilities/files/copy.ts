@@ -1,5 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import {
+  chmod,
   copyFile,
   lstat,
   mkdir,
@@ -13,6 +14,7 @@ import {
 } from "node:fs/promises";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
+import { WRITE_FLAGS } from "./write-file.ts";
 
 /** Copies a file, a link as a link, or (if asked to) a directory with all that is in it, into an existing one if there is one. */
 export async function copy(
@@ -33,11 +35,22 @@ export async function copy(
 async function copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<boolean> {
   if (found.isDirectory()) await copyDirectory(source, destination);
   else if (found.isSymbolicLink()) await symlink(await readlink(source, { encoding: "buffer" }), destination);
-  else if (!found.isFile()) return false;
-  // Files of /proc say that they are empty, and are believed by the quick way.
-  else if (found.size === 0) await writeFile(destination, await readFile(source), { mode: found.mode });
-  else await copyFile(source, destination, constants.COPYFILE_FICLONE);
+  else if (found.isFile()) await copyContents(source, destination, found);
+  else return false;
   return true;
+}
+
+async function copyContents(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
+  const target = await stat(destination).catch(() => undefined);
+  const isSpecial = target !== undefined && !target.isFile() && !target.isDirectory();
+  // Files of /proc say that they are empty, and are believed by the quick way, which would also wait for a reader of a pipe.
+  if (isSpecial || found.size === 0) {
+    const bytes = await readFile(source);
+    await writeFile(destination, bytes, { flag: WRITE_FLAGS, mode: found.mode });
+    if (!isSpecial) await chmod(destination, found.mode);
+  } else {
+    await copyFile(source, destination, constants.COPYFILE_FICLONE);
+  }
 }
 
 async function copyDirectory(source: NativePath, destination: NativePath): Promise<void> {

@@ -1,7 +1,10 @@
-import { type FSWatcher, lstatSync, type Stats, watch } from "node:fs";
+import { type FSWatcher, lstatSync, type Stats, statfsSync, watch } from "node:fs";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
 
 export const MAX_WATCHED_PATHS = 64;
+
+/** File systems whose changes the kernel does not tell: proc, sysfs, devpts. */
+const SILENT_FILE_SYSTEMS = new Set([0x9fa0, 0x62656572, 0x1cd1]);
 
 /**
  * Tells, once, when a path that is missing appears, when a directory on the way to it appears or goes, or when `present` is removed or changed. Undefined when it
@@ -40,7 +43,7 @@ class WatchPlan {
     for (const name of pathComponents(path)) {
       const inner = joinPath(directory, name);
       const stat = look(inner);
-      if (stat === "unknown") return false;
+      if (stat === "unknown" || isSilent(directory)) return false;
       this.#add(directory, name, stat === undefined ? "anything" : "appear or go");
       if (stat === undefined) return true;
       if (!stat.isDirectory()) return false;
@@ -51,7 +54,7 @@ class WatchPlan {
 
   addPresent(path: NativePath): boolean {
     const stat = look(path);
-    if (stat === undefined || stat === "unknown" || stat.isSymbolicLink()) return false;
+    if (stat === undefined || stat === "unknown" || stat.isSymbolicLink() || isSilent(path)) return false;
     const names = pathComponents(path);
     let directory: NativePath = "/";
     for (const [index, name] of names.entries()) {
@@ -105,6 +108,10 @@ class RunningWatch {
     this.close();
     this.#onChange();
   }
+}
+
+function isSilent(path: NativePath): boolean {
+  return SILENT_FILE_SYSTEMS.has(statfsSync(path).type);
 }
 
 function look(path: NativePath): Stats | "unknown" | undefined {
