@@ -363,7 +363,7 @@ async function tryEverything(client: SessionClient, home: string): Promise<Recor
   const attempt = async (name: string, path: string, run: Promise<unknown>): Promise<void> => {
     const outcome = JSON.stringify(await outcomeOf(run)).replaceAll(home, "~");
     outcomes[`${name} ${path}`] = JSON.parse(outcome, (key, value: unknown) =>
-      /AtMs$/.test(key) ? 0 : value,
+      key.endsWith("AtMs") ? 0 : value,
     );
   };
   for (const path of paths) {

@@ -168,16 +168,16 @@ describe("a file that is written anew", () => {
     const rewriting = new Rewriting(disk.path);
     let looks = 0;
     const writing = rewriting.run(client, random, () => rewriting.answers >= WATCHED_WRITES);
-    let over = false;
+    const written = new AbortController();
     const watching = (async () => {
-      while (!over) {
+      while (!written.signal.aborted) {
         for (let file = 0; file < FILES; file += 1) versionIn(`${disk.path}/f${file}`, file);
         looks += 1;
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     })();
     await Promise.race([writing, watching]);
-    over = true;
+    written.abort();
     await Promise.all([writing, watching]);
     rewriting.look(`seed ${runSeed}`);
     expect(looks).toBeGreaterThan(20);

@@ -30,22 +30,22 @@ export interface Failure {
 
 /** The error that a request was answered with; throws when there was none. */
 export async function failureOf(answer: Promise<unknown>): Promise<Failure> {
-  let result: unknown;
-  try {
-    result = await answer;
-  } catch (error) {
-    if (!(error instanceof RpcFailure)) throw error;
-    const osError = /\(os error (\d+)\)$/.exec(error.message)?.[1];
-    return { code: error.code, ...(osError === undefined ? {} : { osError: Number(osError) }) };
-  }
-  throw new Error(`no error, but ${JSON.stringify(result)}`);
+  const outcome = await outcomeOf(answer);
+  if ("failure" in outcome) return outcome.failure;
+  throw new Error(`no error, but ${JSON.stringify(outcome.result)}`);
 }
 
 /** What an operation came to, for comparing two servers. */
-export async function outcomeOf(answer: Promise<unknown>): Promise<unknown> {
+export async function outcomeOf(
+  answer: Promise<unknown>,
+): Promise<{ result: unknown } | { failure: Failure }> {
   try {
     return { result: (await answer) ?? null };
   } catch (error) {
-    return { failure: await failureOf(Promise.reject(error as Error)) };
+    if (!(error instanceof RpcFailure)) throw error;
+    const osError = /\(os error (\d+)\)$/.exec(error.message)?.[1];
+    return {
+      failure: { code: error.code, ...(osError === undefined ? {} : { osError: Number(osError) }) },
+    };
   }
 }

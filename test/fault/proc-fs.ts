@@ -83,3 +83,14 @@ export function openDescriptors(pid: number): string[] {
     }
   });
 }
+
+/** TCP connections of the process, in whatever state, without the sockets that listen. */
+export function countConnections(pid: number): number {
+  const sockets = new Set(openDescriptors(pid));
+  return [`/proc/${pid}/net/tcp`, `/proc/${pid}/net/tcp6`]
+    .flatMap((table) => read(table).trim().split("\n").slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] !== TCP_LISTEN && sockets.has(`socket:[${fields[9]}]`)).length;
+}
+
+const TCP_LISTEN = "0A";
