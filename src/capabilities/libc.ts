@@ -37,6 +37,7 @@ export interface Libc {
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
   unlinkat: IntCall<[directory: number, path: Buffer, flags: number]>;
   linkat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer, flags: number]>;
+  fallocate: IntCall<[fd: number, mode: number, offset: number, length: number]>;
   listxattr: IntCall<[path: Buffer, list: Buffer, size: number]>;
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
@@ -86,6 +87,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",
   unlinkat: "int unlinkat(int directory, const void *path, int flags)",
   linkat: "int linkat(int fromDirectory, const void *from, int toDirectory, const void *to, int flags)",
+  fallocate: "int fallocate(int fd, int mode, long offset, long length)",
   listxattr: "long listxattr(const void *path, void *list, size_t size)",
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",

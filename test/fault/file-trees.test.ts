@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { type BytePath, fromText, joinPath } from "./byte-path.ts";
 import { type Operation, type Place, randomOperation, runOperation } from "./file-operations.ts";
-import { buildTree, MAX_TREE_DEPTH, type NamedEntry, randomTree } from "./random-tree.ts";
+import { buildTree, type Entry, MAX_TREE_DEPTH, type NamedEntry, randomTree } from "./random-tree.ts";
 import { faultRounds, runSeed } from "./seeded-random.ts";
 import { type ServerUnderTest, startServer, targetIsCodex } from "./server-under-test.ts";
 import { openSession, type SessionClient } from "./session-client.ts";
@@ -20,6 +20,41 @@ const SEARCH = {
 };
 // A relative link that is copied to a higher directory leads out of the tree. It must not lead out of what belongs to the test.
 const PADDING = "/p".repeat(2 * MAX_TREE_DEPTH + 2);
+
+const directory: Entry = { kind: "directory", mode: 0o755, entries: [] };
+const link = (target: "nothing" | "itself"): Entry => ({ kind: "link", absolute: false, target, index: 0 });
+
+/** A copy of the directory `from` (the root when it is empty) to `b`. Chance brings these too seldom. */
+function copyToB(
+  from: "" | "a",
+  b: Entry,
+  below: "itself" | "missing" = "itself",
+): [NamedEntry[], Operation[]] {
+  const spot = (path: string) => ({ index: ["", "a", "b"].indexOf(path), namesake: 0 });
+  return [
+    [
+      { name: "a", entry: directory },
+      { name: "b", entry: b },
+    ],
+    [
+      {
+        method: "fs/copy",
+        at: { ...spot(from), below: "itself" },
+        to: { ...spot("b"), below },
+        recursive: true,
+      },
+    ],
+  ];
+}
+
+const EXAMPLES = [
+  copyToB("a", link("nothing")),
+  copyToB("a", link("nothing"), "missing"),
+  copyToB("a", link("itself")),
+  copyToB("a", { kind: "fifo" }),
+  copyToB("", link("itself")),
+  copyToB("", { kind: "fifo" }, "missing"),
+];
 
 describe("files of a random tree", () => {
   let base: BytePath;
@@ -77,7 +112,7 @@ describe("files of a random tree", () => {
           fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
           (tree, operations) => compare(servers, tree, operations),
         ),
-        SEARCH,
+        { ...SEARCH, examples: EXAMPLES },
       );
     },
     LONG_FORM_MS,
@@ -93,7 +128,7 @@ describe("files of a random tree", () => {
           fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
           (tree, operations) => compare(servers, tree, operations),
         ),
-        SEARCH,
+        { ...SEARCH, examples: EXAMPLES },
       );
     },
     LONG_FORM_MS,

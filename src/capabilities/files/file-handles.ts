@@ -1,4 +1,4 @@
-import { close, closeSync, fstatSync, openSync, write } from "node:fs";
+import { closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
@@ -8,25 +8,46 @@ import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
 const writeAsync = promisify(write);
-const closeAsync = promisify(close);
 
 export const MAX_OPEN_HANDLES = 128;
 export const MAX_HANDLE_ID_BYTES = 32;
 export const MAX_BLOCK_BYTES = 1024 * 1024;
 
+/** An open file. It is closed when nobody uses it: the system gives its number to the next file that is opened. */
+class OpenFile {
+  readonly #fd: number;
+  #users = 1;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  async use<T>(work: (fd: number) => Promise<T>): Promise<T> {
+    this.#users += 1;
+    try {
+      return await work(this.#fd);
+    } finally {
+      this.release();
+    }
+  }
+
+  release(): void {
+    this.#users -= 1;
+    if (this.#users === 0) closeSync(this.#fd);
+  }
+}
+
 /** The files that one client has open, by the ids it chose. */
 export class FileHandles {
-  readonly #handles = new Map<string, number>();
+  readonly #handles = new Map<string, OpenFile>();
 
   open(id: string, path: NativePath, mode: "read" | "replace"): void {
     checkId(id);
     if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
     if (this.#handles.size >= MAX_OPEN_HANDLES)
       throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
-    this.#handles.set(
-      id,
-      mode === "read" ? openRegularFile(path, { followSymlinks: true }) : openForReplace(path),
-    );
+    const fd = mode === "read" ? openRegularFile(path, { followSymlinks: true }) : openForReplace(path);
+    this.#handles.set(id, new OpenFile(fd));
   }
 
   /** A read that fails closes the handle. */
@@ -34,14 +55,14 @@ export class FileHandles {
     checkId(id);
     if (length < 1 || length > MAX_BLOCK_BYTES)
       throw invalidInput(`file read block length must be between 1 and ${MAX_BLOCK_BYTES}`);
-    const fd = this.#find(id);
+    const file = this.#find(id);
     if (!Number.isSafeInteger(offset + length)) return { bytes: Buffer.alloc(0), eof: true };
     const buffer = Buffer.allocUnsafe(length);
     try {
-      const filled = await fill(fd, buffer, offset);
+      const filled = await file.use((fd) => fill(fd, buffer, offset));
       return { bytes: buffer.subarray(0, filled), eof: filled < length };
     } catch (error) {
-      await this.close(id);
+      this.close(id);
       throw error;
     }
   }
@@ -52,34 +73,40 @@ export class FileHandles {
       throw invalidInput(`file write block length must be between 1 and ${MAX_BLOCK_BYTES}`);
     if (offset + bytes.length >= 2 ** 63)
       throw invalidInput("file write range exceeds the signed 64-bit file offset limit");
-    const fd = this.#find(id);
+    const file = this.#find(id);
     // Beyond this Node has no numbers, and no file system files.
     if (!Number.isSafeInteger(offset + bytes.length)) throw osError(ERRNO.EFBIG);
-    let written = 0;
-    while (written < bytes.length) {
-      const { bytesWritten } = await writeAsync(fd, bytes, written, bytes.length - written, offset + written);
-      written += bytesWritten;
-    }
+    await file.use(async (fd) => {
+      let written = 0;
+      while (written < bytes.length) {
+        const { bytesWritten } = await writeAsync(
+          fd,
+          bytes,
+          written,
+          bytes.length - written,
+          offset + written,
+        );
+        written += bytesWritten;
+      }
+    });
   }
 
   /** An unknown id is no error. */
-  async close(id: string): Promise<void> {
+  close(id: string): void {
     checkId(id);
-    const fd = this.#handles.get(id);
-    if (fd === undefined) return;
+    this.#handles.get(id)?.release();
     this.#handles.delete(id);
-    await closeAsync(fd);
   }
 
   closeAll(): void {
-    for (const fd of this.#handles.values()) closeSync(fd);
+    for (const file of this.#handles.values()) file.release();
     this.#handles.clear();
   }
 
-  #find(id: string): number {
-    const fd = this.#handles.get(id);
-    if (fd === undefined) throw new CapabilityError("NOT_FOUND", `unknown file handle \`${id}\``);
-    return fd;
+  #find(id: string): OpenFile {
+    const file = this.#handles.get(id);
+    if (file === undefined) throw new CapabilityError("NOT_FOUND", `unknown file handle \`${id}\``);
+    return file;
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { fileError } from "./file-error.ts";
@@ -29,6 +29,8 @@ export async function remove(
 }
 
 async function removeFrom(path: NativePath, recursive: boolean): Promise<void> {
+  // A file system that is read-only says so before it says that there is nothing to remove.
+  lstatSync(path);
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import {
+  accessSync,
   closeSync,
   constants,
   fchmodSync,
@@ -44,31 +45,44 @@ export async function writeFile(
   { followSymlinks }: { followSymlinks: boolean },
 ): Promise<void> {
   if (!followSymlinks) {
-    await writeAndClose(openRegularNoFollow(path), bytes);
+    await overwrite(openRegularNoFollow(path), bytes);
     return;
   }
   const target = resolveLinks(path);
   const existing = lstatSync(target, { throwIfNoEntry: false });
+  // Whoever may not write a file may not replace it either, though the directory would allow it.
+  if (existing?.isFile()) accessSync(target, constants.W_OK);
   const done =
     (existing === undefined || isReplaceable(target, existing)) && (await replace(target, bytes, existing));
-  if (!done) await overwrite(target, bytes);
+  if (!done) await overwrite(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE), bytes);
 }
 
-async function overwrite(path: NativePath, bytes: Uint8Array): Promise<void> {
-  await writeAndClose(openSync(path, WRITE_FLAGS, NEW_FILE_MODE), bytes);
+/** Writes in place. Room is made for all of it first, so that a full disk leaves the old contents. Closes the descriptor. */
+async function overwrite(fd: number, bytes: Uint8Array): Promise<void> {
+  try {
+    const stat = fstatSync(fd);
+    if (stat.isFile()) reserve(fd, stat.size, bytes.length);
+    await writeAll(fd, bytes);
+    if (stat.isFile()) ftruncateSync(fd, bytes.length);
+  } finally {
+    closeSync(fd);
+  }
 }
 
-/** Emptied only when it is known to be a file. */
+function reserve(fd: number, oldSize: number, newSize: number): void {
+  if (newSize === 0 || libc().fallocate(fd, 0, 0, newSize) === 0) return;
+  const errno = libc().errno();
+  // Where the file system cannot make room beforehand, the writing will tell.
+  if (errno === ERRNO.EOPNOTSUPP || errno === ERRNO.ENOSYS) return;
+  ftruncateSync(fd, oldSize);
+  throw osError(errno);
+}
+
 function openRegularNoFollow(path: NativePath): number {
   const fd = openNoFollow(path, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE);
-  try {
-    if (!fstatSync(fd).isFile()) throw invalidInput("path is not a regular file");
-    ftruncateSync(fd);
-    return fd;
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw invalidInput("path is not a regular file");
 }
 
 /** The file that a chain of links leads to, also when it does not exist yet. */
@@ -105,7 +119,7 @@ async function replace(path: NativePath, bytes: Uint8Array, existing: Stats | un
   let { name } = temporary;
   try {
     await writeAll(fd, bytes);
-    if (existing !== undefined) copyIdentity(fd, existing);
+    if (existing !== undefined && !copyIdentity(fd, existing)) return false;
     if (name === undefined) {
       if (existing === undefined && link(fd, path)) return true;
       name = temporaryName(directory);
@@ -152,16 +166,14 @@ function link(fd: number, path: NativePath): boolean {
   throw osError(errno);
 }
 
-function copyIdentity(fd: number, { uid, gid, mode }: Stats): void {
-  if (uid !== process.geteuid?.() || gid !== process.getegid?.()) fchownSync(fd, uid, gid);
-  fchmodSync(fd, mode & 0o7777);
-}
-
-async function writeAndClose(fd: number, bytes: Uint8Array): Promise<void> {
+/** False when the system does not let the new file have the old one's owner. */
+function copyIdentity(fd: number, { uid, gid, mode }: Stats): boolean {
   try {
-    await writeAll(fd, bytes);
-  } finally {
-    closeSync(fd);
+    if (uid !== process.geteuid?.() || gid !== process.getegid?.()) fchownSync(fd, uid, gid);
+    fchmodSync(fd, mode & 0o7777);
+    return true;
+  } catch {
+    return false;
   }
 }
 
