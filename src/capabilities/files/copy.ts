@@ -3,7 +3,6 @@ import {
   chmod,
   copyFile,
   lstat,
-  mkdir,
   readdir,
   readFile,
   readlink,
@@ -12,6 +11,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
+import { createDirectory } from "./directories.ts";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { WRITE_FLAGS } from "./write-file.ts";
@@ -54,7 +54,7 @@ async function copyContents(source: NativePath, destination: NativePath, found: 
 }
 
 async function copyDirectory(source: NativePath, destination: NativePath): Promise<void> {
-  await mkdir(destination, { recursive: true });
+  createDirectory(destination, { recursive: true, followSymlinks: true });
   for (const name of await readdir(source, { encoding: "buffer" })) {
     const from = joinPath(source, name);
     await copyEntry(from, joinPath(destination, name), await lstat(from));
