@@ -180,16 +180,20 @@ export function remove(path: BytePath, { recursive, force, followSymlinks }: Rem
   }
 }
 
-/**
- * Copies all that can be copied and returns the code of each failure on the way. A server stops at one of them; which one depends
- * on the order in which it reads directories.
- */
-export function copy(source: BytePath, destination: BytePath, recursive: boolean): Set<number> {
+/** Throws when a copy is refused before anything is done. */
+export function checkCopy(source: BytePath, destination: BytePath, recursive: boolean): void {
   const own = lstat(source);
   if (own.isDirectory() && !recursive) throw new ModelError(INVALID, "not recursive");
   if (own.isDirectory() && isWithin(futurePath(destination), canonicalize(source)))
     throw new ModelError(INVALID, "into itself");
   if (!own.isDirectory() && !own.isFile() && !own.isSymbolicLink()) throw new ModelError(INVALID, "special");
+}
+
+/**
+ * Copies all that can be copied and returns the code of each failure on the way. A server stops at one of them; which one depends
+ * on the order in which it reads directories.
+ */
+export function copy(source: BytePath, destination: BytePath): Set<number> {
   const failures = new Set<number>();
   copyEntry(source, destination, failures);
   return failures;

@@ -189,11 +189,12 @@ async function runCopy(
 ): Promise<"over" | undefined> {
   const source = joinPath(modelPlace.root, at);
   const destination = joinPath(modelPlace.root, to);
-  if (isOverlapping(source, destination)) return undefined;
   const before = snapshotOf(modelPlace);
   let failures: ReadonlySet<number>;
   try {
-    failures = model.copy(source, destination, recursive);
+    model.checkCopy(source, destination, recursive);
+    if (isOverlapping(source, destination)) return undefined;
+    failures = model.copy(source, destination);
   } catch (error) {
     failures = new Set([model.codeOf(error)]);
   }
