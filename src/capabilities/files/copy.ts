@@ -79,7 +79,8 @@ async function nearestExisting(path: NativePath): Promise<NativePath> {
     return await realpath(path, { encoding: "buffer" });
   } catch (error) {
     const { directory } = splitPath(path);
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || directory.length === path.length) throw error;
+    // Missing, or a link that leads nowhere: what is above it exists.
+    if (directory.length === path.length) throw error;
     return nearestExisting(directory);
   }
 }
