@@ -21,5 +21,5 @@ export default {
   about: `\`true\` started and waited for until closed, ${AT_A_TIME} at a time`,
   metrics: [{ name: "processes/s", better: "higher" }],
   warmUp: (url) => spawnAll(url, WARM_UP),
-  run: (url, { quick }) => spawnAll(url, quick ? 48 : 200),
+  run: (url, { quick }) => spawnAll(url, quick ? 48 : 1500),
 };
