@@ -11,6 +11,7 @@ const ALLOWED = {
   protocol: ["zod"],
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
+  client: ["base", "protocol", "transport", "rpc", "node:*"],
   capabilities: ["base", "node:*", "koffi", "https-proxy-agent", "smol-toml", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
   cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
