@@ -2,14 +2,12 @@ import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
-import { Connection } from "../rpc/connection.ts";
 import { toWire } from "../rpc/error-wire.ts";
-import { JsonParts } from "../rpc/json-parts.ts";
-import { JsonText } from "../rpc/json-text.ts";
 import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
-import { HIGH_WATER_BYTES, type Transport } from "../transport/transport.ts";
+import { HIGH_WATER_BYTES } from "../transport/transport.ts";
+import type { Peer, PeerHooks } from "./peer.ts";
 import type { Session } from "./session.ts";
 import type { SessionRegistry } from "./session-registry.ts";
 
@@ -31,7 +29,7 @@ export interface ClientConnectionOptions {
 /** One client: its handshake, its session and its requests. Handlers get it as their context. */
 export class ClientConnection {
   readonly #options: ClientConnectionOptions;
-  readonly #connection: Connection;
+  readonly #peer: Peer;
   readonly #requests: RequestQueue;
   readonly #abort = new AbortController();
   #session: Session | undefined;
@@ -40,20 +38,17 @@ export class ClientConnection {
   #unanswered = 0;
   #readingPaused = false;
 
-  constructor(transport: Transport, options: ClientConnectionOptions) {
+  constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
-    this.#connection = new Connection(transport, {
+    this.#peer = connect({
       request: (id, method, params) => this.#enqueue(id, method, params),
       notification: (method) => this.#requests.submit(() => this.#notified(method), "ordinary"),
-      malformed: (reason) =>
-        this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
-      unsolicited: (id) => this.#drop(`unexpected answer to request ${id}`),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
     this.#requests = new RequestQueue(
       options.concurrency,
-      () => this.#connection.queuedBytes < MAX_UNREAD_ANSWER_BYTES,
+      () => this.#peer.queuedBytes < MAX_UNREAD_ANSWER_BYTES,
     );
   }
 
@@ -63,25 +58,25 @@ export class ClientConnection {
   }
 
   open(): void {
-    this.#connection.open();
+    this.#peer.open();
   }
 
   close(): void {
-    this.#connection.close();
+    this.#peer.close();
   }
 
   notify<N extends NotificationName>(method: N, params: NotificationParams<N>): void {
-    this.#connection.notify(method, params);
+    this.#peer.notify(method, params);
   }
 
-  /** See `Connection.sendEncoded`. */
-  sendEncoded(message: string | Uint8Array, release?: () => void): void {
-    this.#connection.sendEncoded(message, release);
+  /** One piece of a streamed HTTP body. */
+  sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void {
+    this.#peer.sendBodyDelta(requestId, seq, bytes);
   }
 
   /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
   async drained(): Promise<void> {
-    if (this.#connection.ended || this.#connection.queuedBytes < HIGH_WATER_BYTES) return;
+    if (this.#peer.ended || this.#peer.queuedBytes < HIGH_WATER_BYTES) return;
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 
@@ -105,8 +100,8 @@ export class ClientConnection {
     const { sessions } = this.#options;
     this.#session =
       resumeSessionId === undefined
-        ? sessions.open(this.#connection)
-        : sessions.resume(resumeSessionId, this.#connection);
+        ? sessions.open(this.#peer)
+        : sessions.resume(resumeSessionId, this.#peer);
     return this.#session;
   }
 
@@ -125,7 +120,7 @@ export class ClientConnection {
     this.#unanswered += 1;
     if (this.#unanswered >= MAX_UNANSWERED && !this.#readingPaused) {
       this.#readingPaused = true;
-      this.#connection.pause();
+      this.#peer.pause();
     }
     const lane = this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
     this.#requests.submit(() => this.#run(id, method, params), lane);
@@ -164,13 +159,7 @@ export class ClientConnection {
   }
 
   #respond(id: IdText, result: unknown, { lazily }: { lazily: boolean } = { lazily: false }): void {
-    if (result instanceof JsonParts) {
-      this.#connection.respondInParts(id, result.parts);
-    } else {
-      const json = result instanceof JsonText ? result.text : JSON.stringify(result);
-      if (lazily) this.#connection.respondLazily(id, json);
-      else this.#connection.respond(id, json);
-    }
+    this.#peer.respond(id, result, { lazily });
     this.#answered();
   }
 
@@ -183,7 +172,7 @@ export class ClientConnection {
       });
       wire = { code: RpcCode.internal, message: `${method}: internal error` };
     }
-    this.#connection.fail(id, wire);
+    this.#peer.fail(id, wire);
     this.#answered();
   }
 
@@ -191,7 +180,7 @@ export class ClientConnection {
     this.#unanswered -= 1;
     if (!this.#readingPaused || this.#unanswered > MAX_UNANSWERED / 2) return;
     this.#readingPaused = false;
-    this.#connection.resume();
+    this.#peer.resume();
   }
 
   #drained(): void {
@@ -202,7 +191,7 @@ export class ClientConnection {
 
   /** A peer that breaks the protocol is cut off without a word, as Codex does it. */
   #drop(reason: string): void {
-    this.#connection.destroy(reason);
+    this.#peer.destroy(reason);
   }
 
   #closed(reason: string | undefined): void {

@@ -1,7 +1,9 @@
+import { encodeBase64 } from "../base/base64.ts";
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { NotificationName } from "../protocol/index.ts";
 import { type BulkMessage, bulkMessage } from "./bulk-message.ts";
 
-/** Turns an event into its notification. `processIdJson` is the process id as JSON. */
+/** Turns an event into the text of its notification. `processIdJson` is the process id as JSON. */
 export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMessage {
   const { kind, seq } = event;
   switch (kind) {
@@ -17,5 +19,27 @@ export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMe
       };
     case "closed":
       return { message: `{"method":"process/closed","params":{"processId":${processIdJson},"seq":${seq}}}` };
+  }
+}
+
+/** The same as values. */
+export function eventNotification(
+  processId: string,
+  event: ProcessEvent,
+): { method: NotificationName; params: object } {
+  const { kind, seq } = event;
+  switch (kind) {
+    case "output":
+      return {
+        method: "process/output",
+        params: { processId, seq, stream: event.stream, chunk: encodeBase64(event.bytes) },
+      };
+    case "exited":
+      return {
+        method: "process/exited",
+        params: { processId, seq, exitCode: event.exitCode, sandboxDenied: false },
+      };
+    case "closed":
+      return { method: "process/closed", params: { processId, seq } };
   }
 }

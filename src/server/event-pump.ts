@@ -1,16 +1,15 @@
 import { Fifo } from "../base/fifo.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
-import type { Connection } from "../rpc/connection.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
-import { eventMessage } from "./event-message.ts";
+import type { Peer } from "./peer.ts";
 
 /** Unsent output from which a process has to wait. Well below what its log keeps, so that nothing unsent is evicted. */
 const PAUSE_BYTES = 256 * 1024;
 
 interface Followed {
   readonly process: ManagedProcess;
-  readonly processIdJson: string;
+  readonly send: (event: ProcessEvent) => void;
   readonly unlisten: () => void;
   nextSeq: number;
   /** Output that waits in the log because the connection is full. */
@@ -24,19 +23,19 @@ interface Followed {
  * the process's log; processes that fill theirs are paused, and take turns when there is room again.
  */
 export class EventPump {
-  readonly #connection: Connection;
+  readonly #peer: Peer;
   readonly #followed = new Set<Followed>();
   readonly #behind = new Fifo<Followed>();
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
+  constructor(peer: Peer) {
+    this.#peer = peer;
   }
 
   /** Sends every later event of a process. */
   follow(processId: string, process: ManagedProcess): void {
     const followed: Followed = {
       process,
-      processIdJson: JSON.stringify(processId),
+      send: this.#peer.eventSender(processId),
       nextSeq: process.state.nextSeq,
       unsentBytes: 0,
       behind: false,
@@ -72,7 +71,7 @@ export class EventPump {
   }
 
   get #hasRoom(): boolean {
-    return this.#connection.queuedBytes < HIGH_WATER_BYTES;
+    return this.#peer.queuedBytes < HIGH_WATER_BYTES;
   }
 
   #happened(followed: Followed, event: ProcessEvent): void {
@@ -99,9 +98,8 @@ export class EventPump {
   }
 
   #send(followed: Followed, event: ProcessEvent): void {
-    const { message, release } = eventMessage(followed.processIdJson, event);
     followed.nextSeq = event.seq + 1;
-    this.#connection.sendEncoded(message, release);
+    followed.send(event);
     if (event.kind === "closed") this.#followed.delete(followed);
   }
 }

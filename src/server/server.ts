@@ -9,6 +9,7 @@ import {
   MAX_RETAINED_BYTES,
   MAX_RETAINED_CHUNKS,
 } from "../protocol/limits.ts";
+import type { Link, LinkEvents } from "../rpc/link.ts";
 import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -19,8 +20,11 @@ import { fileHandlers } from "./handlers/files.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { sessionHandlers } from "./handlers/session.ts";
+import { LocalLink } from "./local-link.ts";
+import type { Peer, PeerHooks } from "./peer.ts";
 import { Session } from "./session.ts";
 import { SessionRegistry } from "./session-registry.ts";
+import { TransportPeer } from "./transport-peer.ts";
 
 /** What is left running is killed at once; this is how long the ends may take to be told. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
@@ -37,10 +41,12 @@ export interface ServerOptions {
   readonly exitedProcessRetentionMs?: number;
 }
 
-/** Serves any number of clients over transports that it is given. */
+/** Serves any number of clients, over transports that it is given or in its own program. */
 export interface Server {
   /** `resumable: false` ends the session together with its connection. */
   accept(transport: Transport, options?: { resumable?: boolean; ended?: () => void }): void;
+  /** Serves a client in the same program, without a transport and without JSON text. Its session ends with the link. */
+  link(events: LinkEvents): Link;
   /** Kills all processes, tells their ends, and closes every connection. */
   close(): Promise<void>;
 }
@@ -80,25 +86,35 @@ export function createServer(options: ServerOptions = {}): Server {
     for (const client of clients) client.close();
   }
 
+  function serve(
+    connect: (hooks: PeerHooks) => Peer,
+    { resumable, ended }: { resumable: boolean; ended?: (() => void) | undefined },
+  ): void {
+    const client = new ClientConnection(connect, {
+      router,
+      sessions,
+      logger,
+      resumable,
+      concurrency: options.concurrentRequests ?? 1,
+      ended: () => {
+        clients.delete(client);
+        ended?.();
+      },
+    });
+    clients.add(client);
+    client.open();
+  }
+
   return {
     accept(transport, { resumable = true, ended } = {}) {
-      if (closing !== undefined) {
-        transport.destroy("the server is closing");
-        return;
-      }
-      const client = new ClientConnection(transport, {
-        router,
-        sessions,
-        logger,
-        resumable,
-        concurrency: options.concurrentRequests ?? 1,
-        ended: () => {
-          clients.delete(client);
-          ended?.();
-        },
-      });
-      clients.add(client);
-      client.open();
+      if (closing === undefined) serve((hooks) => new TransportPeer(transport, hooks), { resumable, ended });
+      else transport.destroy("the server is closing");
+    },
+    link(events) {
+      const link = new LocalLink(events);
+      if (closing === undefined) serve((hooks) => link.serve(hooks), { resumable: false });
+      else link.destroy("the server is closing");
+      return link;
     },
     close: () => {
       closing ??= close();

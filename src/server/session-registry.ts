@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RpcError } from "../base/errors.ts";
 import { RpcCode } from "../protocol/errors.ts";
-import type { Connection } from "../rpc/connection.ts";
+import type { Peer } from "./peer.ts";
 import type { Session } from "./session.ts";
 
 /** Finds sessions again after their connection was lost, for as long as they wait. */
@@ -15,20 +15,20 @@ export class SessionRegistry {
     this.#detachedTtlMs = options.detachedTtlMs;
   }
 
-  open(connection: Connection): Session {
+  open(peer: Peer): Session {
     const session = this.#create(randomUUID());
     this.#sessions.set(session.id, { session, expiry: undefined });
-    session.attach(connection);
+    session.attach(peer);
     return session;
   }
 
-  resume(id: string, connection: Connection): Session {
+  resume(id: string, peer: Peer): Session {
     const entry = this.#sessions.get(id);
     if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
     if (entry.session.attached)
       throw new RpcError(RpcCode.sessionAttached, `session ${id} is already attached to another connection`);
     clearTimeout(entry.expiry);
-    entry.session.attach(connection);
+    entry.session.attach(peer);
     return entry.session;
   }
 

@@ -1,6 +1,6 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
-import type { Connection } from "../rpc/connection.ts";
 import { EventPump } from "./event-pump.ts";
+import type { Peer } from "./peer.ts";
 import { type ProcessEntry, ProcessTable } from "./process-table.ts";
 
 /** What outlives a connection: processes, and whoever follows them at the moment. */
@@ -24,8 +24,8 @@ export class Session {
   }
 
   /** Live events go to this connection from now on. What happened before is read with process/read. */
-  attach(connection: Connection): void {
-    const pump = new EventPump(connection);
+  attach(peer: Peer): void {
+    const pump = new EventPump(peer);
     this.#pump = pump;
     for (const [id, { process }] of this.#processes) if (!process.state.closed) pump.follow(id, process);
   }

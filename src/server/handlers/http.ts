@@ -12,7 +12,6 @@ import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
-import { bulkMessage } from "../bulk-message.ts";
 import type { ClientConnection } from "../client-connection.ts";
 
 type RequestParams = Params<"http/request">;
@@ -135,7 +134,6 @@ async function streamBody(
   requestId: string,
   { body }: HttpResponse,
 ): Promise<void> {
-  const prefix = `{"method":"http/request/bodyDelta","params":{"requestId":${JSON.stringify(requestId)},"seq":`;
   let seq = 0;
   let failure: string | null = null;
   try {
@@ -143,12 +141,7 @@ async function streamBody(
       for (let start = 0; start < chunk.length; start += MAX_DELTA_BYTES) {
         seq += 1;
         const piece = chunk.subarray(start, start + MAX_DELTA_BYTES);
-        const { message, release } = bulkMessage(
-          `${prefix}${seq},"deltaBase64":"`,
-          piece,
-          '","done":false,"error":null}}',
-        );
-        client.sendEncoded(message, release);
+        client.sendBodyDelta(requestId, seq, piece);
         await client.drained();
       }
     }

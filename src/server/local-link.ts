@@ -1,0 +1,235 @@
+import { encodeBase64 } from "../base/base64.ts";
+import { copyJson } from "../base/copy-json.ts";
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { ConnectionError, RpcError } from "../base/errors.ts";
+import { Fifo } from "../base/fifo.ts";
+import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { IdText, WireError } from "../protocol/envelope.ts";
+import { JsonParts } from "../rpc/json-parts.ts";
+import { JsonText } from "../rpc/json-text.ts";
+import type { Link, LinkEvents } from "../rpc/link.ts";
+import { SendQueue } from "../transport/send-queue.ts";
+import { eventNotification } from "./event-message.ts";
+import type { Peer, PeerHooks } from "./peer.ts";
+
+/** What a queued message counts besides its content, so that a queue of empty ones has an end too. */
+const MESSAGE_BYTES = 64;
+
+/**
+ * A client in the server's own program. Messages pass as values: each is copied, arrives later than the call that sent it, and in order. Messages
+ * for the client count as unsent bytes until it takes them, so that the server waits for a paused client as it does for a full socket.
+ */
+export class LocalLink implements Link {
+  readonly #events: LinkEvents;
+  readonly #toServer = new Mailbox(() => {});
+  readonly #toClient = new Mailbox(() => this.#hooks?.drain());
+  readonly #pending = new Map<IdText, Deferred<unknown>>();
+  #hooks: PeerHooks | undefined;
+  #nextId = 1;
+  /** The client has closed: it may send no more. */
+  #closing = false;
+  /** The server has seen the end. */
+  #ended = false;
+  #endReason: string | undefined;
+  #endTold = false;
+
+  constructor(events: LinkEvents) {
+    this.#events = events;
+  }
+
+  /** The server's side. */
+  serve(hooks: PeerHooks): Peer {
+    this.#hooks = hooks;
+    const ended = (): boolean => this.#ended;
+    const queuedBytes = (): number => this.#toClient.bytes;
+    return {
+      get ended() {
+        return ended();
+      },
+      get queuedBytes() {
+        return queuedBytes();
+      },
+      open: () => this.#toServer.resume(),
+      respond: (id, result) => this.#respond(id, result),
+      fail: (id, error) => this.#fail(id, error),
+      notify: (method, params) => this.#tell(method, params),
+      eventSender: (processId) => (event) => this.#tellEvent(processId, event),
+      sendBodyDelta: (requestId, seq, bytes) => {
+        const deltaBase64 = encodeBase64(bytes);
+        this.#tell("http/request/bodyDelta", { requestId, seq, deltaBase64, done: false, error: null });
+      },
+      pause: () => this.#toServer.pause(),
+      resume: () => this.#toServer.resume(),
+      close: () => this.#end(undefined),
+      destroy: (reason) => {
+        this.#toClient.clear();
+        this.#end(reason);
+      },
+    };
+  }
+
+  request(method: string, params: unknown): Promise<unknown> {
+    if (this.#closing || this.#ended) return Promise.reject(this.#closedError());
+    const id = String(this.#nextId);
+    this.#nextId += 1;
+    const { value, bytes } = copyJson(params ?? null);
+    const answer = createDeferred<unknown>();
+    this.#pending.set(id, answer);
+    this.#toServer.push(bytes, () => this.#hooks?.request(id, method, value));
+    return answer.promise;
+  }
+
+  notify(method: string, params: unknown): void {
+    if (this.#closing || this.#ended) return;
+    const { value, bytes } = copyJson(params ?? null);
+    this.#toServer.push(bytes, () => this.#hooks?.notification(method, value));
+  }
+
+  pause(): void {
+    if (!this.#closing) this.#toClient.pause();
+  }
+
+  resume(): void {
+    this.#toClient.resume();
+  }
+
+  close(): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#toServer.push(0, () => this.#end(undefined));
+    // Whoever closes wants the end, which comes after what is queued.
+    this.#toClient.resume();
+  }
+
+  destroy(reason?: string): void {
+    this.#closing = true;
+    this.#toClient.clear();
+    this.#toClient.resume();
+    // The server may have ended already, and what was cleared may have told it.
+    if (this.#ended) this.#tellEnd();
+    else this.#end(reason);
+  }
+
+  #end(reason: string | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#endReason = reason;
+    this.#toServer.clear();
+    this.#hooks?.closed(reason);
+    this.#tellEnd();
+  }
+
+  #tellEnd(): void {
+    this.#toClient.push(0, () => {
+      if (this.#endTold) return;
+      this.#endTold = true;
+      for (const answer of this.#pending.values()) answer.reject(this.#closedError());
+      this.#pending.clear();
+      this.#events.closed(this.#endReason);
+    });
+  }
+
+  #respond(id: IdText, result: unknown): void {
+    if (this.#ended) return;
+    const { bytes, open } = seal(result);
+    this.#toClient.push(bytes, () => this.#take(id)?.resolve(open()));
+  }
+
+  #fail(id: IdText, { code, message, data }: WireError): void {
+    if (this.#ended) return;
+    const copied = copyJson(data);
+    this.#toClient.push(copied.bytes + message.length, () =>
+      this.#take(id)?.reject(new RpcError(code, message, { data: copied.value })),
+    );
+  }
+
+  #tell(method: string, params: unknown): void {
+    if (this.#ended) return;
+    const { value, bytes } = copyJson(params);
+    this.#toClient.push(bytes, () => this.#events.notification(method, value));
+  }
+
+  #tellEvent(processId: string, event: ProcessEvent): void {
+    const { method, params } = eventNotification(processId, event);
+    this.#tell(method, params);
+  }
+
+  #take(id: IdText): Deferred<unknown> | undefined {
+    const answer = this.#pending.get(id);
+    this.#pending.delete(id);
+    return answer;
+  }
+
+  #closedError(): ConnectionError {
+    return new ConnectionError(
+      this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`,
+    );
+  }
+}
+
+/** An answer as it waits for the client, and how it becomes a value: JSON text is parsed when it is wanted. */
+function seal(result: unknown): { bytes: number; open: () => unknown } {
+  if (result instanceof JsonText)
+    return { bytes: result.text.length, open: () => JSON.parse(result.text) as unknown };
+  if (result instanceof JsonParts) {
+    const { parts } = result;
+    const bytes = parts.reduce((total, part) => total + part.length, 0);
+    return { bytes, open: () => JSON.parse(Buffer.concat(parts).toString()) as unknown };
+  }
+  const { value, bytes } = copyJson(result);
+  return { bytes, open: () => value };
+}
+
+/** One direction: deliveries that are made one after another, later than they were ordered. */
+class Mailbox {
+  readonly #deliveries = new Fifo<{ bytes: number; deliver: () => void }>();
+  readonly #queue: SendQueue;
+  #paused = false;
+  #scheduled = false;
+
+  constructor(onDrain: () => void) {
+    this.#queue = new SendQueue(onDrain);
+  }
+
+  get bytes(): number {
+    return this.#queue.bytes;
+  }
+
+  push(contentBytes: number, deliver: () => void): void {
+    const bytes = contentBytes + MESSAGE_BYTES;
+    this.#queue.add(bytes);
+    this.#deliveries.push({ bytes, deliver });
+    this.#schedule();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#schedule();
+  }
+
+  clear(): void {
+    this.#deliveries.clear();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#paused) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#deliver();
+    });
+  }
+
+  #deliver(): void {
+    while (!this.#paused) {
+      const next = this.#deliveries.shift();
+      if (next === undefined) return;
+      this.#queue.remove(next.bytes);
+      next.deliver();
+    }
+  }
+}

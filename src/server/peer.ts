@@ -1,0 +1,35 @@
+import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { IdText, WireError } from "../protocol/envelope.ts";
+
+/** What a client's end of the line tells the server. */
+export interface PeerHooks {
+  request(id: IdText, method: string, params: unknown): void;
+  notification(method: string, params: unknown): void;
+  /** Enough of what was queued is gone that bulk may follow. */
+  drain(): void;
+  /** The end, told once. */
+  closed(reason?: string): void;
+}
+
+/** A client as the server sees it, whether it is reached over a transport or lives in the same program. */
+export interface Peer {
+  readonly ended: boolean;
+  /** Bytes that were sent and that the client has not taken yet. */
+  readonly queuedBytes: number;
+  open(): void;
+  /** `result` is a value, a JsonText or a JsonParts. A lazy answer may go out together with others. */
+  respond(id: IdText, result: unknown, options: { lazily: boolean }): void;
+  fail(id: IdText, error: WireError): void;
+  notify(method: string, params: unknown): void;
+  /** A function that sends events of that process. The bytes of an event are used only during the call. */
+  eventSender(processId: string): (event: ProcessEvent) => void;
+  /** One piece of a streamed HTTP body. */
+  sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void;
+  /** Stops and restarts the reading of requests. */
+  pause(): void;
+  resume(): void;
+  /** Sends what is queued, then ends. */
+  close(): void;
+  /** Ends at once. */
+  destroy(reason?: string): void;
+}
