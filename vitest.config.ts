@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "fault",
-          include: ["test/fault/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          include: ["test/fault/**/*.test.ts", "test/e2e/**/*.test.ts", "test/client/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,

@@ -1,0 +1,91 @@
+/** What a `content-encoding` can name and every platform can undo. */
+type Coding = "gzip" | "deflate";
+
+const CODINGS: Readonly<Record<string, Coding>> = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" };
+/** Nobody compresses more often; whoever says so means harm. */
+const MAX_CODINGS = 5;
+
+/** Undoes a body's `content-encoding`. A body with a coding that is not known here stays as it came. */
+export function decodeContent(
+  source: AsyncIterable<Uint8Array>,
+  contentEncoding: string | null,
+): AsyncIterable<Uint8Array> {
+  const names = (contentEncoding ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "" && name !== "identity");
+  const codings = names.map((name) => CODINGS[name]);
+  if (codings.length > MAX_CODINGS || codings.includes(undefined)) return source;
+  // The last one named was applied last.
+  return codings.reduceRight((body, coding) => (coding ? decompress(body, coding) : body), source);
+}
+
+async function* decompress(
+  source: AsyncIterable<Uint8Array>,
+  coding: Coding,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const iterator = source[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  // No body at all is not compressed either.
+  if (first.done) return;
+  const { readable, writable } = new DecompressionStream(formatOf(coding, first.value));
+  // The platform's types refuse bytes that might be shared between threads; what comes from a message never is.
+  const writer = writable.getWriter() as unknown as Writer;
+  const reader = readable.getReader();
+  for (const { closed } of [writer, reader]) closed.catch(() => {}); // Reads and writes tell.
+  const sourceFailures: unknown[] = [];
+  void feed(iterator, first.value, writer, (error) => sourceFailures.push(error));
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    if (sourceFailures.length > 0) throw sourceFailures[0];
+    throw new TypeError(`the body is not what its content-encoding says: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    void iterator.return?.();
+    reader.cancel().catch(() => {}); // It has failed already.
+  }
+}
+
+interface Writer {
+  readonly closed: Promise<unknown>;
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+  abort(reason: unknown): Promise<void>;
+}
+
+/** Hands the source over piece by piece. Failures of the writer are the reader's to tell. */
+async function feed(
+  iterator: AsyncIterator<Uint8Array>,
+  first: Uint8Array,
+  writer: Writer,
+  onSourceFailure: (error: unknown) => void,
+): Promise<void> {
+  let step: IteratorResult<Uint8Array> = { done: false, value: first };
+  while (!step.done) {
+    try {
+      await writer.write(step.value);
+    } catch {
+      return;
+    }
+    try {
+      step = await iterator.next();
+    } catch (error) {
+      onSourceFailure(error);
+      await writer.abort(error).catch(() => {}); // It has failed already.
+      return;
+    }
+  }
+  await writer.close().catch(() => {}); // A body that is cut short; the reader tells.
+}
+
+/** "deflate" is with a zlib header, but some servers leave that out; its first byte tells. */
+function formatOf(coding: Coding, first: Uint8Array): "gzip" | "deflate" | "deflate-raw" {
+  if (coding === "gzip") return "gzip";
+  return (first[0]! & 0x0f) === 8 ? "deflate" : "deflate-raw";
+}
