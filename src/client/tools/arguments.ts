@@ -1,0 +1,113 @@
+import { UsageError } from "../../base/errors.ts";
+import {
+  type ExecToolDefinition,
+  execCommandDefinition,
+  type ToolParameter,
+  writeStdinDefinition,
+} from "./definitions.ts";
+
+/** Arguments of `exec_command`: a command line for a shell, or an argument vector. */
+export interface ExecCommandArgs {
+  readonly cmd?: string | null;
+  readonly argv?: readonly string[] | null;
+  readonly workdir?: string | null;
+  readonly shell?: string | null;
+  readonly login?: boolean | null;
+  readonly tty?: boolean | null;
+  readonly yield_time_ms?: number | null;
+  readonly max_output_tokens?: number | null;
+  readonly env?: Readonly<Record<string, string>> | null;
+}
+
+/** Arguments of `write_stdin`. */
+export interface WriteStdinArgs {
+  readonly session_id: number;
+  readonly chars?: string | null;
+  readonly yield_time_ms?: number | null;
+  readonly max_output_tokens?: number | null;
+}
+
+/** Throws a UsageError that tells a model what to change. */
+export function parseExecCommandArgs(args: unknown): ExecCommandArgs {
+  // The schema describes the type.
+  const given = checkArguments(execCommandDefinition, args) as ExecCommandArgs;
+  const name = execCommandDefinition.name;
+  if ((given.cmd ?? undefined) !== undefined && (given.argv ?? undefined) !== undefined)
+    throw new UsageError(`${name}: cmd and argv exclude each other; give one of them`);
+  if (given.argv !== undefined && given.argv !== null) {
+    if (given.argv.length === 0 || given.argv[0] === "")
+      throw new UsageError(`${name}: argv must begin with the program to run`);
+    if ((given.shell ?? given.login ?? undefined) !== undefined)
+      throw new UsageError(`${name}: shell and login need cmd; argv is run without a shell`);
+  } else if ((given.cmd ?? "").trim() === "") {
+    throw new UsageError(`${name}: cmd is missing; it is the command line to run`);
+  }
+  return given;
+}
+
+/** Throws a UsageError that tells a model what to change. */
+export function parseWriteStdinArgs(args: unknown): WriteStdinArgs {
+  // The schema describes the type.
+  return checkArguments(writeStdinDefinition, args) as unknown as WriteStdinArgs;
+}
+
+/** Checks arguments, or the JSON text of them, against the schema that the model got. Null counts as left out. */
+function checkArguments(definition: ExecToolDefinition, args: unknown): Record<string, unknown> {
+  const { name, parameters } = definition;
+  const given = typeof args === "string" ? parseJson(name, args) : args;
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw new UsageError(`${name}: the arguments must be an object, not ${describe(given)}`);
+  const values = given as Record<string, unknown>;
+  for (const [key, value] of Object.entries(values)) {
+    const parameter = Object.hasOwn(parameters.properties, key) ? parameters.properties[key] : undefined;
+    if (parameter === undefined)
+      throw new UsageError(
+        `${name}: there is no argument ${JSON.stringify(key)}; it takes ${Object.keys(parameters.properties).join(", ")}`,
+      );
+    const wanted = value === null || value === undefined ? undefined : refuse(parameter, value);
+    if (wanted !== undefined)
+      throw new UsageError(`${name}: ${key} must be ${wanted}, not ${describe(value)}`);
+  }
+  for (const key of parameters.required)
+    if ((values[key] ?? undefined) === undefined) throw new UsageError(`${name}: ${key} is missing`);
+  return values;
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`${name}: the arguments are not JSON: ${(cause as Error).message}`);
+  }
+}
+
+/** What was wanted instead, if the value does not fit. */
+function refuse(parameter: ToolParameter, value: unknown): string | undefined {
+  const isString = (item: unknown): boolean => typeof item === "string";
+  switch (parameter.type) {
+    case "string":
+      return isString(value) ? undefined : "a string";
+    case "boolean":
+      return typeof value === "boolean" ? undefined : "true or false";
+    case "number":
+      return Number.isFinite(value) ? undefined : "a number";
+    case "integer": {
+      const { minimum = Number.NEGATIVE_INFINITY } = parameter;
+      if (Number.isSafeInteger(value) && (value as number) >= minimum) return undefined;
+      return Number.isFinite(minimum) ? `a whole number from ${minimum} on` : "a whole number";
+    }
+    case "array":
+      return Array.isArray(value) && value.every(isString) ? undefined : "a list of strings";
+    case "object": {
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      return isObject && Object.values(value).every(isString)
+        ? undefined
+        : "an object whose values are strings";
+    }
+  }
+}
+
+function describe(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,37 @@
+import type { ToolStream } from "./tool-host.ts";
+
+/**
+ * What happens to the processes of the tools, for a user interface. Each process has one `begin` and one `end`; `callId` is that of the
+ * `exec_command` that started it, also in what later calls cause.
+ */
+export type ExecToolEvent =
+  | {
+      readonly type: "begin";
+      readonly callId: string;
+      readonly processId: string;
+      readonly argv: readonly string[];
+      readonly cwd: string | undefined;
+    }
+  | {
+      readonly type: "output_delta";
+      readonly callId: string;
+      readonly stream: ToolStream;
+      readonly bytes: Uint8Array;
+    }
+  /** A model sent input, or an interrupt (`\u0003`). */
+  | { readonly type: "terminal_interaction"; readonly callId: string; readonly chars: string }
+  | ExecToolEnd;
+
+/** The end of a process, as far as the tools follow it. */
+export interface ExecToolEnd {
+  readonly type: "end";
+  readonly callId: string;
+  /** Absent when it never became known; `failure` then says why. */
+  readonly exitCode?: number;
+  readonly durationMs: number;
+  /** Both streams as they came: all of it, or the beginning and the end with a line that tells how much is missing. */
+  readonly output: string;
+  readonly omittedBytes: number;
+  /** Why the exit code, or the rest of the output, is not known. */
+  readonly failure?: string;
+}

@@ -1,0 +1,430 @@
+import { type ErrorCode, ExecError, UsageError } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import {
+  type ExecCommandArgs,
+  parseExecCommandArgs,
+  parseWriteStdinArgs,
+  type WriteStdinArgs,
+} from "./arguments.ts";
+import { type ExecToolDefinition, execToolDefinitions } from "./definitions.ts";
+import type { ExecToolEvent } from "./events.ts";
+import { ExecSession } from "./exec-session.ts";
+import { SessionTable } from "./session-table.ts";
+import type { ToolHost, ToolProcess, ToolStartOptions, ToolTerminalSize } from "./tool-host.ts";
+import { type ExecToolResult, toText } from "./tool-result.ts";
+import { pathOfServer, resolveWorkdir } from "./working-directory.ts";
+import { clampYield, waitAtMost } from "./yield-window.ts";
+
+const EXEC_YIELD_MS = 10_000;
+const WRITE_YIELD_MS = 250;
+const POLL_YIELD_MS = 5_000;
+const OUTPUT_TOKENS = 10_000;
+const MAX_SESSIONS = 64;
+/** How long `close` waits for ends of processes it has killed. */
+const CLOSE_WAIT_MS = 5_000;
+const MAX_COMMAND_CHARACTERS = 200;
+const INTERRUPT = "\u0003";
+const DEFAULT_TERMINAL: ToolTerminalSize = { cols: 80, rows: 24 };
+
+/** Nobody looks at colours or leaves a pager here. */
+const PLAIN_OUTPUT_ENV = { NO_COLOR: "1", TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GH_PAGER: "cat" };
+
+/** How the tools of a model are set up. */
+export interface ExecToolsOptions {
+  /** Where commands run that name no `workdir`, and what a relative one is relative to. Default: the server's own directory. */
+  readonly cwd?: string;
+  /** The shell for `cmd`. Default: the one that the server names, else `/bin/sh`. */
+  readonly shell?: string;
+  /** Variables for every command; a call's `env` wins. Colours and pagers are off unless set here. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Size of terminals; 80 x 24 unless told. */
+  readonly terminalSize?: ToolTerminalSize;
+  /** Processes at once, running or ended and not told yet; 64 unless told. At the bound one is given up, and the model is told. */
+  readonly maxSessions?: number;
+  /** The most that a call may return, whatever the model asks for. Default: what is kept, about 260000 tokens. */
+  readonly maxOutputTokens?: number;
+  /** Gets what no caller is told. */
+  readonly logger?: Logger;
+}
+
+/** What surrounds a single call. */
+export interface ToolCallOptions {
+  /** Ends the call with the signal's reason. A process that the call started is killed; one that it only talked to runs on. */
+  readonly signal?: AbortSignal;
+  /** Names the call in events; made up when absent. */
+  readonly callId?: string;
+}
+
+/** What `call` gives, for the message that goes back to the model. */
+export interface ToolCallResult {
+  readonly text: string;
+  readonly isError: boolean;
+  /** Absent when the call failed. */
+  readonly result?: ExecToolResult;
+}
+
+/** A session that a model may still ask for. */
+export interface ExecSessionSummary {
+  readonly sessionId: number;
+  readonly callId: string;
+  readonly processId: string;
+  readonly command: string;
+  readonly argv: readonly string[];
+  readonly cwd: string | undefined;
+  readonly tty: boolean;
+  readonly running: boolean;
+  readonly exitCode?: number;
+  readonly ageMs: number;
+  /** Output that no call has returned yet. */
+  readonly pendingBytes: number;
+}
+
+/** The tools of a model on one host, with the processes that they started. */
+export interface ExecTools extends AsyncDisposable {
+  /** Both tools, as OpenAI's Responses API takes them; `toAnthropicTools` gives the other form. */
+  readonly definitions: readonly ExecToolDefinition[];
+  /** Runs a tool by name with the arguments, or their JSON text, as a model gave them. What a model can mend comes back as text with `isError`. */
+  call(name: string, args: unknown, options?: ToolCallOptions): Promise<ToolCallResult>;
+  /** Starts a process and waits for its end, but no longer than the yield window. */
+  exec_command(args: ExecCommandArgs, options?: ToolCallOptions): Promise<ExecToolResult>;
+  /** Sends input, or nothing, and returns what is new. */
+  write_stdin(args: WriteStdinArgs, options?: ToolCallOptions): Promise<ExecToolResult>;
+  list(): ExecSessionSummary[];
+  /** Calls the listener with every event from now on. Returns what takes it off again. */
+  onEvent(listener: (event: ExecToolEvent) => void): () => void;
+  /** Kills all processes and waits a moment for their ends. Background processes whose command has been told as ended go with the host. */
+  close(): Promise<void>;
+}
+
+/** Tools with which a model runs commands on a host. Sessions live as long as these tools, over any number of turns. */
+export function createExecTools(host: ToolHost, options: ExecToolsOptions = {}): ExecTools {
+  return new Tools(host, options);
+}
+
+class Tools implements ExecTools {
+  readonly definitions = execToolDefinitions;
+  readonly #host: ToolHost;
+  readonly #options: ExecToolsOptions;
+  readonly #logger: Logger;
+  readonly #table: SessionTable;
+  /** All that have not ended, also those that left the table. */
+  readonly #live = new Set<ExecSession>();
+  readonly #listeners = new Set<(event: ExecToolEvent) => void>();
+  #lastCall = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(host: ToolHost, options: ExecToolsOptions) {
+    for (const name of ["maxSessions", "maxOutputTokens"] as const) {
+      const value = options[name];
+      if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
+        throw new UsageError(`${name} must be a whole number from 1 on, not ${value}`);
+    }
+    this.#host = host;
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+    this.#table = new SessionTable(options.maxSessions ?? MAX_SESSIONS);
+  }
+
+  async call(name: string, args: unknown, options: ToolCallOptions = {}): Promise<ToolCallResult> {
+    try {
+      const result = await this.#dispatch(name, args, options);
+      return { text: toText(result), isError: false, result };
+    } catch (error) {
+      if (options.signal?.aborted || !(error instanceof ExecError)) throw error;
+      return { text: error.message, isError: true };
+    }
+  }
+
+  async exec_command(args: ExecCommandArgs, options: ToolCallOptions = {}): Promise<ExecToolResult> {
+    const given = parseExecCommandArgs(args);
+    const { signal } = options;
+    const startedAt = performance.now();
+    const { session, notes } = await this.#start(given, options);
+    try {
+      await waitAtMost(session.done, clampYield(given.yield_time_ms, EXEC_YIELD_MS), signal);
+      return this.#report(session, { startedAt, notes, maxTokens: given.max_output_tokens });
+    } catch (error) {
+      // The model never learns the session's number, so nobody could end it later.
+      this.#discard(session, "was ended because its call was cancelled");
+      throw error;
+    } finally {
+      session.calls -= 1;
+    }
+  }
+
+  async write_stdin(args: WriteStdinArgs, options: ToolCallOptions = {}): Promise<ExecToolResult> {
+    const given = parseWriteStdinArgs(args);
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const session = this.#table.use(given.session_id);
+    const startedAt = performance.now();
+    const chars = given.chars ?? "";
+    const windowMs = clampYield(given.yield_time_ms, chars === "" ? POLL_YIELD_MS : WRITE_YIELD_MS);
+    session.calls += 1;
+    try {
+      const notes = chars === "" ? [] : await this.#send(session, { chars, windowMs, signal });
+      await waitAtMost(session.done, windowMs - (performance.now() - startedAt), signal);
+      return this.#report(session, { startedAt, notes, maxTokens: given.max_output_tokens });
+    } finally {
+      session.calls -= 1;
+    }
+  }
+
+  list(): ExecSessionSummary[] {
+    return this.#table.sessions.map((session) => {
+      const { id, callId, process, command, argv, cwd, tty } = session.facts;
+      const { over, exitCode, ageMs, pendingBytes } = session;
+      return {
+        sessionId: id,
+        callId,
+        processId: process.id,
+        command,
+        argv,
+        cwd,
+        tty,
+        running: !over,
+        ...(exitCode === undefined ? {} : { exitCode }),
+        ageMs,
+        pendingBytes,
+      };
+    });
+  }
+
+  onEvent(listener: (event: ExecToolEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    // Marked as closed before any listener hears of an end.
+    this.#closing ??= Promise.resolve().then(() => this.#closeAll());
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #dispatch(name: string, args: unknown, options: ToolCallOptions): Promise<ExecToolResult> {
+    // Both methods check what they are given.
+    if (name === "exec_command") return this.exec_command(args as ExecCommandArgs, options);
+    if (name === "write_stdin") return this.write_stdin(args as WriteStdinArgs, options);
+    throw new UsageError(`there is no tool ${JSON.stringify(name)}; there are exec_command and write_stdin`);
+  }
+
+  async #start(
+    given: ExecCommandArgs,
+    { signal, callId }: ToolCallOptions,
+  ): Promise<{ readonly session: ExecSession; readonly notes: string[] }> {
+    if (this.#closing !== undefined) throw new UsageError("exec_command: the tools are closed");
+    signal?.throwIfAborted();
+    const argv = given.argv ?? this.#shellArgv(given);
+    const base = this.#options.cwd ?? pathOfServer(this.#host.environment?.cwd);
+    const cwd = resolveWorkdir(given.workdir ?? "", base);
+    const command = shorten(given.cmd ?? argv.join(" "));
+    const tty = given.tty ?? false;
+    const evicted = this.#table.reserve();
+    const notes: string[] = [];
+    if (evicted !== undefined) {
+      const { id, command } = evicted.facts;
+      notes.push(
+        evicted.over
+          ? `Session ${id} (${command}) had ended and was dropped to make room; its last output was not read.`
+          : `Session ${id} (${command}) was ended to make room.`,
+      );
+      this.#kill(evicted);
+    }
+    let session: ExecSession | undefined;
+    try {
+      const env = { ...PLAIN_OUTPUT_ENV, ...this.#options.env, ...given.env };
+      const process = await this.#startProcess(argv, {
+        tty,
+        ...(cwd === undefined ? {} : { cwd }),
+        env,
+        signal,
+      });
+      this.#lastCall += 1;
+      const id = this.#table.nextId();
+      session = new ExecSession(
+        { id, callId: callId ?? `call-${this.#lastCall}`, process, argv, command, cwd, tty },
+        (event) => this.#emit(event),
+      );
+      // Counted here, so that it is in use from its first moment in the table.
+      session.calls += 1;
+      this.#track(session);
+      return { session, notes };
+    } finally {
+      this.#table.fill(session);
+    }
+  }
+
+  async #startProcess(
+    argv: readonly string[],
+    {
+      tty,
+      signal,
+      ...options
+    }: ToolStartOptions & { readonly tty: boolean; readonly signal: AbortSignal | undefined },
+  ): Promise<ToolProcess> {
+    // A program with an open, silent stdin waits for it, as many do that read stdin when they are given no file.
+    const starting = tty
+      ? this.#host.terminal(argv, { ...options, ...(this.#options.terminalSize ?? DEFAULT_TERMINAL) })
+      : this.#host.start(argv, { ...options, stdin: "none" });
+    try {
+      const process = await unlessAborted(starting, signal, (late) => this.#killProcess(late));
+      if (this.#closing === undefined) return process;
+      this.#killProcess(process);
+    } catch (error) {
+      if (signal?.aborted || !(error instanceof ExecError)) throw error;
+      throw new ExecError(error.code, `exec_command: ${argv[0]} was not started: ${error.message}`, {
+        cause: error,
+      });
+    }
+    throw new UsageError("exec_command: the tools were closed");
+  }
+
+  #shellArgv({ cmd, shell, login }: ExecCommandArgs): string[] {
+    const program = shell ?? this.#options.shell ?? this.#host.environment?.shell.path ?? "/bin/sh";
+    return [program, (login ?? true) ? "-lc" : "-c", cmd ?? ""];
+  }
+
+  /** Sends input and returns what is to be said about it. */
+  async #send(
+    session: ExecSession,
+    {
+      chars,
+      windowMs,
+      signal,
+    }: { readonly chars: string; readonly windowMs: number; readonly signal: AbortSignal | undefined },
+  ): Promise<string[]> {
+    const { id, process, tty, callId } = session.facts;
+    if (session.over) return ["The process had ended before the input could be sent."];
+    if (!tty && chars !== INTERRUPT)
+      throw new ExecError(
+        "INVALID_INPUT",
+        `session ${id} has no terminal and takes no input but "\\u0003", which interrupts it; ` +
+          "run the command again with tty set to true to send it input",
+      );
+    this.#emit({ type: "terminal_interaction", callId, chars });
+    const sending = tty ? process.write(chars) : process.interrupt();
+    try {
+      const taken = await waitAtMost(sending, windowMs, signal);
+      return taken ? [] : ["The process has not taken the input yet; do not send it again."];
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      // Often the first sign of an end whose event is still on its way.
+      await waitAtMost(session.done, WRITE_YIELD_MS, signal);
+      if (session.over) return [`The input was not taken: ${messageOf(error)}.`];
+      throw new ExecError(codeOf(error), `session ${id} did not take the input: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #report(
+    session: ExecSession,
+    {
+      startedAt,
+      notes,
+      maxTokens,
+    }: {
+      readonly startedAt: number;
+      readonly notes: readonly string[];
+      readonly maxTokens: number | null | undefined;
+    },
+  ): ExecToolResult {
+    const { over, outputHeld, exitCode, failure } = session;
+    const { id, command } = session.facts;
+    if (over) {
+      this.#table.remove(id, "has ended, as an earlier call said");
+      session.release();
+    }
+    const limit = this.#options.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+    const taken = session.take(Math.min(limit, maxTokens ?? OUTPUT_TOKENS));
+    const allNotes = [...notes, ...taken.notes];
+    if (outputHeld)
+      allNotes.push("A background process holds the output open; what it writes later is not shown.");
+    return {
+      ...taken.cut,
+      ...(over ? {} : { session_id: id }),
+      ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+      ...(failure === undefined ? {} : { failure }),
+      command,
+      wall_time_seconds: (performance.now() - startedAt) / 1000,
+      notes: allNotes,
+    };
+  }
+
+  #track(session: ExecSession): void {
+    this.#live.add(session);
+    void session.done.then(() => this.#live.delete(session));
+  }
+
+  #discard(session: ExecSession, epitaph: string): void {
+    this.#table.remove(session.facts.id, epitaph);
+    this.#kill(session);
+  }
+
+  #kill(session: ExecSession): void {
+    if (!session.over) this.#killProcess(session.facts.process);
+    session.release();
+  }
+
+  #killProcess(process: ToolProcess): void {
+    process.kill().catch((error: unknown) =>
+      this.#logger.warn("a process could not be killed", {
+        processId: process.id,
+        reason: messageOf(error),
+      }),
+    );
+  }
+
+  async #closeAll(): Promise<void> {
+    for (const session of this.#table.sessions) this.#discard(session, "was ended: the tools are closed");
+    const ends = [...this.#live].map((session) => session.done);
+    await waitAtMost(Promise.all(ends), CLOSE_WAIT_MS);
+    for (const session of this.#live) session.abandon("The tools were closed before the end was known");
+  }
+
+  #emit(event: ExecToolEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#logger.error("a listener of tool events failed", {
+          type: event.type,
+          reason: messageOf(error),
+        });
+      }
+    }
+  }
+}
+
+/** Rejects with the signal's reason as soon as there is one. What the promise gives after that goes to `late`. */
+function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  late: (value: T) => void,
+): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    promise
+      .then((value) => (signal.aborted ? late(value) : resolve(value)), reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function shorten(command: string): string {
+  const line = command.replace(/\s+/g, " ").trim();
+  return line.length > MAX_COMMAND_CHARACTERS ? `${line.slice(0, MAX_COMMAND_CHARACTERS)}…` : line;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): ErrorCode {
+  return error instanceof ExecError ? error.code : "OS_ERROR";
+}

@@ -1,0 +1,85 @@
+import { ExecError } from "../../base/errors.ts";
+import type { ExecSession } from "./exec-session.ts";
+
+/** Sessions used last are not ended to make room. */
+const MAX_PROTECTED = 8;
+/** Reasons remembered for sessions that are gone. */
+const MAX_EPITAPHS = 256;
+const MAX_LISTED = 10;
+
+/** The sessions that a model may still ask for, by number. Bounded: room is made by giving up the one that is missed least. */
+export class SessionTable {
+  readonly #maxSessions: number;
+  /** From the one used longest ago to the one used last. */
+  readonly #sessions = new Map<number, ExecSession>();
+  readonly #epitaphs = new Map<number, string>();
+  #reserved = 0;
+  #lastId = 0;
+
+  constructor(maxSessions: number) {
+    this.#maxSessions = maxSessions;
+  }
+
+  get sessions(): readonly ExecSession[] {
+    return [...this.#sessions.values()].sort((a, b) => a.facts.id - b.facts.id);
+  }
+
+  /** Holds a place for a process that is about to start. Returns the session that had to go for it, which is gone from the table. */
+  reserve(): ExecSession | undefined {
+    let evicted: ExecSession | undefined;
+    if (this.#sessions.size + this.#reserved >= this.#maxSessions) {
+      evicted = this.#leastMissed();
+      if (evicted === undefined)
+        throw new ExecError(
+          "UNSUPPORTED",
+          `${this.#maxSessions} commands are in use at once, which is the most; wait for one of them`,
+        );
+      this.remove(evicted.facts.id, "was ended to make room for newer sessions");
+    }
+    this.#reserved += 1;
+    return evicted;
+  }
+
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** Fills the place that was reserved, or gives it back. */
+  fill(session: ExecSession | undefined): void {
+    this.#reserved -= 1;
+    if (session !== undefined) this.#sessions.set(session.facts.id, session);
+  }
+
+  /** The session, which counts as used now. */
+  use(id: number): ExecSession {
+    const session = this.#sessions.get(id);
+    if (session === undefined) throw new ExecError("NOT_FOUND", this.#describeMissing(id));
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  /** `epitaph` is said to who asks for the session again. */
+  remove(id: number, epitaph: string): void {
+    if (!this.#sessions.delete(id)) return;
+    this.#epitaphs.set(id, epitaph);
+    const [oldest] = this.#epitaphs.keys();
+    if (this.#epitaphs.size > MAX_EPITAPHS && oldest !== undefined) this.#epitaphs.delete(oldest);
+  }
+
+  #leastMissed(): ExecSession | undefined {
+    const finished = this.sessions.find((session) => session.over && session.calls === 0);
+    if (finished !== undefined) return finished;
+    const isProtected = Math.min(MAX_PROTECTED, this.#maxSessions - 1);
+    const candidates = [...this.#sessions.values()].slice(0, Math.max(0, this.#sessions.size - isProtected));
+    return candidates.find((session) => session.calls === 0);
+  }
+
+  #describeMissing(id: number): string {
+    const epitaph = this.#epitaphs.get(id) ?? (id > 0 && id <= this.#lastId ? "is gone" : undefined);
+    const fact = epitaph === undefined ? `there is no session ${id}` : `session ${id} ${epitaph}`;
+    const open = this.sessions.slice(-MAX_LISTED).map(({ facts }) => `${facts.id} (${facts.command})`);
+    return `${fact}; ${open.length === 0 ? "no session is open" : `open sessions: ${open.join(", ")}`}`;
+  }
+}

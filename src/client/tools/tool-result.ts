@@ -1,0 +1,70 @@
+import type { HeadTail } from "../head-tail.ts";
+
+/** Models count tokens; what a token is depends on the model, so bytes stand in for them. */
+const BYTES_PER_TOKEN = 4;
+
+/** What a call of a tool gives. Names are those that models see. */
+export interface ExecToolResult {
+  /** What came since the last call, both streams as they came, cut to the budget with a line where something is missing. */
+  readonly output: string;
+  /** The process ended. Absent while it runs, and when its end never became known. */
+  readonly exit_code?: number;
+  /** The process runs on; `write_stdin` takes this. */
+  readonly session_id?: number;
+  /** The command line, shortened when it is long. */
+  readonly command: string;
+  /** How long this call took. */
+  readonly wall_time_seconds: number;
+  /** Size of the output before it was cut. */
+  readonly original_token_count: number;
+  readonly omitted_tokens: number;
+  readonly omitted_bytes: number;
+  /** Nothing more will be known of the process, or of its output. */
+  readonly failure?: string;
+  /** Things to know that are no output, such as lost output or a session that was ended to make room. */
+  readonly notes: readonly string[];
+}
+
+/** Output cut to a number of tokens. */
+export interface TokenCut {
+  readonly output: string;
+  readonly original_token_count: number;
+  readonly omitted_tokens: number;
+  readonly omitted_bytes: number;
+}
+
+const toTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+
+const omittedTokensLine = (omittedBytes: number): string =>
+  `… about ${toTokens(omittedBytes)} tokens (${omittedBytes} bytes) omitted …`;
+
+/** Cuts output to a token budget, keeping both ends. The line that says so comes on top of the budget. */
+export function cutToTokens(collected: HeadTail, maxTokens: number): TokenCut {
+  const maxBytes = maxTokens * BYTES_PER_TOKEN;
+  const { omittedBytes } = collected.view(maxBytes);
+  return {
+    output: collected.text({ maxBytes, marker: omittedTokensLine }),
+    original_token_count: toTokens(collected.totalBytes),
+    omitted_tokens: toTokens(omittedBytes),
+    omitted_bytes: omittedBytes,
+  };
+}
+
+/** A result as text for a model: how the process stands, then its output. */
+export function toText(result: ExecToolResult): string {
+  const lines = [...describeState(result), `Wall time: ${result.wall_time_seconds.toFixed(2)} s`];
+  for (const note of result.notes) lines.push(`Note: ${note}`);
+  if (result.omitted_bytes > 0)
+    lines.push(`Output was ${result.original_token_count} tokens; the middle is left out.`);
+  if (result.output === "") lines.push("No output.");
+  else lines.push("Output:", result.output);
+  return lines.join("\n");
+}
+
+function describeState({ exit_code, session_id, failure, command }: ExecToolResult): string[] {
+  if (session_id !== undefined) return [`Still running, session_id ${session_id}: ${command}`];
+  if (exit_code === undefined)
+    return [`Exit code: unknown. ${failure ?? "The server did not say"}`, `Command: ${command}`];
+  if (failure === undefined) return [`Exit code: ${exit_code}`];
+  return [`Exit code: ${exit_code}`, `Output may be incomplete: ${failure}`];
+}
