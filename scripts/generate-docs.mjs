@@ -188,7 +188,10 @@ function rows(object, prefix = "") {
   return Object.entries(object.shape).flatMap(([key, value]) => {
     const { schema, description, required } = unwrap(value);
     const path = prefix + key;
-    const cells = [code(path), typeText(value), required ? "yes" : "no", description];
+    const meaning = value.meta()?.extension
+      ? `${description ? `${description}. ` : ""}Extension`
+      : description;
+    const cells = [code(path), typeText(value), required ? "yes" : "no", meaning];
     const row = `| ${cells.map(escapeCell).join(" | ")} |`;
     const inner = inlineObject(schema);
     return inner === undefined ? [row] : [row, ...rows(inner.object, `${path}${inner.suffix}.`)];

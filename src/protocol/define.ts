@@ -25,9 +25,22 @@ export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z
   readonly extension?: true;
 }
 
+/** Marks a field that this server adds to a method of Codex's, which ignores it. */
+export function extensionField<T extends z.ZodType>(schema: T): T {
+  return schema.meta({ ...schema.meta(), extension: true });
+}
+
+/** The names of the parameters that are marked so. */
+export function extensionFields({ params }: Method): string[] {
+  const shape = (params as Partial<z.ZodObject>).shape ?? {};
+  return Object.keys(shape).filter((field) => (shape[field] as z.ZodType).meta()?.["extension"] === true);
+}
+
 export interface Notification<P extends z.ZodType = z.ZodType> {
   readonly doc: string;
   readonly from: "client" | "server";
+  /** As for a method. */
+  readonly extension?: true;
   readonly params: P;
 }
 

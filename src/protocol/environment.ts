@@ -43,7 +43,9 @@ export const EnvironmentInfo = z.object({
   extensions: z
     .array(z.string())
     .optional()
-    .describe("Methods this server adds to Codex's; absent from a Codex server"),
+    .describe(
+      "Methods this server adds to Codex's, and parameters as `process/start.label`; absent from a Codex server",
+    ),
 });
 export type EnvironmentInfo = z.infer<typeof EnvironmentInfo>;
 

@@ -4,6 +4,7 @@ import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
+import { processExtensionMethods } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 
@@ -11,6 +12,7 @@ import { sessionMethods, sessionNotifications } from "./session.ts";
 export const methods = {
   ...sessionMethods,
   ...processMethods,
+  ...processExtensionMethods,
   ...environmentMethods,
   ...fileMethods,
   ...discoveryMethods,

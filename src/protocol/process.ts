@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { method, notification } from "./define.ts";
+import { extensionField, method, notification } from "./define.ts";
 import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
 import { NetworkProxyLaunch } from "./network.ts";
 import { SandboxContext } from "./sandbox.ts";
@@ -15,6 +15,11 @@ export const EnvPolicy = z.object({
   includeOnly: z.array(z.string()).describe("If not empty, only matching names stay, `set` entries included"),
 });
 export type EnvPolicy = z.infer<typeof EnvPolicy>;
+
+const Cells = z.number().int().min(1).max(65_535);
+
+export const TerminalSize = z.object({ rows: Cells, cols: Cells });
+export type TerminalSize = z.infer<typeof TerminalSize>;
 
 const Shell = z.object({ name: z.string(), path: z.string() });
 
@@ -32,6 +37,9 @@ export const ProcessStart = z.object({
     .optional()
     .describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
   envPolicy: optional(EnvPolicy),
+  terminalSize: extensionField(
+    optional(TerminalSize).describe("Of the terminal, instead of 24 rows and 80 columns"),
+  ),
   sandbox: optional(SandboxContext),
   enforceManagedNetwork: z.boolean().optional(),
   managedNetwork: optional(

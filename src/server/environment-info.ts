@@ -6,7 +6,7 @@ import type { EnvironmentInfo } from "../protocol/environment.ts";
 export const SPOKEN_CODEX_VERSION = "0.166.0";
 
 /** What a client is told at the handshake. A capability is announced only when it works. */
-export function describeEnvironment(host: HostInfo): EnvironmentInfo {
+export function describeEnvironment(host: HostInfo, extensions: readonly string[]): EnvironmentInfo {
   return {
     shell: host.shell,
     executorVersion: SPOKEN_CODEX_VERSION,
@@ -24,6 +24,6 @@ export function describeEnvironment(host: HostInfo): EnvironmentInfo {
       environmentConfigRead: true,
       capabilityDiscoveryV2: true,
     },
-    extensions: [],
+    extensions: [...extensions],
   };
 }

@@ -14,11 +14,13 @@ import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
+import { listExtensions } from "./extensions.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
+import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import { LocalLink } from "./local-link.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
@@ -64,16 +66,20 @@ export function createServer(options: ServerOptions = {}): Server {
     detachedTtlMs: options.detachedSessionTtlMs ?? DETACHED_SESSION_TTL_MS,
   });
   const host = readHostInfo(environment);
-  const environmentInfo = describeEnvironment(host);
   const codexHome = findCodexHome(environment, host.homeDirectory);
+  const handlers = {
+    ...processHandlers(environment),
+    ...processExtensionHandlers(),
+    ...fileHandlers(),
+    ...httpHandlers(environment),
+    ...discoveryHandlers(codexHome),
+  };
+  const environmentInfo = describeEnvironment(host, listExtensions(handlers));
   const router = new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),
       ...environmentHandlers(environmentInfo, codexHome),
-      ...processHandlers(environment),
-      ...fileHandlers(),
-      ...httpHandlers(environment),
-      ...discoveryHandlers(codexHome),
+      ...handlers,
     },
     (client, family) => client.gate(family),
   );

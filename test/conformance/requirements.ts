@@ -11,6 +11,7 @@ import { framingRequirements } from "./requirements/framing.ts";
 import { httpRequirements } from "./requirements/http.ts";
 import { listenRequirements } from "./requirements/listen.ts";
 import { notificationsRequirements } from "./requirements/notifications.ts";
+import { processExtensionRequirements } from "./requirements/process-extensions.ts";
 import { processRequirements } from "./requirements/process.ts";
 import type { Requirement } from "./requirements/requirement.ts";
 import { semanticsRequirements } from "./requirements/semantics.ts";
@@ -23,6 +24,7 @@ export const groups = [
   sessionsRequirements,
   valuesRequirements,
   processRequirements,
+  processExtensionRequirements,
   notificationsRequirements,
   semanticsRequirements,
   filesReadRequirements,
@@ -44,6 +46,7 @@ export const requirements = {
   ...sessionsRequirements,
   ...valuesRequirements,
   ...processRequirements,
+  ...processExtensionRequirements,
   ...notificationsRequirements,
   ...semanticsRequirements,
   ...filesReadRequirements,

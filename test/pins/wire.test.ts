@@ -26,10 +26,14 @@ it("a client may send these requests", () => {
     "fs/writeFile",
     "http/request",
     "initialize",
+    "process/closeStdin",
+    "process/flow",
     "process/read",
+    "process/resize",
     "process/signal",
     "process/start",
     "process/terminate",
+    "process/wait",
     "process/write",
   ]);
 });

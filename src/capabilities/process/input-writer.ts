@@ -3,13 +3,22 @@ import { Socket } from "node:net";
 import { Fifo } from "../../base/fifo.ts";
 import { ERRNO } from "../os-error.ts";
 import { libc } from "../libc.ts";
+import { setTerminalSize, type TerminalSize } from "./spawn.ts";
 
 /** Where a process takes its input from. Bytes are queued; what comes after the reader has left is dropped. */
 export interface InputWriter {
   readonly queuedBytes: number;
   /** Calls back when the kernel has the bytes, or nobody wants them any more. */
   write(bytes: Uint8Array, done: () => void): void;
+  /** Tells the reader that nothing follows what was written. After it nothing may be written. */
+  end(): void;
+  readonly ended: boolean;
   close(): void;
+}
+
+/** The input of a terminal, through which its size can be set too. */
+export interface TerminalInput extends InputWriter {
+  resize(size: TerminalSize): void;
 }
 
 /** Writes to the end of a pipe, which is closed with the writer. */
@@ -17,13 +26,23 @@ export function writePipe(fd: number): InputWriter {
   const socket = new Socket({ fd, readable: false, writable: true });
   // EPIPE: the process has closed its stdin. That is its right and no fault of the writer.
   socket.on("error", () => socket.destroy());
+  let ended = false;
   return {
     get queuedBytes() {
       return socket.writableLength;
     },
+    get ended() {
+      return ended;
+    },
     write: (bytes, done) => {
       if (socket.destroyed) done();
       else socket.write(bytes, () => done());
+    },
+    end: () => {
+      if (ended) return;
+      ended = true;
+      // Called back after all that was written before.
+      if (!socket.destroyed) socket.write(NOTHING, () => socket.destroy());
     },
     close: () => {
       socket.destroy();
@@ -31,6 +50,11 @@ export function writePipe(fd: number): InputWriter {
   };
 }
 
+const NOTHING = new Uint8Array(0);
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+/** What a terminal takes for the end of input, unless a program has chosen another character (VEOF). */
+const END_OF_FILE = 0x04;
 const FIRST_RETRY_MS = 1;
 const LONGEST_RETRY_MS = 50;
 
@@ -38,16 +62,18 @@ const LONGEST_RETRY_MS = 50;
  * Writes to the master of a terminal, by a descriptor that is closed with the writer. libuv writes to terminals in blocking mode, so a program
  * that does not read its input would stop the server; this asks again after a while instead.
  */
-export function writeTerminal(master: number): InputWriter {
+export function writeTerminal(master: number): TerminalInput {
   return new TerminalWriter(master);
 }
 
-class TerminalWriter implements InputWriter {
+class TerminalWriter implements TerminalInput {
   readonly #master: number;
   readonly #queue = new Fifo<{ bytes: Uint8Array; done: () => void }>();
   #queuedBytes = 0;
   #retry: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
+  #lineBegun = false;
+  #ended = false;
   #closed = false;
 
   constructor(master: number) {
@@ -63,9 +89,26 @@ class TerminalWriter implements InputWriter {
       done();
       return;
     }
+    const last = bytes.at(-1);
+    if (last !== undefined) this.#lineBegun = last !== LINE_FEED && last !== CARRIAGE_RETURN;
     this.#queue.push({ bytes, done });
     this.#queuedBytes += bytes.length;
     if (this.#retry === undefined) this.#flush();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    // In a line that has begun the first one only hands that line to the reader.
+    this.write(new Uint8Array(this.#lineBegun ? 2 : 1).fill(END_OF_FILE), () => {});
+  }
+
+  resize(size: TerminalSize): void {
+    if (!this.#closed) setTerminalSize(this.#master, size);
   }
 
   close(): void {

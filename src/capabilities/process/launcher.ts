@@ -100,10 +100,12 @@ export class Launcher {
   async #startOnTerminal(program: Program, size: TerminalSize, record: WardenRecord): Promise<ProcessParts> {
     const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
     record.started(pid, "terminal");
+    const terminal = writeTerminal(master.input);
     return {
       pid,
       group: this.#groups.track(pid, record),
-      input: writeTerminal(master.input),
+      input: terminal,
+      terminal,
       outputs: [{ stream: "pty", open: (sink) => readTerminal(master.output, master.outputRest, sink) }],
     };
   }

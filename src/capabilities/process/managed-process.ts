@@ -1,4 +1,4 @@
-import type { InputWriter } from "./input-writer.ts";
+import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import { type Chunk, OutputLog, type ProcessEvent, type StreamName } from "./output-log.ts";
 import type { OutputSink, OutputSource } from "./output-source.ts";
 import type { ProcessGroup } from "./process-groups.ts";
@@ -17,6 +17,8 @@ export interface ProcessParts {
   readonly pid: number;
   readonly group: ProcessGroup;
   readonly input: InputWriter | undefined;
+  /** The same as `input`, where that is a terminal. */
+  readonly terminal?: TerminalInput;
   readonly outputs: readonly { stream: StreamName; open: (sink: OutputSink) => OutputSource }[];
 }
 
@@ -35,6 +37,7 @@ export class ManagedProcess {
   readonly group: ProcessGroup;
   readonly #log: OutputLog;
   readonly #input: InputWriter | undefined;
+  readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   #openSources: number;
@@ -48,6 +51,7 @@ export class ManagedProcess {
     this.pid = parts.pid;
     this.group = parts.group;
     this.#input = parts.input;
+    this.#terminal = parts.terminal;
     this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
     this.#openSources = parts.outputs.length;
     for (const { stream, open } of parts.outputs)
@@ -71,6 +75,11 @@ export class ManagedProcess {
   /** Undefined when the process was started without a stdin of its own. */
   get input(): InputWriter | undefined {
     return this.#input;
+  }
+
+  /** Undefined when the process does not run on a terminal. */
+  get terminal(): TerminalInput | undefined {
+    return this.#terminal;
   }
 
   event(seq: number): ProcessEvent | undefined {

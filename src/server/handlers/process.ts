@@ -4,6 +4,7 @@ import { ForeignPathError, pathFromUri, PathUriError } from "../../base/file-uri
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { TerminalSize } from "../../capabilities/process/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { ProcessRead, ProcessStart } from "../../protocol/process.ts";
@@ -11,8 +12,8 @@ import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
+import { known, whenStarted } from "../known-process.ts";
 import type { ProcessEntry } from "../process-table.ts";
-import type { Session } from "../session.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 /** Input that a process has not read, from which a write is answered only when some of it is gone. */
@@ -70,14 +71,6 @@ export function processHandlers(environment: Environment) {
   } satisfies Handlers<ClientConnection>;
 }
 
-/**
- * Runs now, or as soon as the start of that process has succeeded or failed. Requests behind it wait too, so that a client that does not wait for
- * the answer to its start sees the same as one that does.
- */
-function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
-  return session.starting(processId)?.then(run) ?? run();
-}
-
 /** Whatever the system says to a start, peers know it as an internal error. */
 function startError(error: unknown): unknown {
   return error instanceof CapabilityError
@@ -95,6 +88,7 @@ function write(
   const { input } = entry.process;
   if (input === undefined) return { status: "stdinClosed" };
   if (entry.writeIds.has(writeId)) return { status: "accepted" };
+  if (input.ended) return { status: "stdinClosed" };
   if (entry.process.killed) throw new RpcError(RpcCode.internal, "failed to write to process stdin");
   if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
     throw new RpcError(
@@ -119,11 +113,14 @@ function launchRequest(params: ProcessStart, environment: Environment): LaunchRe
       childEnvironment(environment, params.envPolicy ?? undefined, params.env),
       params.metadata,
     ),
-    stdin: params.tty
-      ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } }
-      : params.pipeStdin
-        ? "pipe"
-        : "none",
+    stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
+  };
+}
+
+function terminalSize({ terminalSize }: ProcessStart): TerminalSize {
+  return {
+    rows: terminalSize?.rows ?? TERMINAL_ROWS,
+    columns: terminalSize?.cols ?? TERMINAL_COLUMNS,
   };
 }
 
@@ -172,12 +169,6 @@ function dataOf(error: CapabilityError): { data: unknown; cause: unknown } {
     data: { code: error.code, ...(error.errno === undefined ? {} : { errno: error.errno }) },
     cause: error,
   };
-}
-
-function known(client: ClientConnection, processId: string): ProcessEntry {
-  const entry = client.session.process(processId);
-  if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
-  return entry;
 }
 
 function remember(entry: ProcessEntry, writeId: string): void {

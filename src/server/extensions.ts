@@ -1,0 +1,12 @@
+import { extensionFields, type Method } from "../protocol/define.ts";
+import { type MethodName, methods } from "../protocol/index.ts";
+
+/** What a server with these handlers adds to Codex's: methods as `process/list`, fields of Codex's methods as `process/start.label`. */
+export function listExtensions(handlers: { readonly [M in MethodName]?: unknown }): string[] {
+  return Object.keys(handlers)
+    .flatMap((name) => {
+      const definition: Method = methods[name as MethodName];
+      return definition.extension ? [name] : extensionFields(definition).map((field) => `${name}.${field}`);
+    })
+    .toSorted();
+}

@@ -1,0 +1,23 @@
+import { RpcError } from "../base/errors.ts";
+import { RpcCode } from "../protocol/errors.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { ProcessEntry } from "./process-table.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Runs now, or as soon as the start of that process has succeeded or failed. Requests behind it wait too, so that a client that does not wait for
+ * the answer to its start sees the same as one that does.
+ */
+export function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
+  return session.starting(processId)?.then(run) ?? run();
+}
+
+export function known(client: ClientConnection, processId: string): ProcessEntry {
+  const entry = client.session.process(processId);
+  if (entry === undefined) throw unknownProcess(processId);
+  return entry;
+}
+
+export function unknownProcess(processId: string): RpcError {
+  return new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
+}

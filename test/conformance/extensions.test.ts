@@ -1,0 +1,17 @@
+import { expect } from "vitest";
+import { expectError, verifies } from "./verifies.ts";
+
+const EXTENSION_METHODS = ["process/closeStdin", "process/flow", "process/resize", "process/wait"];
+const EXTENSION_FIELDS = ["process/start.terminalSize"];
+
+verifies("extensions:announced", async ({ peer, target }) => {
+  const connection = await peer();
+  const { extensions } = await connection.request("environment/info");
+  if (target.kind === "ours")
+    expect(extensions).toEqual([...EXTENSION_METHODS, ...EXTENSION_FIELDS].toSorted());
+  for (const method of EXTENSION_METHODS) {
+    const announced: boolean = extensions?.includes(method) ?? false;
+    // Parameters of the wrong type: nothing is done, whoever knows the method.
+    await expectError(connection.request(method, 1), announced ? -32602 : -32601);
+  }
+});
