@@ -79,9 +79,14 @@ export class ClientConnection {
     this.#connection.sendEncoded(message, release);
   }
 
+  /** True while bulk has to wait. */
+  get full(): boolean {
+    return !this.#connection.ended && this.#connection.queuedBytes >= HIGH_WATER_BYTES;
+  }
+
   /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
   async drained(): Promise<void> {
-    if (this.#connection.ended || this.#connection.queuedBytes < HIGH_WATER_BYTES) return;
+    if (!this.full) return;
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 

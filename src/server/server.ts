@@ -13,6 +13,7 @@ import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
+import { commandHandlers } from "./handlers/command.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
@@ -68,6 +69,7 @@ export function createServer(options: ServerOptions = {}): Server {
       ...fileHandlers(),
       ...httpHandlers(environment),
       ...discoveryHandlers(codexHome),
+      ...commandHandlers(launcher),
     },
     (client, family) => client.gate(family),
   );
