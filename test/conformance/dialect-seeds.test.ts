@@ -36,7 +36,7 @@ verifies(
 verifies(
   "seeds.path:verbatim",
   onTree(
-    { "a%41 ?#é": "marks", "trailing ": "space", d: { f: "deep" }, l: link("d"), f: "top" },
+    { "a%41 ?#é": "marks", "trailing ": "space", d: { f: "deep", e: {} }, l: link("d/e"), f: "top" },
     async ({ connection, tree }) => {
       const contents = async (path: string) =>
         fromBase64((await connection.request("fs/readFile", { path })).dataBase64);

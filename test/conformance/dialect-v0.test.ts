@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { expectClosed, expectMalformed } from "./malformed.ts";
@@ -7,6 +7,9 @@ import { isRunning, outputOf, shell, untilGone, untilNumber, withFiles } from ".
 import type { RawPeer } from "./raw-peer.ts";
 import { SERVER_PATH } from "./server-process.ts";
 import { base64, expectError, fromBase64, start, verifies } from "./verifies.ts";
+
+/** More than the buffers of a connection hold. */
+const SLOW_BYTES = 32 * 1024 * 1024;
 
 const METHODS = {
   "command/exec": exec(["true"]),
@@ -26,7 +29,9 @@ function eventsOf(peer: RawPeer, sessionId: string) {
 
 function outputSoFar(peer: RawPeer, sessionId: string, stream?: string): string {
   return eventsOf(peer, sessionId)
-    .filter(({ method, params }) => /Delta$/.test(method ?? "") && (params.stream === stream || !stream))
+    .filter(
+      ({ method, params }) => method === "command/exec/outputDelta" && (params.stream === stream || !stream),
+    )
     .map(({ params }) => fromBase64(params.chunk))
     .join("");
 }
@@ -192,6 +197,26 @@ verifies("v0.exec:bulk", async ({ peer }) => {
   while (outputSoFar(connection, "session-1").length < expected.length)
     await connection.next(({ method }) => method === "command/exec/outputDelta", 10_000, "the rest");
   expect(outputSoFar(connection, "session-1") === expected.toString()).toBe(true);
+});
+
+verifies("v0.exec:slow-reader", async ({ peer }) => {
+  await withFiles({}, async ({ path }) => {
+    execFileSync("mkfifo", [join(path, "go")]);
+    const [slow, other] = [await peer(), await peer()];
+    const script = `read line < go; head -c ${SLOW_BYTES} /dev/zero; touch done`;
+    await slow.request("command/exec", exec(shell(script), { cwd: path }));
+    slow.webSocket?.pause();
+    writeFileSync(join(path, "go"), "\n");
+    // As much for somebody who reads: time enough for all of it, if nothing made it wait.
+    await other.request("command/exec", exec(shell(`head -c ${SLOW_BYTES} /dev/zero`)));
+    expect(await untilExited(other, "session-1")).toBe(0);
+    expect(existsSync(join(path, "done"))).toBe(false);
+    slow.webSocket?.resume();
+    expect(await untilExited(slow, "session-1")).toBe(0);
+    const lengths = () => eventsOf(slow, "session-1").map(({ params }) => params.chunk?.length ?? 0);
+    while (lengths().reduce((sum, length) => sum + Math.floor((length * 3) / 4), 0) < SLOW_BYTES)
+      await slow.next(({ method }) => method === "command/exec/outputDelta", 10_000, "the rest");
+  });
 });
 
 verifies("v0.exec:late-output", async ({ peer }) => {

@@ -53,6 +53,11 @@ export const dialectsRequirements = {
     behavior: "On a terminal output is called stdout, and writes reach the process.",
   },
   "v0.exec:bulk": { ...v0, behavior: "8 MiB of output arrive whole and in order." },
+  "v0.exec:slow-reader": {
+    ...v0,
+    behavior: "A client that does not read makes its process wait, and nobody else; then it gets all of it.",
+    transports: ["ws"],
+  },
   "v0.exec:late-output": { ...v0, behavior: "Output that comes after the exit is still told." },
   "v0.write:pipe": { ...v0, behavior: "A process without a terminal has a closed stdin." },
   "v0.write:unknown": { ...v0, behavior: "A write to an unknown id is an error." },
