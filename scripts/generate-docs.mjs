@@ -67,6 +67,7 @@ const groupTitles = {
   capabilityRoots: "Discovery",
   capabilities: "Discovery",
   http: "HTTP",
+  command: "Processes in the dialect v0",
 };
 
 const scalarNotes = { Unsigned: "Whole number from 0; 64 bits on the wire" };

@@ -15,7 +15,9 @@ export const Seq = Unsigned.describe("Number of an event of one process, from 1 
 export const Base64 = z.string().describe("Standard base64 with padding");
 
 /** The scheme and shape are checked where the path is used, because the error depends on the method. */
-export const PathUri = z.string().describe("`file:` URI of an absolute path");
+export const PathUri = z
+  .string()
+  .describe("`file:` URI of an absolute path, or the path itself, which Codex refuses");
 
 export const ProcessId = z.string().describe("Chosen by the client, unique in its session");
 

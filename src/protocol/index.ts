@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { commandMethods, commandNotifications } from "./command.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
@@ -17,6 +18,7 @@ export const methods = {
   ...fileMethods,
   ...discoveryMethods,
   ...httpMethods,
+  ...commandMethods,
 };
 
 /** Requests that a server sends to its client. */
@@ -28,6 +30,7 @@ export const notifications = {
   ...fileNotifications,
   ...httpNotifications,
   ...networkNotifications,
+  ...commandNotifications,
 };
 
 export type MethodName = keyof typeof methods;

@@ -107,9 +107,15 @@ export const processMethods = {
     params: z.object({
       processId: ProcessId,
       chunk: Base64,
-      writeId: z.string().describe("Must not be empty"),
+      writeId: z
+        .string()
+        .optional()
+        .describe("Must not be empty. Without it what cannot be written is an error; Codex requires it"),
     }),
-    result: z.object({ status: z.enum(["accepted", "unknownProcess", "stdinClosed", "starting"]) }),
+    result: z.object({
+      status: z.enum(["accepted", "unknownProcess", "stdinClosed", "starting"]),
+      accepted: z.literal(true).optional().describe("Only in answers to writes without a `writeId`"),
+    }),
   }),
   "process/signal": method({
     doc: "Sends SIGINT to the process group. Unknown and finished processes are no error.",

@@ -128,7 +128,7 @@ const skill = {
   policy: { allowImplicitInvocation: null, products: ["codex"] },
 };
 
-/** What Codex 0.166 sends and answers, shortened. */
+/** What Codex 0.166 sends and answers, shortened; and of what its forerunners did, what only they had. */
 const recorded: Record<string, { params: unknown; result: unknown }> = {
   initialize: {
     params: { clientName: "codex-environment", resumeSessionId: "86abcb12-f617-4716-8fc0-97c20c8f1d70" },
@@ -288,6 +288,15 @@ const recorded: Record<string, { params: unknown; result: unknown }> = {
     },
     result: { status: 200, headers: [{ name: "content-type", value: "application/json" }], bodyBase64: "" },
   },
+  "command/exec": {
+    params: { argv: ["bash", "-lc", "true"], cwd: "/home/dev", env: {}, tty: true, arg0: null },
+    result: { sessionId: "session-1" },
+  },
+  "command/exec/write": {
+    params: { sessionId: "session-1", chunk: "aGVsbG8K" },
+    result: { accepted: true },
+  },
+  "command/exec/terminate": { params: { sessionId: "session-1" }, result: { running: true } },
   "network/policyRequest": {
     params: { processId: "n5", request: { protocol: "http", host: "8.8.8.8", port: 81 } },
     result: { decision: { type: "deny", reason: "no" } },
@@ -295,6 +304,8 @@ const recorded: Record<string, { params: unknown; result: unknown }> = {
 };
 
 const recordedNotifications: Record<string, unknown> = {
+  "command/exec/outputDelta": { sessionId: "session-1", stream: "stdout", chunk: "aGVsbG8K" },
+  "command/exec/exited": { sessionId: "session-1", exitCode: 0 },
   initialized: {},
   "process/output": { processId: "7336-9847c71a", seq: 1, stream: "stdout", chunk: "QUxQSEEKYsOpdGEK" },
   "process/exited": { processId: "7336-9847c71a", seq: 6, exitCode: 0, sandboxDenied: false },
@@ -364,7 +375,7 @@ describe("the table", () => {
     },
   );
 
-  it("marks exactly five methods as control", () => {
+  it("marks these methods as control", () => {
     const control = Object.keys(table).filter((name) => definition(name).lane === "control");
     expect(control).toEqual([
       "process/signal",
@@ -372,6 +383,7 @@ describe("the table", () => {
       "environment/info",
       "environment/status",
       "fs/close",
+      "command/exec/terminate",
     ]);
   });
 
@@ -380,12 +392,15 @@ describe("the table", () => {
     expect(without.map(([name]) => name)).toEqual(["initialize"]);
   });
 
-  it("has these extensions of its own", () => {
+  it("has these methods that Codex 0.166 neither sends nor serves", () => {
     expect(Object.keys(table).filter((name) => definition(name).extension)).toEqual([
       "process/flow",
       "process/resize",
       "process/closeStdin",
       "process/wait",
+      "command/exec",
+      "command/exec/write",
+      "command/exec/terminate",
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { V0_PROTOCOL_VERSION } from "./command.ts";
 import { method, notification } from "./define.ts";
 import { EnvironmentInfo } from "./environment.ts";
 import { optional } from "./fields.ts";
@@ -14,6 +15,10 @@ export const sessionMethods = {
     result: z.object({
       sessionId: z.string(),
       environmentInfo: EnvironmentInfo.optional(),
+      protocolVersion: z
+        .literal(V0_PROTOCOL_VERSION)
+        .optional()
+        .describe("The oldest dialect that the server also speaks; Codex has none"),
     }),
   }),
 };

@@ -74,9 +74,14 @@ export class ClientConnection {
     this.#peer.sendBodyDelta(requestId, seq, bytes);
   }
 
+  /** True while bulk has to wait. */
+  get full(): boolean {
+    return !this.#peer.ended && this.#peer.queuedBytes >= HIGH_WATER_BYTES;
+  }
+
   /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
   async drained(): Promise<void> {
-    if (this.#peer.ended || this.#peer.queuedBytes < HIGH_WATER_BYTES) return;
+    if (!this.full) return;
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 

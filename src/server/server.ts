@@ -15,6 +15,7 @@ import type { Transport } from "../transport/transport.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
 import { listExtensions } from "./extensions.ts";
+import { commandHandlers } from "./handlers/command.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
@@ -73,6 +74,7 @@ export function createServer(options: ServerOptions = {}): Server {
     ...fileHandlers(),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),
+    ...commandHandlers(launcher),
   };
   const environmentInfo = describeEnvironment(host, listExtensions(handlers));
   const router = new Router<ClientConnection>(

@@ -12,7 +12,7 @@ verifies("discovery.v2:params", async ({ peer }) => {
   await expectError(connection.request(DISCOVER, {}), -32602, "missing field `cwd`");
   await expectError(connection.request(DISCOVER, { cwd: null }), -32602, /^invalid type: null/);
   await expectError(connection.request(DISCOVER, null), -32602);
-  const relative = connection.request(DISCOVER, { cwd: "/x" });
+  const relative = connection.request(DISCOVER, { cwd: "x" });
   await expectError(relative, -32602, "invalid URI: relative URL without a base");
   const result = await connection.request(DISCOVER, { cwd: "file:///", sandbox: null, more: 1 });
   expect(Object.keys(result)).toEqual(["plugins", "skills", "warnings"]);

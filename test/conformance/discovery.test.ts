@@ -142,7 +142,7 @@ verifies(
       { id: "1", path, ...NOTHING, error },
       { id: "2", path: uri, ...NOTHING },
     ]);
-    const relative = connection.request(DISCOVER, { roots: [...roots, { id: "3", path: "/x" }] });
+    const relative = connection.request(DISCOVER, { roots: [...roots, { id: "3", path: "x" }] });
     await expectError(relative, -32602, "invalid URI: relative URL without a base");
   }),
 );

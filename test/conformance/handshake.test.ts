@@ -7,7 +7,9 @@ const ONCE = "initialize may only be sent once per connection";
 verifies("initialize:result", async ({ connect }) => {
   const connection = await connect();
   const result = await connection.request("initialize", { clientName: "conformance" });
-  expect(Object.keys(result).toSorted()).toEqual(["environmentInfo", "sessionId"]);
+  // Which older dialect is spoken too is a requirement of its own.
+  const { protocolVersion: _, ...rest } = result;
+  expect(Object.keys(rest).toSorted()).toEqual(["environmentInfo", "sessionId"]);
   expect(result.sessionId).toMatch(UUID_V4);
   expect(result.environmentInfo).toHaveProperty("shell");
 });
@@ -124,7 +126,7 @@ const notImplemented = (method: string) => `exec-server stub does not implement 
 
 verifies("method:unknown", async ({ peer }) => {
   const connection = await peer();
-  for (const method of ["no/such", "", "command/exec", "initialized", "process/output", "x\u0000`é"]) {
+  for (const method of ["no/such", "", "command", "initialized", "process/output", "x\u0000`é"]) {
     await expectError(connection.request(method, {}), -32601, notImplemented(method));
   }
 });

@@ -139,7 +139,7 @@ verifies("process.start:cwd-uri-refused", async ({ peer }) => {
   const foreign = (uri: string) =>
     `cwd URI \`${uri}\` is not valid on this exec-server host: '${uri}' is invalid on 'linux'`;
   const uris: [string, string][] = [
-    ["/tmp", "invalid URI: relative URL without a base"],
+    ["./tmp", "invalid URI: relative URL without a base"],
     ["tmp", "invalid URI: relative URL without a base"],
     ["", "invalid URI: relative URL without a base"],
     ["http://x/y", "unsupported path URI scheme `http`"],

@@ -126,8 +126,11 @@ verifies("process.write:required-members", async ({ peer }) => {
   await startCat(connection, "p");
   const params = { processId: "p", chunk: "", writeId: "1" };
   for (const member of ["processId", "chunk", "writeId"]) {
-    const { [member]: _, ...rest } = params as Record<string, string>;
-    await expectError(connection.request("process/write", rest), -32602, `missing field \`${member}\``);
+    // Clients of older servers leave writeId out, which has requirements of its own.
+    if (member !== "writeId") {
+      const { [member]: _, ...rest } = params as Record<string, string>;
+      await expectError(connection.request("process/write", rest), -32602, `missing field \`${member}\``);
+    }
     for (const [value, type] of [
       [null, "null"],
       [1, "number"],

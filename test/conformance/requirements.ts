@@ -1,4 +1,5 @@
 import { authenticationRequirements } from "./requirements/authentication.ts";
+import { dialectsRequirements } from "./requirements/dialects.ts";
 import { discoveryRequirements } from "./requirements/discovery.ts";
 import { environmentConfigRequirements } from "./requirements/environment-config.ts";
 import { filesErrorsRequirements } from "./requirements/files-errors.ts";
@@ -37,6 +38,7 @@ export const groups = [
   environmentConfigRequirements,
   discoveryRequirements,
   httpRequirements,
+  dialectsRequirements,
 ];
 
 /** Everything a client can rely on, by id. */
@@ -59,6 +61,7 @@ export const requirements = {
   ...environmentConfigRequirements,
   ...discoveryRequirements,
   ...httpRequirements,
+  ...dialectsRequirements,
 };
 
 export type RequirementId = keyof typeof requirements;

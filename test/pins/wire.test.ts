@@ -7,6 +7,9 @@ it("a client may send these requests", () => {
   expect(Object.keys(methods).sort()).toEqual([
     "capabilities/discoverV2",
     "capabilityRoots/discoverV1",
+    "command/exec",
+    "command/exec/terminate",
+    "command/exec/write",
     "environment/info",
     "environment/status",
     "environmentConfig/read",
@@ -52,6 +55,8 @@ it("notifications have these names and senders", () => {
     "fs/missingChanged": "server",
     "http/request/bodyDelta": "server",
     "network/policyDecision": "server",
+    "command/exec/outputDelta": "server",
+    "command/exec/exited": "server",
   });
 });
 
@@ -63,7 +68,7 @@ it("methods belong to these families, which the gate errors name", () => {
   const prefixes = Object.entries(families).map(([family, names]) => [family, [...new Set(names)]]);
   expect(Object.fromEntries(prefixes)).toEqual({
     none: ["initialize"],
-    exec: ["process"],
+    exec: ["process", "command"],
     "environment info": ["environment"],
     "environment status": ["environment"],
     "environment config": ["environmentConfig"],

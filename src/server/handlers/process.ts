@@ -1,6 +1,6 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { ForeignPathError, pathFromUri, PathUriError } from "../../base/file-uri.ts";
+import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
@@ -13,13 +13,12 @@ import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, whenStarted } from "../known-process.ts";
+import { pathFromParam } from "../path-dialect.ts";
+import { writeInput } from "../process-input.ts";
 import type { ProcessEntry } from "../process-table.ts";
 import { refuseProtection } from "../refuse-protection.ts";
+import { writeWithoutId } from "../write-dialect.ts";
 
-/** Input that a process has not read, from which a write is answered only when some of it is gone. */
-const SLOW_INPUT_BYTES = 1024 * 1024;
-/** Input that a process has not read, beyond which a write is refused. */
-const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function processHandlers(environment: Environment) {
@@ -49,9 +48,12 @@ export function processHandlers(environment: Environment) {
     "process/write": ({ session }, { processId, chunk, writeId }) => {
       const bytes = decodeChunk(chunk);
       if (writeId === "") throw new RpcError(RpcCode.invalidParams, "writeId must not be empty");
-      return whenStarted(session, processId, () =>
-        write(session.process(processId), { processId, bytes, writeId }),
-      );
+      return whenStarted(session, processId, () => {
+        const entry = session.process(processId);
+        return writeId === undefined
+          ? writeWithoutId(entry, processId, bytes)
+          : write(entry, { processId, bytes, writeId });
+      });
     },
 
     "process/signal": ({ session }, { processId }) =>
@@ -72,7 +74,7 @@ export function processHandlers(environment: Environment) {
 }
 
 /** Whatever the system says to a start, peers know it as an internal error. */
-function startError(error: unknown): unknown {
+export function startError(error: unknown): unknown {
   return error instanceof CapabilityError
     ? new RpcError(RpcCode.internal, error.message, dataOf(error))
     : error;
@@ -85,20 +87,14 @@ function write(
   { processId, bytes, writeId }: { processId: string; bytes: Uint8Array; writeId: string },
 ): WriteResult | Waiting<WriteResult> {
   if (entry === undefined) return { status: "unknownProcess" };
-  const { input } = entry.process;
-  if (input === undefined) return { status: "stdinClosed" };
+  if (entry.process.input === undefined) return { status: "stdinClosed" };
   if (entry.writeIds.has(writeId)) return { status: "accepted" };
-  if (input.ended) return { status: "stdinClosed" };
-  if (entry.process.killed) throw new RpcError(RpcCode.internal, "failed to write to process stdin");
-  if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
-    throw new RpcError(
-      RpcCode.internal,
-      `process/write ${processId}: the process has not read ${input.queuedBytes} bytes of input`,
-    );
+  if (entry.process.input.ended) return { status: "stdinClosed" };
+  const read = writeInput(entry.process, bytes, `process/write ${processId}`);
   remember(entry, writeId);
-  const written = new Promise<void>((resolve) => input.write(bytes, resolve));
-  if (input.queuedBytes < SLOW_INPUT_BYTES) return { status: "accepted" };
-  return new Waiting(written.then(() => ({ status: "accepted" as const })));
+  return read === undefined
+    ? { status: "accepted" }
+    : new Waiting(read.then(() => ({ status: "accepted" as const })));
 }
 
 function launchRequest(params: ProcessStart, environment: Environment): LaunchRequest {
@@ -141,9 +137,9 @@ function canonicalUuid(text: string): string {
   return digits.slice(1).join("-").toLowerCase();
 }
 
-function decodeCwd(uri: string): string | Uint8Array {
+export function decodeCwd(text: string): string | Uint8Array {
   try {
-    return pathFromUri(uri);
+    return pathFromParam(text);
   } catch (error) {
     if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
     if (error instanceof ForeignPathError)
@@ -155,7 +151,7 @@ function decodeCwd(uri: string): string | Uint8Array {
   }
 }
 
-function decodeChunk(chunk: string): Uint8Array {
+export function decodeChunk(chunk: string): Uint8Array {
   try {
     return decodeBase64(chunk);
   } catch (error) {

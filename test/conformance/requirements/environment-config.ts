@@ -17,7 +17,7 @@ export const environmentConfigRequirements = {
   "config.read:empty-path": { section: "5.3", behavior: "A path without a key is refused, of either kind." },
   "config.read:cwd": {
     section: "5.3",
-    behavior: "cwd must be a native path URI; paths are checked before it.",
+    behavior: "cwd must be a path of this kind of machine; paths are checked before it.",
   },
   "config.read:result": {
     ...home,

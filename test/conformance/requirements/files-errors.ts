@@ -44,7 +44,7 @@ export const filesErrorsRequirements = {
     behavior: "Requests sent without waiting act one after another, in the order they were sent.",
   },
 
-  "fs.path:native": { section: "3.1", behavior: "A native path is refused by every method." },
+  "fs.path:relative": { section: "3.1", behavior: "A relative path is refused by every method." },
   "fs.path:not-a-path": {
     section: "3.1",
     behavior: "Another scheme, a query, a fragment and a NUL are refused by every method.",

@@ -271,7 +271,7 @@ const writeRequirements = {
   },
   "process.write:required-members": {
     section: "4.3",
-    behavior: "processId, chunk and writeId are required strings.",
+    behavior: "processId and chunk are required; they and writeId are strings, and not null.",
   },
   "process.write:bad-base64": {
     section: "3.2",

@@ -50,7 +50,7 @@ export const sessionsRequirements = {
   "initialize:result": {
     section: "2.1",
     behavior:
-      "initialize answers with a session id, a version 4 UUID, and the environment info, and nothing else.",
+      "initialize answers with a session id, a version 4 UUID, the environment info, and nothing else that 0.166 knows.",
   },
   "initialize:client-name": {
     section: "2.1",

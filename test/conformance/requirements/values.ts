@@ -1,9 +1,9 @@
 import type { Requirements } from "./requirement.ts";
 
 export const valuesRequirements = {
-  "path:native": {
+  "path:relative": {
     section: "3.1",
-    behavior: "A native path, absolute or relative, or an empty string is no path URI.",
+    behavior: "A relative path or an empty string is no path URI.",
   },
   "path:scheme": { section: "3.1", behavior: "Only the file scheme is a path URI." },
   "path:query": { section: "3.1", behavior: "A path URI has no query, not even an empty one." },

@@ -1,0 +1,137 @@
+import { RpcError } from "../../base/errors.ts";
+import type { Launcher, LaunchRequest } from "../../capabilities/process/launcher.ts";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { ProcessEvent } from "../../capabilities/process/output-log.ts";
+import type { CommandExec } from "../../protocol/command.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import { Waiting } from "../../rpc/waiting.ts";
+import { bulkMessage } from "../bulk-message.ts";
+import type { ClientConnection } from "../client-connection.ts";
+import { writeInput } from "../process-input.ts";
+import { decodeChunk, decodeCwd, startError } from "./process.ts";
+
+/** Serves the dialect `exec-server.v0` beside the methods of today, on the same connection. */
+export function commandHandlers(launcher: Launcher) {
+  const commands = new WeakMap<ClientConnection, Commands>();
+  const commandsOf = (client: ClientConnection): Commands => {
+    let found = commands.get(client);
+    if (found === undefined) {
+      found = new Commands(client, launcher);
+      commands.set(client, found);
+    }
+    return found;
+  };
+  return {
+    "command/exec": async (client, params) => ({
+      sessionId: await commandsOf(client).start(launchRequest(params)),
+    }),
+
+    "command/exec/write": (client, { sessionId, chunk }) => {
+      const bytes = decodeChunk(chunk);
+      const process = commandsOf(client).get(sessionId);
+      if (process === undefined)
+        throw new RpcError(RpcCode.invalidRequest, `unknown session id ${sessionId}`);
+      if (process.input === undefined)
+        throw new RpcError(RpcCode.invalidRequest, `stdin is closed for session ${sessionId}`);
+      const read = writeInput(process, bytes, `command/exec/write ${sessionId}`);
+      return read === undefined ? ACCEPTED : new Waiting(read.then(() => ACCEPTED));
+    },
+
+    "command/exec/terminate": (client, { sessionId }) => {
+      const process = commandsOf(client).get(sessionId);
+      process?.kill();
+      return { running: process !== undefined };
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+const ACCEPTED = { accepted: true } as const;
+
+/** The processes of one connection. They end with it. */
+class Commands {
+  readonly #client: ClientConnection;
+  readonly #launcher: Launcher;
+  /** By id, until their exit is told. */
+  readonly #known = new Map<string, ManagedProcess>();
+  readonly #open = new Set<ManagedProcess>();
+  #lastId = 0;
+
+  constructor(client: ClientConnection, launcher: Launcher) {
+    this.#client = client;
+    this.#launcher = launcher;
+    client.signal.addEventListener(
+      "abort",
+      () => {
+        for (const process of this.#open) process.dispose();
+      },
+      { once: true },
+    );
+  }
+
+  get(sessionId: string): ManagedProcess | undefined {
+    return this.#known.get(sessionId);
+  }
+
+  /** Later requests wait for it, so that a client may use the id that it expects. */
+  async start(request: LaunchRequest): Promise<string> {
+    this.#lastId += 1;
+    const sessionId = `session-${this.#lastId}`;
+    let process: ManagedProcess;
+    try {
+      process = await this.#launcher.launch(request);
+    } catch (error) {
+      throw startError(error);
+    }
+    this.#open.add(process);
+    this.#known.set(sessionId, process);
+    let waiting = false;
+    process.listen((event) => {
+      this.#tell(sessionId, event);
+      if (event.kind === "closed") this.#open.delete(process);
+      if (!this.#client.full || waiting) return;
+      waiting = true;
+      process.pauseOutput();
+      void this.#client.drained().then(() => {
+        waiting = false;
+        process.resumeOutput();
+      });
+    });
+    if (this.#client.signal.aborted) process.dispose();
+    return sessionId;
+  }
+
+  #tell(sessionId: string, event: ProcessEvent): void {
+    switch (event.kind) {
+      case "output": {
+        const stream = event.stream === "stderr" ? "stderr" : "stdout";
+        const { message, release } = bulkMessage(
+          `{"method":"command/exec/outputDelta","params":{"sessionId":"${sessionId}","stream":"${stream}","chunk":"`,
+          event.bytes,
+          '"}}',
+        );
+        this.#client.sendEncoded(message, release);
+        break;
+      }
+      case "exited":
+        this.#known.delete(sessionId);
+        this.#client.notify("command/exec/exited", { sessionId, exitCode: event.exitCode });
+        break;
+      case "closed":
+        break;
+    }
+  }
+}
+
+function launchRequest({ argv, cwd, env, tty, arg0 }: CommandExec): LaunchRequest {
+  const directory = decodeCwd(cwd);
+  if (argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");
+  return {
+    argv,
+    ...(typeof arg0 === "string" ? { arg0 } : {}),
+    cwd: directory,
+    env: new Map(Object.entries(env)),
+    stdin: tty ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } } : "none",
+  };
+}
