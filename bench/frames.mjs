@@ -26,7 +26,7 @@ export const encodeText = (text) => encodeFrame(OPCODE.text, Buffer.from(text));
 
 /** Cuts a byte stream into messages. A message is only valid during the callback: it may lie in the read buffer. */
 export class FrameReader {
-  #rest = Buffer.allocUnsafe(1 << 20);
+  #rest = Buffer.alloc(0);
   #restBytes = 0;
   #fragments = [];
   #onMessage;

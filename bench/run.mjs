@@ -1,42 +1,97 @@
 /**
- * Runs one case on every target, round by round in turn, on servers started for this case.
- * Returns, per target name, one `{metric: value}` per round.
+ * Runs one case over one transport on every target, round by round in turn.
+ *
+ * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `setUp()` (a fixture with `stop()`),
+ * `fresh` (each round opens its own servers) and `maxRounds`. The context is `{server, open, quick, transport, fixture}`.
+ * `run` gives `{metric: value}`; a value is null where it cannot be measured, and `note` is a remark.
  */
-export async function runCase(benchCase, targets, { rounds, quick, report }) {
-  const open = [];
-  const samples = Object.fromEntries(targets.map(({ name }) => [name, []]));
+export async function runCase(benchCase, targets, transport, { rounds, quick, report }) {
+  const what = targets.length === 0 ? "" : `${benchCase.name} ${transport}`;
+  const runners = targets.map((target) => new Runner(benchCase, target, transport, quick));
+  const results = Object.fromEntries(targets.map(({ name }) => [name, []]));
+  const fixture = await benchCase.setUp?.({ quick });
   try {
-    for (const target of targets) open.push({ name: target.name, server: await target.open() });
-    for (const { name, server } of open) {
-      report(`${benchCase.name}: warming up ${name}`);
-      await named(`${benchCase.name}, warm-up of ${name}`, benchCase.warmUp(server.url));
-    }
-    for (let round = 1; round <= rounds; round++) {
-      for (const { name, server } of open) {
-        const values = await named(`${benchCase.name} on ${name}`, benchCase.run(server.url, { quick }));
-        samples[name].push(values);
-        report(`${benchCase.name}: round ${round}/${rounds} ${name.padEnd(6)} ${line(values)}`);
+    for (let round = 1; round <= Math.min(rounds, benchCase.maxRounds ?? rounds); round++) {
+      // Neither server always comes second.
+      for (const runner of round % 2 === 1 ? runners : [...runners].reverse()) {
+        const result = await runner.round(fixture, (step) => report(`${what}: ${step}`));
+        results[runner.name].push(result);
+        report(`${what}: round ${round} ${runner.name.padEnd(4)} ${describe(benchCase, result)}`);
       }
     }
   } finally {
-    await Promise.all(open.map(({ server }) => server.stop()));
+    await Promise.all(runners.map((runner) => runner.stop()));
+    await fixture?.stop();
   }
-  return samples;
+  return results;
 }
 
-async function named(what, work) {
+/** A case on one target. A round that fails is noted and counts as not measured; the next one gets a new server. */
+class Runner {
+  name;
+  #benchCase;
+  #open;
+  #context;
+  #server = null;
+
+  constructor(benchCase, target, transport, quick) {
+    this.name = target.name;
+    this.#benchCase = benchCase;
+    this.#open = () => target.open(transport);
+    this.#context = { open: this.#open, quick, transport };
+  }
+
+  async round(fixture, report) {
+    try {
+      const context = { ...this.#context, fixture };
+      if (!this.#benchCase.fresh && !this.#server) {
+        this.#server = await this.#open();
+        report(`warming up ${this.name}`);
+        await this.#benchCase.warmUp?.({ ...context, server: this.#server });
+      }
+      return await withClientCpu(() => this.#benchCase.run({ ...context, server: this.#server }));
+    } catch (error) {
+      await this.stop();
+      return { note: `failed: ${error.message}` };
+    }
+  }
+
+  async stop() {
+    const server = this.#server;
+    this.#server = null;
+    await server?.stop();
+  }
+}
+
+/** Runs `work(server)` on a server of its own. */
+export async function onFreshServer(open, work) {
+  const server = await open();
   try {
-    return await work;
-  } catch (error) {
-    throw new Error(`${what}: ${error.message}`, { cause: error });
+    return await work(server);
+  } finally {
+    await server.stop();
   }
 }
 
-const line = (values) =>
-  Object.entries(values)
-    .map(([metric, value]) => `${metric} ${number(value)}`)
-    .join(", ");
+/** Adds what share of one core the bench itself used: near 1, the bench is what was measured. */
+async function withClientCpu(work) {
+  const cpu = process.cpuUsage();
+  const begun = performance.now();
+  const values = await work();
+  const { user, system } = process.cpuUsage(cpu);
+  return { ...values, clientCpu: (user + system) / 1000 / (performance.now() - begun) };
+}
+
+function describe(benchCase, result) {
+  const values = benchCase.metrics
+    .filter(({ name }) => typeof result[name] === "number")
+    .map(({ name }) => `${name} ${number(result[name])}`);
+  const client =
+    result.clientCpu === undefined ? [] : [`client CPU ${(result.clientCpu * 100).toFixed(0)} %`];
+  return [...values, ...(result.note ? [result.note] : []), ...client].join(", ");
+}
 
 export function number(value) {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
 }

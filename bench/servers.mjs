@@ -4,37 +4,68 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../scripts/install-codex.mjs";
+import { Session } from "./session.mjs";
+import { openStdioPipes } from "./stdio-channel.mjs";
+import { withDeadline } from "./waiting.mjs";
+import { Wire } from "./wire.mjs";
 
 const BANNER_DEADLINE_MS = 15_000;
 const STOP_DEADLINE_MS = 5_000;
 const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
-const LISTEN = ["--listen", "ws://127.0.0.1:0"];
 
-/** A target is `{name, open()}`; `open` gives `{url, stop()}`. `missing` says why a target cannot take part. */
+/**
+ * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open` gives a server:
+ * `{pid, openSession(), releaseSession(session), stop()}`, without a pid when it was running already.
+ */
 export function oursTarget() {
   if (!existsSync(OURS)) return { name: "ours", missing: "dist/cli.js does not exist; run `npm run build`" };
-  return { name: "ours", open: () => openServer(process.execPath, [OURS, ...LISTEN]) };
+  return ownTarget("ours", process.execPath, [OURS]);
 }
 
 export function peerTarget() {
   const binary = findCodexBinary();
   if (!binary) return { name: "peer", missing: "no codex binary; run `node scripts/install-codex.mjs`" };
-  return { name: "peer", open: () => openServer(binary, ["exec-server", ...LISTEN]) };
+  return ownTarget("peer", binary, ["exec-server"]);
+}
+
+function ownTarget(name, command, args) {
+  const open = {
+    ws: () => openWsServer(command, [...args, "--listen", "ws://127.0.0.1:0"]),
+    stdio: () => openStdioServer(command, [...args, "--listen", "stdio"]),
+  };
+  return { name, transports: ["ws", "stdio"], ownsProcess: true, open: (transport) => open[transport]() };
 }
 
 export function runningTarget(url) {
-  return { name: url, open: async () => ({ url, stop: async () => {} }) };
+  return {
+    name: url,
+    transports: ["ws"],
+    ownsProcess: false,
+    open: async () => ({ ...wsSessions(url), stop: async () => {} }),
+  };
 }
 
-async function openServer(command, args) {
+const wsSessions = (url) => ({
+  url,
+  openSession: async () => Session.open(await withDeadline(Wire.connect(url), "connect")),
+  releaseSession: (session) => session.close(),
+});
+
+/** Starts a program in a directory of its own; `stop` ends it and removes the directory. */
+export async function startProgram(command, args, prepare = async () => ["ignore", "pipe", "pipe"]) {
   // Not under the temporary directory: the peer warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-bench-");
+  const stdio = await prepare(home);
+  const spawnedAt = performance.now();
   const child = spawn(command, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, CODEX_HOME: home },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio,
   });
-  const exited = new Promise((resolve) => child.once("close", resolve));
+  const exited = new Promise((resolve) => {
+    child.once("close", resolve);
+    child.once("error", resolve);
+  });
   const killWithUs = () => child.kill("SIGKILL");
   process.once("exit", killWithUs);
   let complaints = "";
@@ -49,17 +80,24 @@ async function openServer(command, args) {
     process.removeListener("exit", killWithUs);
     await rm(home, { recursive: true, force: true });
   };
+  return { child, pid: child.pid, spawnedAt, exited, stop, complaints: () => complaints };
+}
+
+async function openWsServer(command, args) {
+  const program = await startProgram(command, args);
   try {
-    return { url: await readBanner(child, () => complaints), pid: child.pid, stop };
+    const url = await readBanner(program, (line) => line.startsWith("ws://"));
+    return { ...wsSessions(url), pid: program.pid, spawnedAt: program.spawnedAt, stop: program.stop };
   } catch (error) {
-    await stop();
+    await program.stop();
     throw error;
   }
 }
 
-function readBanner(child, complaints) {
+/** The first line of a program's stdout that `isBanner`. */
+export function readBanner({ child, complaints }, isBanner) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("no banner")), BANNER_DEADLINE_MS);
+    const timer = setTimeout(() => fail("no banner"), BANNER_DEADLINE_MS);
     const fail = (why) => {
       clearTimeout(timer);
       reject(new Error(`server did not start: ${why}\n${complaints()}`));
@@ -67,9 +105,38 @@ function readBanner(child, complaints) {
     child.once("error", (error) => fail(error.message));
     child.once("close", (code, signal) => fail(`exit ${code ?? signal}`));
     createInterface({ input: child.stdout }).on("line", (line) => {
-      if (!line.startsWith("ws://")) return;
+      if (!isBanner(line)) return;
       clearTimeout(timer);
       resolve(line.trim());
     });
   });
+}
+
+async function openStdioServer(command, args) {
+  let pipes;
+  const program = await startProgram(command, args, async (home) => {
+    pipes = await openStdioPipes(home);
+    return [pipes.stdin, pipes.stdout, "pipe"];
+  });
+  pipes.started();
+  const wire = Wire.overStdio(pipes.ours);
+  const stop = async () => {
+    wire.close();
+    await program.stop();
+  };
+  try {
+    const session = await Session.open(wire);
+    return {
+      pid: program.pid,
+      spawnedAt: program.spawnedAt,
+      openSession: async () => session,
+      releaseSession: () => {
+        wire.onBulk = () => {};
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw new Error(`${error.message}\n${program.complaints()}`, { cause: error });
+  }
 }

@@ -1,32 +1,18 @@
-import { Wire } from "./wire.mjs";
+import { byteCount } from "./bulk.mjs";
+import { withDeadline } from "./waiting.mjs";
 
-const CALL_DEADLINE_MS = 60_000;
-
-/** Fails a measurement that hangs, instead of hanging the run. */
-export async function withDeadline(promise, what, deadlineMs = CALL_DEADLINE_MS) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: nothing after ${deadlineMs} ms`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** An initialized session on a connection of its own, which knows when each of its processes is over. */
+/** An initialized session, which knows when each of its processes is over. */
 export class Session {
   wire;
   #processes = new Map();
   #nextProcess = 1;
 
-  static async open(url) {
+  static async open(wire) {
     const session = new Session();
-    session.wire = await withDeadline(Wire.connect(url), "connect");
-    session.wire.onNotification = (method, params) => session.#event(method, params);
-    await withDeadline(session.wire.request("initialize", { clientName: "bench" }), "initialize");
-    session.wire.notify("initialized");
+    session.wire = wire;
+    wire.onNotification = (method, params) => session.#event(method, params);
+    await withDeadline(wire.request("initialize", { clientName: "bench" }), "initialize");
+    wire.notify("initialized");
     return session;
   }
 
@@ -44,7 +30,7 @@ export class Session {
   }
 
   /** Resolves `started` with the process id, `over` with the exit code once the output has ended too. */
-  start(argv, { tty = false } = {}) {
+  start(argv, { tty = false, pipeStdin = false } = {}) {
     const processId = `p${this.#nextProcess++}`;
     const over = new Promise((resolve) => this.#processes.set(processId, { resolve }));
     const started = this.wire
@@ -54,9 +40,10 @@ export class Session {
         cwd: "file:///",
         env: { PATH: process.env.PATH },
         tty,
+        pipeStdin,
       })
       .then(() => processId);
-    return { started, over };
+    return { processId, started, over };
   }
 
   async run(argv, options) {
@@ -66,17 +53,31 @@ export class Session {
     if (exitCode !== 0) throw new Error(`${argv.join(" ")} ended with ${exitCode}`);
   }
 
+  async terminate({ processId, over }) {
+    await withDeadline(this.wire.request("process/terminate", { processId }), "process/terminate");
+    await withDeadline(over, "end of a terminated process");
+  }
+
+  /** Counts bytes of output from here on; the count is what the returned function gives. */
+  countOutput() {
+    let received = 0;
+    this.wire.onBulk = (_method, message) => {
+      received += byteCount(message);
+    };
+    return () => received;
+  }
+
   close() {
     this.wire.close();
   }
 }
 
-/** Runs `work(session)` in a session that is closed afterwards, whatever happened. */
-export async function inSession(url, work) {
-  const session = await Session.open(url);
+/** Runs `work(session)` in a session of its own. Over stdio a server has only one, which stays. */
+export async function inSession(server, work) {
+  const session = await server.openSession();
   try {
     return await work(session);
   } finally {
-    session.close();
+    server.releaseSession(session);
   }
 }

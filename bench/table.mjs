@@ -1,62 +1,56 @@
+import { judge, requirementOf } from "./requirements.mjs";
 import { number } from "./run.mjs";
-import { betterRatios, summarize } from "./statistics.mjs";
+import { ratiosOf, summarize } from "./statistics.mjs";
 
 const REFERENCE = "peer";
 
-/** One row per case, metric and target other than the peer. `ratio` above 1 always means better than the peer. */
-export function compare(benchCase, samples) {
-  const rows = [];
-  for (const { name: metric, better } of benchCase.metrics) {
-    const of = (target) => samples[target]?.map((values) => values[metric]);
-    const peer = of(REFERENCE);
-    for (const target of Object.keys(samples)) {
-      if (target === REFERENCE && Object.keys(samples).length > 1) continue;
-      const values = of(target);
-      const ratios = peer && target !== REFERENCE ? betterRatios(values, peer, better) : null;
-      rows.push({
+/** One row per metric and target other than the peer. `ratio` is target / peer; `timesBetter` above 1 means better than the peer. */
+export function compare(benchCase, transport, results, requirements) {
+  const names = Object.keys(results);
+  const shown = names.length > 1 ? names.filter((name) => name !== REFERENCE) : names;
+  return benchCase.metrics.flatMap(({ name: metric, better }) =>
+    shown.map((target) => {
+      const of = (name) => results[name]?.map((result) => result[metric] ?? null);
+      const peer = target === REFERENCE ? undefined : of(REFERENCE);
+      const row = {
         case: benchCase.name,
+        transport,
         metric,
         better,
         target,
-        samples: { [target]: values, ...(peer ? { [REFERENCE]: peer } : {}) },
-        summary: summarize(values),
+        samples: { [target]: of(target), ...(peer ? { [REFERENCE]: peer } : {}) },
+        summary: summarize(of(target)),
         peerSummary: peer ? summarize(peer) : null,
-        ratio: ratios ? summarize(ratios) : null,
-      });
-    }
-  }
-  return rows;
+        ratio: peer ? summarize(ratiosOf(of(target), peer)) : null,
+      };
+      row.timesBetter = row.ratio ? (better === "higher" ? row.ratio.median : 1 / row.ratio.median) : null;
+      const requirement = requirementOf(requirements, row);
+      return requirement ? { ...row, requirement, verdict: judge(requirement, row) } : row;
+    }),
+  );
 }
 
 const spread = (summary) =>
   summary ? `${number(summary.median)} [${number(summary.min)}..${number(summary.max)}]` : "-";
 
-function verdict(row) {
-  if (!row.ratio) return "-";
-  const { median, min, max } = row.ratio;
-  const word = median >= 1 ? `${number(median)}x BETTER` : `${number(1 / median)}x worse`;
-  return `${word}  (ratio ${number(median)} [${number(min)}..${number(max)}])`;
+export function requirementText({ atMost, atLeast, of }) {
+  const bound = atMost === undefined ? `>= ${number(atLeast)}` : `<= ${number(atMost)}`;
+  return of === "value" ? `${bound} itself` : bound;
 }
 
 export function formatTable(rows) {
   const cells = [
-    [
-      "case",
-      "metric",
-      "better is",
-      "target",
-      "target median [min..max]",
-      "peer median [min..max]",
-      "than the peer",
-    ],
+    ["case", "over", "metric", "target", "median [min..max]", "peer", "ratio", "required", ""],
     ...rows.map((row) => [
       row.case,
-      row.metric,
-      row.better,
+      row.transport,
+      `${row.metric} ${row.better === "higher" ? "↑" : "↓"}`,
       row.target,
       spread(row.summary),
       spread(row.peerSummary),
-      verdict(row),
+      spread(row.ratio),
+      row.requirement ? requirementText(row.requirement) : "",
+      row.verdict === "miss" ? "MISS" : (row.verdict ?? ""),
     ]),
   ];
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
@@ -68,4 +62,15 @@ export function formatTable(rows) {
         .trimEnd(),
     )
     .join("\n");
+}
+
+/** Remarks of the rounds, and where the bench itself may have been the limit. */
+export function notesOf(benchCase, transport, results) {
+  const BUSY = 0.9;
+  return Object.entries(results).flatMap(([target, rounds]) => {
+    const remarks = [...new Set(rounds.flatMap(({ note }) => (note ? [note] : [])))];
+    const busiest = Math.max(0, ...rounds.map(({ clientCpu }) => clientCpu ?? 0));
+    if (busiest > BUSY) remarks.push(`the bench used ${(busiest * 100).toFixed(0)} % of a core itself`);
+    return remarks.map((remark) => `${benchCase.name} ${transport}, ${target}: ${remark}`);
+  });
 }

@@ -1,111 +1,54 @@
-import { randomBytes } from "node:crypto";
-import net from "node:net";
-import { answerControl, encodeText, FrameReader } from "./frames.mjs";
+import { BULK_MEMBERS } from "./bulk.mjs";
+import { openStdio } from "./stdio-channel.mjs";
+import { openWebSocket } from "./websocket-channel.mjs";
 
-const READ_BUFFER_BYTES = 256 * 1024;
-const OUTPUT_METHOD = "process/output";
-// Both servers put the method first; a server that does not is still understood, through JSON.parse.
-const METHOD_WITHIN_BYTES = 40;
-const CHUNK_MEMBER = Buffer.from('"chunk":"');
-const QUOTE = 0x22;
-
-/** Where the base64 text of a `process/output` message lies, without parsing the message. */
-function chunkRange(message) {
-  const member = message.indexOf(CHUNK_MEMBER);
-  if (member === -1) throw new Error("process/output without a chunk");
-  const start = member + CHUNK_MEMBER.length;
-  return { start, end: message.indexOf(QUOTE, start) };
-}
-
-export function outputByteCount(message) {
-  const { start, end } = chunkRange(message);
-  const padding = message[end - 1] !== 0x3d ? 0 : message[end - 2] !== 0x3d ? 1 : 2;
-  return ((end - start) / 4) * 3 - padding;
-}
-
-export function outputBytes(message) {
-  const { start, end } = chunkRange(message);
-  return Buffer.from(message.toString("latin1", start, end), "base64");
-}
+// Both servers put the method or the id first; a message that does not is still understood, through JSON.parse.
+const HEAD_BYTES = 40;
+const BULK_METHOD = new RegExp(`"method":"(${Object.keys(BULK_MEMBERS).join("|")})"`);
+const ID = /^\{"id":(\d+),"result"/;
 
 /**
- * One raw JSON-RPC connection. `onOutput` gets the undecoded message of every `process/output`, valid only during the
- * call; `onNotification` gets every other notification.
+ * One raw JSON-RPC connection. `onBulk` gets the method and the undecoded message of every notification that carries bytes,
+ * valid only during the call; `onNotification` gets every other notification.
  */
 export class Wire {
-  onOutput = () => {};
+  onBulk = () => {};
   onNotification = () => {};
-  #socket;
+  #channel;
   #nextId = 1;
   #pending = new Map();
   #failure = null;
 
-  static async connect(url) {
+  static async connect(url, { small } = {}) {
     const wire = new Wire();
-    await wire.#open(new URL(url));
+    wire.#channel = await openWebSocket(url, { ...wire.#events(), small });
     return wire;
   }
 
-  #open({ hostname, port }) {
-    return new Promise((resolve, reject) => {
-      let head = Buffer.alloc(0);
-      let upgraded = false;
-      const reader = new FrameReader({
-        onMessage: (message) => this.#message(message),
-        onControl: (opcode, payload) => {
-          const answer = answerControl(opcode, payload);
-          if (answer) this.#socket.write(answer);
-        },
-      });
-      const onBytes = (bytes) => {
-        if (upgraded) return reader.push(bytes);
-        head = Buffer.concat([head, bytes]);
-        const end = head.indexOf("\r\n\r\n");
-        if (end === -1) return;
-        if (!head.toString("latin1", 0, 12).endsWith(" 101")) {
-          return fail(new Error(`upgrade refused: ${head.toString("latin1", 0, end)}`));
-        }
-        upgraded = true;
-        resolve();
-        reader.push(head.subarray(end + 4));
-      };
-      const fail = (error) => {
-        this.#socket.destroy();
-        reject(error);
-        this.#fail(error);
-      };
-      this.#socket = net.connect({
-        host: hostname.replace(/^\[|\]$/g, ""),
-        port: Number(port),
-        noDelay: true,
-        onread: {
-          buffer: Buffer.allocUnsafe(READ_BUFFER_BYTES),
-          callback: (count, buffer) => {
-            try {
-              onBytes(buffer.subarray(0, count));
-            } catch (error) {
-              fail(error);
-            }
-            return true;
-          },
-        },
-      });
-      this.#socket.on("error", fail);
-      this.#socket.on("close", () => fail(new Error("connection closed")));
-      this.#socket.write(
-        `GET / HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-          `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
-      );
-    });
+  static overStdio(pipes) {
+    const wire = new Wire();
+    wire.#channel = openStdio(pipes, wire.#events());
+    return wire;
+  }
+
+  #events() {
+    return { onMessage: (message) => this.#message(message), onEnd: (error) => this.#fail(error) };
   }
 
   #message(message) {
-    if (message.toString("latin1", 0, METHOD_WITHIN_BYTES).includes(OUTPUT_METHOD))
-      return this.onOutput(message);
+    const head = message.toString("latin1", 0, HEAD_BYTES);
+    const method = BULK_METHOD.exec(head)?.[1];
+    if (method) return this.onBulk(method, message);
+    const bulkCall = this.#pending.get(Number(ID.exec(head)?.[1]));
+    if (bulkCall?.read) {
+      this.#pending.delete(bulkCall.id);
+      return bulkCall.resolve(bulkCall.read(message));
+    }
     const parsed = JSON.parse(message.toString());
-    if (parsed.method === OUTPUT_METHOD) return this.onOutput(message);
+    if (parsed.method in BULK_MEMBERS) return this.onBulk(parsed.method, message);
     if (parsed.method !== undefined) return this.onNotification(parsed.method, parsed.params);
     const call = this.#pending.get(parsed.id);
+    if (!call) throw new Error(`an answer to nothing: ${message.toString("latin1", 0, 200)}`);
     this.#pending.delete(parsed.id);
     if (parsed.error) call.reject(new Error(`${call.method}: ${parsed.error.code} ${parsed.error.message}`));
     else call.resolve(parsed.result);
@@ -118,21 +61,49 @@ export class Wire {
     this.#pending.clear();
   }
 
-  request(method, params = null) {
-    if (this.#failure) return Promise.reject(this.#failure);
+  /** A request that is encoded but not sent. With `read`, the result is what that makes of the unparsed answer. */
+  prepare(method, params = null, read = undefined) {
     const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { method, resolve, reject });
-      this.#socket.write(encodeText(JSON.stringify({ id, method, params })));
-    });
+    const bytes = this.#channel.encode(JSON.stringify({ id, method, params }));
+    return { id, method, bytes, read };
+  }
+
+  /** Sends prepared requests in one write; resolves with a promise for each answer. */
+  sendAll(prepared) {
+    if (this.#failure) return prepared.map(() => Promise.reject(this.#failure));
+    const answers = prepared.map(
+      ({ id, method, read }) =>
+        new Promise((resolve, reject) => this.#pending.set(id, { id, method, read, resolve, reject })),
+    );
+    this.#channel.write(
+      prepared.length === 1 ? prepared[0].bytes : Buffer.concat(prepared.map((p) => p.bytes)),
+    );
+    return answers;
+  }
+
+  send(prepared) {
+    return this.sendAll([prepared])[0];
+  }
+
+  request(method, params = null, read = undefined) {
+    return this.send(this.prepare(method, params, read));
   }
 
   notify(method, params = {}) {
-    this.#socket.write(encodeText(JSON.stringify({ method, params })));
+    this.#channel.write(this.#channel.encode(JSON.stringify({ method, params })));
+  }
+
+  /** Stops reading from the connection, as a client that hangs does. */
+  pause() {
+    this.#channel.pause();
+  }
+
+  resume() {
+    this.#channel.resume();
   }
 
   close() {
     this.#fail(new Error("closed by the bench"));
-    this.#socket.destroy();
+    this.#channel.close();
   }
 }

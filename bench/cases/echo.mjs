@@ -1,16 +1,17 @@
-import { inSession, withDeadline } from "../session.mjs";
+import { byteCount } from "../bulk.mjs";
+import { inSession } from "../session.mjs";
 import { quantile } from "../statistics.mjs";
-import { outputByteCount } from "../wire.mjs";
+import { withDeadline } from "../waiting.mjs";
 
 const KEY = Buffer.from("a").toString("base64");
 
-/** Keys typed on a terminal whose program does nothing: the terminal itself echoes each one. */
-async function type(url, keys) {
-  return inSession(url, async (session) => {
+/** Bytes sent to `cat` one by one. On a terminal it is the terminal that echoes each one. */
+async function type(server, keys, tty) {
+  return inSession(server, async (session) => {
     let echoed = () => {};
-    session.wire.onOutput = (message) => echoed(outputByteCount(message));
-    const { started } = session.start(["cat"], { tty: true });
-    const processId = await withDeadline(started, "start of cat");
+    session.wire.onBulk = (_method, message) => echoed(byteCount(message));
+    const cat = session.start(["cat"], { tty, pipeStdin: !tty });
+    const processId = await withDeadline(cat.started, "start of cat");
     const times = [];
     for (let i = 0; i < keys; i++) {
       const echo = new Promise((resolve, reject) => {
@@ -23,18 +24,30 @@ async function type(url, keys) {
       await withDeadline(echo, "echo");
       times.push((performance.now() - begun) * 1000);
     }
-    await session.wire.request("process/terminate", { processId });
-    return { "p50 us": quantile(times, 0.5), "p99 us": quantile(times, 0.99) };
+    await session.terminate(cat);
+    return times;
   });
+}
+
+async function measure(server, keys) {
+  const pipe = await type(server, keys, false);
+  const pty = await type(server, keys, true);
+  return {
+    "pipe p50 us": quantile(pipe, 0.5),
+    "pipe p99 us": quantile(pipe, 0.99),
+    "pty p50 us": quantile(pty, 0.5),
+    "pty p99 us": quantile(pty, 0.99),
+  };
 }
 
 export default {
   name: "echo",
-  about: "a key typed on a terminal until its echo is here",
-  metrics: [
-    { name: "p50 us", better: "lower" },
-    { name: "p99 us", better: "lower" },
-  ],
-  warmUp: (url) => type(url, 10),
-  run: (url, { quick }) => type(url, quick ? 10 : 60),
+  about: "a byte written to `cat`, on a pipe and on a terminal, until it is back",
+  transports: ["ws", "stdio"],
+  metrics: ["pipe p50 us", "pipe p99 us", "pty p50 us", "pty p99 us"].map((name) => ({
+    name,
+    better: "lower",
+  })),
+  warmUp: ({ server }) => measure(server, 30),
+  run: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 60 : 500),
 };

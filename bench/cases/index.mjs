@@ -1,7 +1,52 @@
+import burst from "./burst.mjs";
+import coldStart from "./cold-start.mjs";
+import connections from "./connections.mjs";
 import echo from "./echo.mjs";
+import filesLarge from "./files-large.mjs";
+import filesSmall from "./files-small.mjs";
+import http from "./http.mjs";
+import lines from "./lines.mjs";
+import manyProcesses from "./many-processes.mjs";
+import memory from "./memory.mjs";
+import output8 from "./output-8.mjs";
+import outputPty from "./output-pty.mjs";
 import output from "./output.mjs";
 import rpc from "./rpc.mjs";
+import scaleConnections from "./scale-connections.mjs";
+import scaleOutput from "./scale-output.mjs";
+import scaleRpc from "./scale-rpc.mjs";
+import scaleSpawn from "./scale-spawn.mjs";
 import spawnLatency from "./spawn-latency.mjs";
+import spawnRateHeldPty from "./spawn-rate-held-pty.mjs";
+import spawnRateHeld from "./spawn-rate-held.mjs";
+import spawnRatePty from "./spawn-rate-pty.mjs";
 import spawnRate from "./spawn-rate.mjs";
+import stoppedReader from "./stopped-reader.mjs";
 
-export const CASES = [spawnRate, spawnLatency, output, rpc, echo];
+/** In the order in which they run and are shown. */
+export const CASES = [
+  coldStart,
+  memory,
+  connections,
+  rpc,
+  burst,
+  spawnLatency,
+  spawnRate,
+  spawnRatePty,
+  spawnRateHeld,
+  spawnRateHeldPty,
+  manyProcesses,
+  echo,
+  output,
+  output8,
+  outputPty,
+  lines,
+  stoppedReader,
+  filesSmall,
+  filesLarge,
+  http,
+  scaleSpawn,
+  scaleOutput,
+  scaleRpc,
+  scaleConnections,
+];

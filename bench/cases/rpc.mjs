@@ -1,5 +1,6 @@
-import { inSession, withDeadline } from "../session.mjs";
+import { inSession } from "../session.mjs";
 import { quantile } from "../statistics.mjs";
+import { inLanes, withDeadline } from "../waiting.mjs";
 
 const IN_FLIGHT = 64;
 
@@ -13,24 +14,17 @@ async function inTurn(session, count) {
   return times;
 }
 
-async function pipelined(session, count) {
-  let left = count;
-  const lane = async () => {
-    while (left-- > 0) await session.wire.request("environment/status");
-  };
-  const begun = performance.now();
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
-  return (count / (performance.now() - begun)) * 1000;
-}
-
-async function measure(url, turns, flights) {
-  return inSession(url, async (session) => {
+async function measure(server, turns, flights) {
+  return inSession(server, async (session) => {
     const times = await withDeadline(inTurn(session, turns), "requests in turn");
-    const rate = await withDeadline(pipelined(session, flights), "requests in flight");
+    const seconds = await withDeadline(
+      inLanes(flights, IN_FLIGHT, () => session.wire.request("environment/status")),
+      "requests in flight",
+    );
     return {
       "p50 us": quantile(times, 0.5),
       "p99 us": quantile(times, 0.99),
-      [`${IN_FLIGHT} in flight /s`]: rate,
+      [`${IN_FLIGHT} in flight /s`]: flights / seconds,
     };
   });
 }
@@ -38,11 +32,12 @@ async function measure(url, turns, flights) {
 export default {
   name: "rpc",
   about: `environment/status, in turn and ${IN_FLIGHT} in flight`,
+  transports: ["ws", "stdio"],
   metrics: [
     { name: "p50 us", better: "lower" },
     { name: "p99 us", better: "lower" },
     { name: `${IN_FLIGHT} in flight /s`, better: "higher" },
   ],
-  warmUp: (url) => measure(url, 500, 5_000),
-  run: (url, { quick }) => (quick ? measure(url, 500, 5_000) : measure(url, 4_000, 40_000)),
+  warmUp: ({ server }) => measure(server, 2_000, 20_000),
+  run: ({ server, quick }) => (quick ? measure(server, 500, 5_000) : measure(server, 4_000, 40_000)),
 };

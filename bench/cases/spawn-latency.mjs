@@ -1,8 +1,8 @@
 import { inSession } from "../session.mjs";
 import { quantile } from "../statistics.mjs";
 
-async function spawnInTurn(url, count, tty) {
-  return inSession(url, async (session) => {
+async function spawnInTurn(server, count, tty) {
+  return inSession(server, async (session) => {
     const times = [];
     for (let i = 0; i < count; i++) {
       const begun = performance.now();
@@ -16,16 +16,17 @@ async function spawnInTurn(url, count, tty) {
 export default {
   name: "spawn-latency",
   about: "`true` from the request to closed, one after another",
+  transports: ["ws", "stdio"],
   metrics: [
     { name: "pipe p50 ms", better: "lower" },
     { name: "pty p50 ms", better: "lower" },
   ],
-  warmUp: async (url) => {
-    await spawnInTurn(url, 5, false);
-    await spawnInTurn(url, 5, true);
+  warmUp: async ({ server }) => {
+    await spawnInTurn(server, 20, false);
+    await spawnInTurn(server, 20, true);
   },
-  run: async (url, { quick }) => ({
-    "pipe p50 ms": await spawnInTurn(url, quick ? 10 : 40, false),
-    "pty p50 ms": await spawnInTurn(url, quick ? 10 : 40, true),
+  run: async ({ server, quick }) => ({
+    "pipe p50 ms": await spawnInTurn(server, quick ? 10 : 40, false),
+    "pty p50 ms": await spawnInTurn(server, quick ? 10 : 40, true),
   }),
 };

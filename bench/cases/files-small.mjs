@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { openFilesFixture } from "../files-fixture.mjs";
+import { patternBytes } from "../pattern.mjs";
+import { inSession } from "../session.mjs";
+import { inLanes, withDeadline } from "../waiting.mjs";
+
+const IN_FLIGHT = 16;
+const KIB = 1024;
+const CONTENT = patternBytes(KIB).toString("base64");
+
+async function measure(server, fixture, count) {
+  return inSession(server, async ({ wire }) => {
+    const path = fixture.uri("small");
+    const target = fixture.uri("written");
+    const rate = async (request) => {
+      const seconds = await withDeadline(inLanes(count, IN_FLIGHT, request), "small file requests");
+      return count / seconds;
+    };
+    const { dataBase64 } = await wire.request("fs/readFile", { path });
+    if (dataBase64 !== CONTENT) throw new Error("fs/readFile gave other bytes than the file's");
+    const values = {
+      "read 1 KiB /s": await rate(() => wire.request("fs/readFile", { path })),
+      "write 1 KiB /s": await rate(() => wire.request("fs/writeFile", { path: target, dataBase64: CONTENT })),
+      "stat /s": await rate(() => wire.request("fs/getMetadata", { path })),
+    };
+    if ((await readFile(fixture.path("written"), "base64")) !== CONTENT) {
+      throw new Error("fs/writeFile wrote other bytes than were sent");
+    }
+    return values;
+  });
+}
+
+export default {
+  name: "files-small",
+  about: `files of 1 KiB read and written whole, and their metadata, ${IN_FLIGHT} requests in flight`,
+  transports: ["ws"],
+  metrics: ["read 1 KiB /s", "write 1 KiB /s", "stat /s"].map((name) => ({ name, better: "higher" })),
+  setUp: async () => {
+    const fixture = await openFilesFixture();
+    await fixture.writePattern("small", KIB);
+    return fixture;
+  },
+  warmUp: ({ server, fixture }) => measure(server, fixture, 5_000),
+  run: ({ server, fixture, quick }) => measure(server, fixture, quick ? 2_000 : 15_000),
+};

@@ -1,0 +1,33 @@
+import { measureOutput } from "../output-stream.mjs";
+
+const LINES = 200_000;
+const LINE_BYTES = 20;
+/** Each line is a write of its own. */
+const WRITE_LINES = `BEGIN { for (i = 0; i < ${LINES}; i++) { printf "%019d\\n", i; fflush() } }`;
+
+const writeLines = (server) =>
+  measureOutput(server, LINES * LINE_BYTES, (session) => session.run(["awk", WRITE_LINES]));
+
+export default {
+  name: "lines",
+  about: "200 000 lines of 20 bytes, each written by itself",
+  transports: ["ws", "stdio"],
+  metrics: [
+    { name: "lines/s", better: "higher" },
+    { name: "CPU s per million", better: "lower" },
+  ],
+  warmUp: async ({ server }) => {
+    for (let i = 0; i < 3; i++) await writeLines(server);
+  },
+  run: async ({ server, quick }) => {
+    const runs = [];
+    for (let i = 0; i < (quick ? 1 : 5); i++) runs.push(await writeLines(server));
+    const total = LINES * runs.length;
+    const gibibytes = (total * LINE_BYTES) / 1024 ** 3 / runs.length;
+    const cpu = runs.reduce((sum, one) => sum + (one["CPU s/GiB"] ?? Number.NaN) * gibibytes, 0);
+    return {
+      "lines/s": total / runs.reduce((sum, one) => sum + one.seconds, 0),
+      "CPU s per million": server.pid ? (cpu / total) * 1e6 : null,
+    };
+  },
+};

@@ -1,0 +1,3 @@
+import { spawnRateCase } from "./spawn-rate.mjs";
+
+export default spawnRateCase("spawn-rate-pty", true);

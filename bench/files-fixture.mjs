@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { patternBytes } from "./pattern.mjs";
+
+/** In memory where that is possible: a disk would be what is measured, and ext4 waits for it when a file is overwritten. */
+const ROOT = existsSync("/dev/shm") ? "/dev/shm" : "/var/tmp";
+
+/** A directory for files; `uri(name)` names one for the server. */
+export async function openFilesFixture() {
+  const directory = await mkdtemp(join(ROOT, "exec-server-bench-files-"));
+  return {
+    path: (name) => join(directory, name),
+    uri: (name) => pathToFileURL(join(directory, name)).href,
+    writePattern: (name, bytes) => writeFile(join(directory, name), patternBytes(bytes)),
+    writeMany: async (name, count) => {
+      await mkdir(join(directory, name));
+      for (let i = 0; i < count; i++) await writeFile(join(directory, name, `file-${i}`), "");
+    },
+    stop: () => rm(directory, { recursive: true, force: true }),
+  };
+}
+
+export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");

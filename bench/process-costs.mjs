@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const CLOCK_TICKS_PER_SECOND = 100;
+const KIB_PER_MIB = 1024;
+
+function statFields(pid) {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name may hold blanks and parentheses; the fields after it do not.
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Of the process and all its threads; not of its children. */
+export function cpuSeconds(pid) {
+  const fields = statFields(pid);
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+}
+
+/** All processes that come from `pid`, as `{pid, argv}`. */
+export function descendants(pid) {
+  const parents = new Map();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      parents.set(Number(name), Number(statFields(name)[1]));
+    } catch {
+      // It ended between the listing and the look.
+    }
+  }
+  const found = [];
+  const queue = [pid];
+  for (let parent = queue.pop(); parent !== undefined; parent = queue.pop()) {
+    for (const [child, of] of parents) {
+      if (of !== parent) continue;
+      queue.push(child);
+      found.push({ pid: child, argv: readArgv(child) });
+    }
+  }
+  return found;
+}
+
+function readArgv(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").slice(0, -1);
+  } catch {
+    return [];
+  }
+}
+
+const kib = (text, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)[1]);
+
+/**
+ * Memory of a server and of what it started for itself, in MiB. `clientArgv` is what the client asked it to run; that does not
+ * count. PSS flatters a server that shares its program's pages with others, so RSS is the figure to compare.
+ */
+export function memoryOf(pid, clientArgv = []) {
+  const asked = clientArgv.join("\0");
+  const own = descendants(pid).filter(({ argv }) => argv.length > 0 && argv.join("\0") !== asked);
+  const total = { rss: 0, pss: 0 };
+  for (const one of [pid, ...own.map((process) => process.pid)]) {
+    const rollup = readFileSync(`/proc/${one}/smaps_rollup`, "utf8");
+    total.rss += kib(rollup, "Rss") / KIB_PER_MIB;
+    total.pss += kib(rollup, "Pss") / KIB_PER_MIB;
+  }
+  return total;
+}
+
+/** Starts a new peak; without the right to, the peak is the one since the start. */
+export function resetPeak(pid) {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  } catch (error) {
+    if (error.code !== "EACCES" && error.code !== "EPERM") throw error;
+  }
+}
+
+export const peakRss = (pid) => kib(readFileSync(`/proc/${pid}/status`, "utf8"), "VmHWM") / KIB_PER_MIB;
+
+/** What a process has passed to write(2) so far. */
+export const bytesWritten = (pid) =>
+  Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))[1]);

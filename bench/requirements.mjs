@@ -1,0 +1,73 @@
+// What is demanded of this server. `atMost` and `atLeast` bound the ratio ours / peer, the median over the rounds of one run;
+// with `of: "value"` they bound our own figure.
+
+const both = (part) => ["ws", "stdio"].map((transport) => ({ ...part, transport }));
+const ws = (part) => ({ ...part, transport: "ws" });
+const stdio = (part) => ({ ...part, transport: "stdio" });
+
+/** 80 ms where bare Node takes 30 ms. */
+const COLD_START_IN_BARE_NODES = 80 / 30;
+
+export const REQUIREMENTS = [
+  ...both({ case: "cold-start", metric: "in bare nodes", atMost: COLD_START_IN_BARE_NODES, of: "value" }),
+  ws({ case: "memory", metric: "idle RSS MiB", atMost: 1 }),
+  ws({ case: "memory", metric: "MiB per 100 pipe", atMost: 0.8 }),
+  ws({ case: "memory", metric: "MiB per 100 pty", atMost: 0.8 }),
+  ws({ case: "connections", metric: "MiB per 1000", atMost: 0.2 }),
+  ws({ case: "rpc", metric: "p50 us", atMost: 1 }),
+  ws({ case: "rpc", metric: "p99 us", atMost: 1.2 }),
+  ws({ case: "rpc", metric: "64 in flight /s", atLeast: 1.2 }),
+  ...["pipe p50 ms", "pty p50 ms"].flatMap((metric) => [
+    ws({ case: "spawn-latency", metric, atMost: 0.05 }),
+    stdio({ case: "spawn-latency", metric, atMost: 0.3 }),
+  ]),
+  ...["spawn-rate", "spawn-rate-pty", "spawn-rate-held", "spawn-rate-held-pty"].map((name) =>
+    ws({ case: name, metric: "processes/s", atLeast: 6 }),
+  ),
+  ...["output", "output-8"].flatMap((name) => [
+    ws({ case: name, metric: "MB/s", atLeast: 2 }),
+    stdio({ case: name, metric: "MB/s", atLeast: 4 }),
+    ws({ case: name, metric: "CPU s/GiB", atMost: 0.4 }),
+    ws({ case: name, metric: "peak RSS MiB", atMost: 1 }),
+  ]),
+  ws({ case: "output-pty", metric: "MB/s", atLeast: 1.2 }),
+  ws({ case: "lines", metric: "lines/s", atLeast: 1 }),
+  ...["pipe p50 us", "pty p50 us"].flatMap((metric) => [
+    ws({ case: "echo", metric, atMost: 0.02 }),
+    stdio({ case: "echo", metric, atMost: 1 }),
+  ]),
+  ...["read 1 KiB /s", "write 1 KiB /s", "stat /s"].map((metric) =>
+    ws({ case: "files-small", metric, atLeast: 1.2 }),
+  ),
+  ...["read 64 MiB MB/s", "write 8 MiB MB/s", "readdir 10 000 /s"].map((metric) =>
+    ws({ case: "files-large", metric, atLeast: 1.2 }),
+  ),
+  ws({ case: "http", metric: "stream MB/s", atLeast: 1.3 }),
+  ws({ case: "http", metric: "small p50 us", atMost: 1 }),
+  ...both({ case: "burst", metric: "answered %", atLeast: 100, of: "value" }),
+];
+
+/** What `--guard` demands: far from what is usual, so that only a real loss fails on a busy machine. */
+export const GUARD = [
+  ws({ case: "output", metric: "MB/s", atLeast: 1.5 }),
+  ws({ case: "echo", metric: "pty p50 us", atMost: 0.1 }),
+  ws({ case: "spawn-latency", metric: "pipe p50 ms", atMost: 0.2 }),
+  ws({ case: "rpc", metric: "64 in flight /s", atLeast: 0.8 }),
+];
+
+/** The requirement on a row, or undefined. Only this server is under requirements. */
+export const requirementOf = (requirements, row) =>
+  row.target !== "ours"
+    ? undefined
+    : requirements.find(
+        (one) => one.case === row.case && one.metric === row.metric && one.transport === row.transport,
+      );
+
+/** "pass", "miss", or "not measured", for a row under a requirement. */
+export function judge(requirement, row) {
+  const measured = requirement.of === "value" ? row.summary?.median : row.ratio?.median;
+  if (measured === undefined) return "not measured";
+  return measured <= (requirement.atMost ?? Infinity) && measured >= (requirement.atLeast ?? -Infinity)
+    ? "pass"
+    : "miss";
+}

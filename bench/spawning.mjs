@@ -1,0 +1,43 @@
+import { withDeadline, inLanes } from "./waiting.mjs";
+
+const AT_A_TIME = 16;
+/** Servers live long; a start of one that is still being compiled says nothing about the others. */
+const WARM_UP = 1500;
+const STARTS = 1500;
+const QUICK_STARTS = 96;
+
+const HELD_PROCESSES = 500;
+/** What both servers keep of a process's output, at most, until 30 s after its end. */
+const RETAINED_BYTES = 1024 * 1024;
+
+/** Starts `true` that many times and waits for each until it is closed; resolves with the seconds. */
+export const spawnMany = (session, count, { tty = false, atATime = AT_A_TIME } = {}) =>
+  inLanes(count, atATime, () => session.run(["true"], { tty }));
+
+export const warmUpSpawning = (session, { tty }) => spawnMany(session, WARM_UP, { tty });
+
+/** Processes per second. */
+export async function spawnRate(session, { tty, quick }) {
+  const count = quick ? QUICK_STARTS : STARTS;
+  return count / (await spawnMany(session, count, { tty }));
+}
+
+/**
+ * Makes a server hold 500 MB in a way that every server of this protocol must: by processes that have ended, each with as much output
+ * as is retained. It holds it for 30 s; `check` throws if it does not any more.
+ */
+export async function holdOutput(session) {
+  let first;
+  await inLanes(HELD_PROCESSES, AT_A_TIME, async (i) => {
+    const { processId, started, over } = session.start(["head", "-c", String(RETAINED_BYTES), "/dev/zero"]);
+    if (i === 0) first = processId;
+    await withDeadline(started, "start of head");
+    await withDeadline(over, "end of head");
+  });
+  return {
+    check: async () => {
+      const { chunks } = await session.wire.request("process/read", { processId: first, maxBytes: 1 });
+      if (chunks.length === 0) throw new Error("the output was not held until the end of the measurement");
+    },
+  };
+}
