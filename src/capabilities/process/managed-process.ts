@@ -136,7 +136,8 @@ export class ManagedProcess {
     this.group.leaderReaped();
     this.#input?.close();
     if (this.#killed) this.#finishSources();
-    // What the process wrote last is usually there already but not read yet. Its end reads best after it.
+    else for (const source of this.#sources) source.hurry();
+    // What the process wrote last may be there already but not read yet. Its end reads best after it.
     if (this.#openSources === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
   }
@@ -156,6 +157,8 @@ export class ManagedProcess {
     this.#closed = true;
     this.#tell({ kind: "closed", seq: this.#log.appendClosed() });
     this.#listeners.clear();
+    // The log is kept for a while; what it was read from need not be.
+    this.#sources.length = 0;
   }
 
   #tellExited(): void {

@@ -10,6 +10,8 @@ export interface OutputSource {
   resume(): void;
   /** Takes what can be read without waiting, then ends, although a writer may still be there. */
   finish(): void;
+  /** The process has ended, so what it wrote is there: reads it now instead of waiting to be told. */
+  hurry(): void;
 }
 
 export interface OutputSink {
@@ -20,14 +22,15 @@ export interface OutputSink {
 }
 
 const READ_BYTES = 64 * 1024;
+/** More than the kernel keeps for any pipe or terminal. */
+const MAX_DRAIN_READS = 64;
 
 // One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** Reads the end of a pipe. The descriptor is the source's to close. */
+/** Reads the end of a pipe, which does not block. The descriptor is the source's to close. */
 export function readPipe(fd: number, sink: OutputSink): OutputSource {
-  const socket = new Socket({ fd, readable: true, writable: false, ...intoReadBuffer(sink) });
-  return new StreamSource(socket, sink, { drain: () => drain(fd, sink), close: () => {} });
+  return new PipeSource(fd, sink);
 }
 
 /**
@@ -46,10 +49,104 @@ export function readTerminal(master: number, rest: number, sink: OutputSink): Ou
 
 interface Rest {
   /** Reads what is there without waiting. */
-  drain(): void;
+  drain(): unknown;
   close(): void;
   readonly drainAtEnd?: true;
 }
+
+/**
+ * How long a pipe is left alone. Most commands are over sooner, and all they wrote is read when they end; only those that are not are worth a stream of
+ * their own, which costs more than a short command itself.
+ */
+const FRESH_MS = 4;
+
+class PipeSource implements OutputSource {
+  readonly #fd: number;
+  readonly #sink: OutputSink;
+  #stream: StreamSource | undefined;
+  #ended = false;
+
+  constructor(fd: number, sink: OutputSink) {
+    this.#fd = fd;
+    this.#sink = sink;
+    freshPipes.add(this);
+  }
+
+  pause(): void {
+    this.watch()?.pause();
+  }
+
+  resume(): void {
+    this.watch()?.resume();
+  }
+
+  hurry(): void {
+    if (this.#stream !== undefined || this.#ended) return;
+    if (drain(this.#fd, this.#sink) === "end") this.#end();
+    else this.watch();
+  }
+
+  finish(): void {
+    if (this.#stream !== undefined) {
+      this.#stream.finish();
+    } else if (!this.#ended) {
+      drain(this.#fd, this.#sink);
+      this.#end();
+    }
+  }
+
+  /** From here on the event loop tells of output. */
+  watch(): OutputSource | undefined {
+    if (this.#ended || this.#stream !== undefined) return this.#stream;
+    freshPipes.delete(this);
+    const socket = new Socket({
+      fd: this.#fd,
+      readable: true,
+      writable: false,
+      ...intoReadBuffer(this.#sink),
+    });
+    const drainNow = (): unknown => drain(this.#fd, this.#sink);
+    this.#stream = new StreamSource(socket, this.#sink, { drain: drainNow, close: () => {} });
+    return this.#stream;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    freshPipes.delete(this);
+    closeSync(this.#fd);
+    this.#sink.end();
+  }
+}
+
+/** Pipes that nobody watches yet, the oldest first. */
+class FreshPipes {
+  readonly #since = new Map<PipeSource, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(source: PipeSource): void {
+    this.#since.set(source, performance.now());
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#watchOld(), FRESH_MS);
+  }
+
+  delete(source: PipeSource): void {
+    this.#since.delete(source);
+  }
+
+  #watchOld(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const [source, since] of this.#since) {
+      const leftMs = since + FRESH_MS - now;
+      if (leftMs > 0) {
+        this.#timer = setTimeout(() => this.#watchOld(), Math.ceil(leftMs));
+        return;
+      }
+      source.watch();
+    }
+  }
+}
+
+const freshPipes = new FreshPipes();
 
 class StreamSource implements OutputSource {
   readonly #socket: Socket;
@@ -82,6 +179,9 @@ class StreamSource implements OutputSource {
     this.#end();
   }
 
+  /** The event loop is at it. */
+  hurry(): void {}
+
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -101,10 +201,13 @@ function intoReadBuffer(sink: OutputSink): SocketConstructorOpts {
   return { onread: { buffer: readBuffer, callback } } as SocketConstructorOpts;
 }
 
-function drain(fd: number, sink: OutputSink): void {
-  for (;;) {
+/** Reads what is there without waiting, and tells whether that was the end. Whoever still writes cannot keep it busy for ever. */
+function drain(fd: number, sink: OutputSink): "end" | "more may come" {
+  for (let reads = 0; reads < MAX_DRAIN_READS; reads += 1) {
     const length = libc().read(fd, readBuffer, READ_BYTES);
-    if (length <= 0) return;
+    if (length === 0) return "end";
+    if (length < 0) return "more may come";
     sink.data(readBuffer.subarray(0, length));
   }
+  return "more may come";
 }

@@ -30,6 +30,7 @@ export class Reaper {
   readonly #words = new Int32Array(this.#info.buffer, this.#info.byteOffset, 32);
   readonly #background = new Set<number>();
   #keepAlive: NodeJS.Timeout | undefined;
+  #soon = false;
   #listening = false;
 
   /** Must be called before a child is started: an end that comes before anyone listens is never told. */
@@ -39,12 +40,17 @@ export class Reaper {
     process.on("SIGCHLD", () => this.#reap());
   }
 
-  /** May call back at once: a child can end before its number is known. */
+  /** Never calls back at once, although the child may have ended before its number was known. */
   watch(pid: number, onExit: (status: ExitStatus) => void): void {
     this.#children.set(pid, onExit);
     // A signal keeps no event loop alive; waiting for a child should.
     this.#keepAlive ??= setInterval(() => this.#reap(), KEEP_ALIVE_MS);
-    this.#collect(pid);
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.#reap();
+    });
   }
 
   /** Like `watch`, for a child that nobody waits for. */

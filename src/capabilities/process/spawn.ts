@@ -37,6 +37,7 @@ export interface Program {
 export interface SpawnedOnPipes {
   readonly pid: number;
   readonly stdin: number | undefined;
+  /** These two are non-blocking. */
   readonly stdout: number;
   readonly stderr: number;
 }
@@ -74,6 +75,8 @@ export async function spawnOnPipes(
     const stdin = options.stdin ? openPipe(opened) : undefined;
     const stdout = openPipe(opened);
     const stderr = openPipe(opened);
+    makeNonBlocking(stdout.readEnd);
+    makeNonBlocking(stderr.readEnd);
     if (stdin) libc().actionsDup2(actions, stdin.readEnd, 0);
     else libc().actionsOpen(actions, 0, "/dev/null", 0, 0);
     libc().actionsDup2(actions, stdout.writeEnd, 1);
