@@ -62,7 +62,7 @@ export class Wire {
   }
 
   /** A request that is encoded but not sent. With `read`, the result is what that makes of the unparsed answer. */
-  prepare(method, params = null, read = undefined) {
+  prepare(method, params = null, read) {
     const id = this.#nextId++;
     const bytes = this.#channel.encode(JSON.stringify({ id, method, params }));
     return { id, method, bytes, read };
@@ -85,7 +85,7 @@ export class Wire {
     return this.sendAll([prepared])[0];
   }
 
-  request(method, params = null, read = undefined) {
+  request(method, params = null, read) {
     return this.send(this.prepare(method, params, read));
   }
 

@@ -7,6 +7,11 @@ export type ErrorCode =
   | "UNSUPPORTED"
   | "RPC_ERROR"
   | "CONNECTION_CLOSED"
+  | "LIMIT_REACHED"
+  | "OUTPUT_LOST"
+  | "COMMAND_FAILED"
+  | "STDIN_CLOSED"
+  | "TIMED_OUT"
   | "PROTOCOL_ERROR"
   | "USAGE";
 
@@ -46,9 +51,22 @@ export class RpcError extends ExecError {
 
 /** No answer will come: the transport failed or was closed. */
 export class ConnectionError extends ExecError {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** The HTTP status with which a server refused to talk at all. */
+  readonly status: number | undefined;
+
+  constructor(message: string, options?: { cause?: unknown; status?: number }) {
     super("CONNECTION_CLOSED", message, options);
+    this.status = options?.status;
   }
+}
+
+/** The one wording for a connection that is gone, whoever finds out. */
+export function disconnected(reason: string | undefined): ConnectionError {
+  return new ConnectionError(
+    reason === undefined
+      ? "exec-server transport disconnected"
+      : `exec-server transport disconnected: ${reason}`,
+  );
 }
 
 /** The peer sent what the protocol does not allow. */

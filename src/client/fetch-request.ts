@@ -1,4 +1,4 @@
-import { abortable } from "./abortable.ts";
+import { abortable } from "./waiting.ts";
 import { MAX_BYTES_IN_MESSAGE } from "./wire-bytes.ts";
 
 export type FetchInput = Parameters<typeof fetch>[0];

@@ -2,7 +2,7 @@ import { encodeBase64 } from "../base/base64.ts";
 import { ConnectionError, ProtocolError, RpcError, UsageError } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { RpcCode } from "../protocol/errors.ts";
-import { abortable } from "./abortable.ts";
+import { abortable } from "./waiting.ts";
 import type { Caller, RequestOptions } from "./caller.ts";
 import { decodeBytes } from "./wire-bytes.ts";
 

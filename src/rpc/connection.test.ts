@@ -73,7 +73,7 @@ describe("Connection", () => {
     const pending = [client.request("a", null), client.request("b", null)];
     server.destroy();
     for (const request of pending) await expect(request).rejects.toBeInstanceOf(ConnectionError);
-    await expect(client.request("c", null)).rejects.toThrow("connection closed");
+    await expect(client.request("c", null)).rejects.toThrow("exec-server transport disconnected");
   });
 
   it("tells of its end once", async () => {

@@ -1,5 +1,5 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { ConnectionError, RpcError } from "../base/errors.ts";
+import { disconnected, RpcError } from "../base/errors.ts";
 import {
   formatError,
   formatNotification,
@@ -58,7 +58,7 @@ export class Connection {
   }
 
   request(method: string, params: unknown): Promise<unknown> {
-    if (this.#ended) return Promise.reject(this.#closedError());
+    if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
     this.#nextId += 1;
     const answer = createDeferred<unknown>();
@@ -157,14 +157,8 @@ export class Connection {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason = reason;
-    for (const pending of this.#pending.values()) pending.reject(this.#closedError());
+    for (const pending of this.#pending.values()) pending.reject(disconnected(this.#endReason));
     this.#pending.clear();
     this.#hooks.closed(reason);
-  }
-
-  #closedError(): ConnectionError {
-    return new ConnectionError(
-      this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`,
-    );
   }
 }

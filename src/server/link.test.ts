@@ -230,7 +230,7 @@ test("destroying tells the end once, and rejects what is unanswered", async () =
   link.destroy("enough");
   link.destroy("again");
   expect(witness.ends).toEqual([]);
-  await expect(waiting).rejects.toThrow("connection closed: enough");
+  await expect(waiting).rejects.toThrow("exec-server transport disconnected: enough");
   await server?.close();
   expect(witness.ends).toEqual(["enough"]);
   expect(witness.told).toEqual([]);

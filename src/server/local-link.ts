@@ -1,7 +1,7 @@
 import { encodeBase64 } from "../base/base64.ts";
 import { copyJson } from "../base/copy-json.ts";
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { ConnectionError, RpcError } from "../base/errors.ts";
+import { disconnected, RpcError } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
@@ -69,7 +69,7 @@ export class LocalLink implements Link {
   }
 
   request(method: string, params: unknown): Promise<unknown> {
-    if (this.#closing || this.#ended) return Promise.reject(this.#closedError());
+    if (this.#closing || this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
     this.#nextId += 1;
     const { value, bytes } = copyJson(params ?? null);
@@ -123,7 +123,7 @@ export class LocalLink implements Link {
     this.#toClient.push(0, () => {
       if (this.#endTold) return;
       this.#endTold = true;
-      for (const answer of this.#pending.values()) answer.reject(this.#closedError());
+      for (const answer of this.#pending.values()) answer.reject(disconnected(this.#endReason));
       this.#pending.clear();
       this.#events.closed(this.#endReason);
     });
@@ -158,12 +158,6 @@ export class LocalLink implements Link {
     const answer = this.#pending.get(id);
     this.#pending.delete(id);
     return answer;
-  }
-
-  #closedError(): ConnectionError {
-    return new ConnectionError(
-      this.#endReason === undefined ? "connection closed" : `connection closed: ${this.#endReason}`,
-    );
   }
 }
 

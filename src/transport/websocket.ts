@@ -127,33 +127,54 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** Opens a WebSocket to a server. */
-export function connectWebSocket(
-  url: string,
-  options: { headers?: Record<string, string>; signal?: AbortSignal } = {},
-): Promise<Transport> {
+export interface ConnectOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
+export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
+  const { headers = {}, timeoutMs, signal } = options;
   return new Promise((resolve, reject) => {
     const webSocket = new WebSocket(url, {
-      headers: options.headers ?? {},
+      headers,
       perMessageDeflate: false,
       maxPayload: MAX_MESSAGE_BYTES,
     });
     let socket: Socket | undefined;
-    const abort = (): void => webSocket.terminate();
-    options.signal?.addEventListener("abort", abort, { once: true });
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      reject(error);
+      webSocket.terminate();
+    };
+    const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
+      fail(new ConnectionError(`failed to connect to exec-server websocket \`${url}\`: ${why}`, details));
+    const abort = (): void => fail(signal?.reason);
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            const text = `timed out connecting to exec-server websocket \`${url}\` after ${timeoutMs / 1000}s`;
+            fail(new ConnectionError(text));
+          }, timeoutMs);
+    signal?.addEventListener("abort", abort, { once: true });
     webSocket.once("upgrade", (response) => {
       socket = response.socket;
     });
     webSocket.once("open", () => {
-      options.signal?.removeEventListener("abort", abort);
+      settle();
       resolve(new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`));
     });
-    webSocket.once("error", (cause) => {
-      options.signal?.removeEventListener("abort", abort);
-      if (options.signal?.aborted) reject(options.signal.reason as Error);
-      else reject(new ConnectionError(`failed to connect to ${url}: ${cause.message}`, { cause }));
-    });
-    if (options.signal?.aborted) abort();
+    webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
+      refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
+    );
+    webSocket.on("error", (cause) => refused(cause.message, { cause }));
+    if (signal?.aborted) abort();
   });
 }
 

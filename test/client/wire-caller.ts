@@ -1,4 +1,4 @@
-import { abortable } from "../../src/client/abortable.ts";
+import { abortable } from "../../src/client/waiting.ts";
 import type { Caller } from "../../src/client/caller.ts";
 import { HttpBodies } from "../../src/client/http-bodies.ts";
 import type { MethodName, Params, Result } from "../../src/protocol/index.ts";

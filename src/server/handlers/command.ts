@@ -1,3 +1,4 @@
+import { encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
 import type { Launcher, LaunchRequest } from "../../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
@@ -7,7 +8,6 @@ import { RpcCode } from "../../protocol/errors.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
-import { bulkMessage } from "../bulk-message.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { writeInput } from "../process-input.ts";
 import { decodeChunk, decodeCwd, startError } from "./process.ts";
@@ -106,12 +106,8 @@ class Commands {
     switch (event.kind) {
       case "output": {
         const stream = event.stream === "stderr" ? "stderr" : "stdout";
-        const { message, release } = bulkMessage(
-          `{"method":"command/exec/outputDelta","params":{"sessionId":"${sessionId}","stream":"${stream}","chunk":"`,
-          event.bytes,
-          '"}}',
-        );
-        this.#client.sendEncoded(message, release);
+        const chunk = encodeBase64(event.bytes);
+        this.#client.notify("command/exec/outputDelta", { sessionId, stream, chunk });
         break;
       }
       case "exited":

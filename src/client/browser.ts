@@ -1,0 +1,38 @@
+import { UsageError } from "../base/errors.ts";
+import { connectBrowserWebSocket } from "../transport/browser-websocket.ts";
+import type { Transport } from "../transport/transport.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./connect-options.ts";
+import {
+  inProcessConnector,
+  type InProcessServer,
+  isTransport,
+  type OpenTransport,
+  transportConnector,
+} from "./connectors.ts";
+import type { Host } from "./host.ts";
+
+/** Where a server is, for a program in a browser. */
+export type BrowserConnectTarget = string | URL | Transport | OpenTransport | InProcessServer;
+
+/** Connects to a server and opens a session there. A lost connection is replaced, and nothing of what happened meanwhile is lost. */
+export function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+  if (typeof target === "string" || target instanceof URL) {
+    if (options.token !== undefined)
+      throw new UsageError(
+        "a browser sends no headers with a WebSocket, so it cannot show a token: put a proxy in front that adds it",
+      );
+    const url = String(target);
+    const timeoutMs = connectTimeout(options);
+    const open: OpenTransport = (signal) => connectBrowserWebSocket(url, { timeoutMs, signal });
+    return openHost(transportConnector(open, { resumable: true }), options);
+  }
+  if (typeof target === "function") return openHost(transportConnector(target, { resumable: true }), options);
+  if (isTransport(target))
+    return openHost(
+      transportConnector(async () => target, { resumable: false }),
+      options,
+    );
+  return openHost(inProcessConnector(target), options);
+}
+
+export * from "./exports.ts";

@@ -1,0 +1,56 @@
+import { ConnectionError } from "../base/errors.ts";
+import { HeadTail, omittedLine } from "./head-tail.ts";
+import type { Gap } from "./process-events.ts";
+import type { ProcessRoute } from "./process-route.ts";
+
+const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+export interface CollectOptions {
+  /** Bytes kept of each stream: its beginning and its end, half and half. 16 MiB unless told. */
+  readonly maxOutputBytes?: number;
+}
+
+/** What a process wrote, and how it ended. */
+export interface Collected {
+  /** As text; on a terminal, all that the terminal showed. Where bytes were left out, a line says how many. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The same without decoding, and without that line. */
+  readonly stdoutBytes: Uint8Array;
+  readonly stderrBytes: Uint8Array;
+  readonly stdoutOmittedBytes: number;
+  readonly stderrOmittedBytes: number;
+  /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
+  readonly exitCode: number | null;
+  /** Output that was lost while the connection was. Empty but for very long breaks. */
+  readonly gaps: readonly Gap[];
+  /** From the start, or from the call, to the end of the output. */
+  readonly durationMs: number;
+}
+
+/** Follows a process to the end of its output. */
+export async function collect(route: ProcessRoute, options: CollectOptions = {}): Promise<Collected> {
+  const begun = performance.now();
+  const maxBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
+  const stdout = new HeadTail({ maxBytes });
+  const stderr = new HeadTail({ maxBytes });
+  const gaps: Gap[] = [];
+  let exitCode: number | null = null;
+  for await (const event of route.subscribe()) {
+    if (event.kind === "output") (event.stream === "stderr" ? stderr : stdout).push(event.bytes);
+    else if (event.kind === "exited") exitCode = event.exitCode;
+    else if (event.kind === "gap") gaps.push({ fromSeq: event.fromSeq, toSeq: event.toSeq });
+    else if (event.kind === "failed") throw new ConnectionError(event.message);
+  }
+  return {
+    stdout: stdout.text({ marker: omittedLine }),
+    stderr: stderr.text({ marker: omittedLine }),
+    stdoutBytes: stdout.bytes(),
+    stderrBytes: stderr.bytes(),
+    stdoutOmittedBytes: stdout.omittedBytes,
+    stderrOmittedBytes: stderr.omittedBytes,
+    exitCode,
+    gaps,
+    durationMs: performance.now() - begun,
+  };
+}

@@ -1,0 +1,46 @@
+import { type Logger, silentLogger } from "../base/logger.ts";
+import type { Connector } from "./connector.ts";
+import { Host } from "./host.ts";
+import { ClientSession } from "./session.ts";
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_RECOVERY_TIMEOUT_MS = 25_000;
+
+export interface ConnectOptions {
+  /** Tells the server who is calling. `exec-server-client` unless told. */
+  readonly clientName?: string;
+  /** For servers that ask for one: a capability token or a signed bearer token. */
+  readonly token?: string;
+  /** How long the connection may take to open. 10 s unless told. */
+  readonly connectTimeoutMs?: number;
+  /** How long the handshake after it may take. 10 s unless told. */
+  readonly initializeTimeoutMs?: number;
+  /** How long a lost connection is tried again. 25 s unless told; servers keep a session for 30 s. */
+  readonly recoveryTimeoutMs?: number;
+  /** Continues a session that has lost its client; see `Host.sessionId`. */
+  readonly resumeSessionId?: string;
+  /** Gives up connecting. It has no effect on the host once there is one. */
+  readonly signal?: AbortSignal;
+  /** Gets what nobody else is told: what a started server says on stderr, failed tries to reconnect. */
+  readonly logger?: Logger;
+}
+
+export async function openHost(connector: Connector, options: ConnectOptions): Promise<Host> {
+  const { resumeSessionId } = options;
+  const session = await ClientSession.open(
+    connector,
+    {
+      clientName: options.clientName ?? "exec-server-client",
+      initializeTimeoutMs: options.initializeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+      recoveryTimeoutMs: options.recoveryTimeoutMs ?? DEFAULT_RECOVERY_TIMEOUT_MS,
+      logger: options.logger ?? silentLogger,
+      ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
+    },
+    options.signal,
+  );
+  return new Host(session);
+}
+
+export function connectTimeout(options: ConnectOptions): number {
+  return options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+}

@@ -1,0 +1,29 @@
+// What every entry of the client has, whatever it runs in.
+export {
+  ConnectionError,
+  type ErrorCode,
+  ExecError,
+  ProtocolError,
+  RpcError,
+  UsageError,
+} from "../base/errors.ts";
+export type { Logger } from "../base/logger.ts";
+export type { MethodName, Params, Result } from "../protocol/index.ts";
+export type { Transport } from "../transport/transport.ts";
+export type { RequestOptions } from "./caller.ts";
+export type { CollectOptions } from "./collect.ts";
+export type { ConnectOptions } from "./connect-options.ts";
+export type { InProcessServer, OpenTransport } from "./connectors.ts";
+export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
+export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
+export { connectLazily, type LazyHost } from "./lazy.ts";
+export {
+  type CommunicateOptions,
+  type OutputChunk,
+  type OutputOptions,
+  RemoteProcess,
+  type WaitOptions,
+} from "./process.ts";
+export type { ExitReport, Gap, ProcessEvent } from "./process-events.ts";
+export type { SessionEnd, SessionState } from "./session.ts";
+export type { StartOptions, TerminalOptions } from "./start-request.ts";

@@ -1,0 +1,199 @@
+import { ConnectionError, ExecError } from "../base/errors.ts";
+import type { EnvironmentInfo } from "../protocol/environment.ts";
+import type { MethodName, Params, Result } from "../protocol/index.ts";
+import type { Caller, RequestOptions } from "./caller.ts";
+import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import { createFetch } from "./fetch.ts";
+import { Files } from "./files.ts";
+import { RemoteProcess } from "./process.ts";
+import type { ProcessRoute } from "./process-route.ts";
+import type { ClientSession, SessionEnd, SessionState } from "./session.ts";
+import {
+  type Argv,
+  type StartOptions,
+  type StartParams,
+  startParams,
+  type TerminalOptions,
+  withInputLength,
+  withTerminalSize,
+} from "./start-request.ts";
+import { abortable } from "./waiting.ts";
+
+export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
+  /** What the process reads from its stdin, and then its end. */
+  readonly input?: string | Uint8Array;
+  /** Rejects with a CommandError unless the exit status is 0. */
+  readonly check?: boolean;
+}
+
+/** What a finished command wrote and how it ended. */
+export type RunResult = Collected;
+
+/** A command ended with another status than 0, where that was not wanted. */
+export class CommandError extends ExecError {
+  readonly argv: readonly string[];
+  readonly result: RunResult;
+
+  constructor(argv: readonly string[], result: RunResult) {
+    const said = result.stderr.trim().split("\n").at(-1) ?? "";
+    super(
+      "COMMAND_FAILED",
+      `${argv.join(" ")} ended with ${result.exitCode}${said === "" ? "" : `: ${said}`}`,
+    );
+    this.argv = argv;
+    this.result = result;
+  }
+}
+
+/** A machine on which processes run, files lie and requests are made, through one session with its server. */
+export class Host implements Caller, AsyncDisposable {
+  readonly files: Files;
+  /** Makes an HTTP request from the host's machine. Takes and gives what the global `fetch` does. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly #session: ClientSession;
+
+  constructor(session: ClientSession) {
+    this.#session = session;
+    this.files = new Files(session);
+    this.fetch = createFetch(session, session.bodies);
+  }
+
+  /** What the server said about itself and its machine. Old servers say nothing. */
+  get environment(): EnvironmentInfo | undefined {
+    return this.#session.environment;
+  }
+
+  /** Names the session. Whoever knows it can resume the session while it has no connection. */
+  get sessionId(): string {
+    return this.#session.id;
+  }
+
+  /** `recovering` while a lost connection is being replaced; requests wait meanwhile. */
+  get state(): SessionState {
+    return this.#session.state;
+  }
+
+  /** Resolves when the session is over. `reason` is undefined when it was closed here. */
+  get closed(): Promise<SessionEnd> {
+    return this.#session.closed;
+  }
+
+  /** Calls `listener` with every change of `state`, until the function returned is called. */
+  onStateChange(listener: (state: SessionState) => void): () => void {
+    return this.#session.onStateChange(listener);
+  }
+
+  /** True for a method beyond Codex's wire that this server has, such as `process/resize`. */
+  supports(extension: string): boolean {
+    return this.#session.supports(extension);
+  }
+
+  /** One request of the wire. */
+  request<M extends MethodName>(method: M, params: Params<M>, options?: RequestOptions): Promise<Result<M>> {
+    return this.#session.request(method, params, options);
+  }
+
+  /** Runs a command to its end and returns what it wrote. */
+  async run(argv: Argv | readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    const { input, check = false, maxOutputBytes, ...rest } = options;
+    const params = startParams(
+      this.#session,
+      argv,
+      { ...rest, stdin: input === undefined ? "none" : "pipe" },
+      false,
+    );
+    const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+    const closes = this.#session.supports("process/closeStdin");
+    const route = this.#session.register(params.processId);
+    const collected = collect(route, maxOutputBytes === undefined ? {} : { maxOutputBytes });
+    collected.catch(() => {});
+    const process = await this.#start(
+      route,
+      bytes === undefined || closes ? params : withInputLength(params, bytes.length),
+      options.signal,
+    );
+    if (bytes !== undefined) await this.#feed(process, bytes, closes);
+    const result = await abortable(collected, options.signal);
+    if (check && result.exitCode !== 0) throw new CommandError(argv, result);
+    return result;
+  }
+
+  /** Starts a process whose output is read while it runs. */
+  async start(argv: Argv | readonly string[], options: StartOptions = {}): Promise<RemoteProcess> {
+    const params = startParams(this.#session, argv, options, false);
+    return this.#start(this.#session.register(params.processId), params, options.signal);
+  }
+
+  /** Starts a process on a terminal of its own. */
+  async terminal(argv: Argv | readonly string[], options: TerminalOptions = {}): Promise<RemoteProcess> {
+    const params = withTerminalSize(this.#session, startParams(this.#session, argv, options, true), options);
+    return this.#start(this.#session.register(params.processId), params, options.signal);
+  }
+
+  /** Follows a process of a resumed session that another client has started. */
+  async adopt(processId: string, { tty = false }: { tty?: boolean } = {}): Promise<RemoteProcess> {
+    const route = this.#session.register(processId);
+    try {
+      await route.catchUp();
+    } catch (error) {
+      this.#session.unregister(route, { orphan: false });
+      throw error;
+    }
+    return new RemoteProcess(this.#session, route, { tty });
+  }
+
+  /** Ends the session, kills what it still runs and closes the connection. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  /** Closes the connection only. The server keeps the session for a while, for a client that connects with `resumeSessionId`. */
+  detach(): Promise<void> {
+    return this.#session.close({ detach: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #start(
+    route: ProcessRoute,
+    params: StartParams,
+    signal: AbortSignal | undefined,
+  ): Promise<RemoteProcess> {
+    const started = this.#session.request("process/start", params);
+    try {
+      await abortable(started, signal);
+    } catch (error) {
+      const lost = error instanceof ConnectionError || signal?.aborted === true;
+      route.fail(error instanceof Error ? error.message : String(error));
+      this.#session.unregister(route, { orphan: lost });
+      throw error;
+    }
+    const process = new RemoteProcess(this.#session, route, { tty: params.tty });
+    if (signal !== undefined) killOnAbort(process, signal);
+    return process;
+  }
+
+  /** A process may end, or close its stdin, without reading everything. That is its business. */
+  async #feed(process: RemoteProcess, bytes: Uint8Array, closes: boolean): Promise<void> {
+    try {
+      await process.write(bytes);
+      if (closes) await process.closeStdin();
+    } catch (error) {
+      if (error instanceof ConnectionError) throw error;
+    }
+  }
+}
+
+function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {
+  const kill = (): void => {
+    process.kill().catch(() => {
+      // The connection is lost, and the session with it: the server ends the process.
+    });
+  };
+  if (signal.aborted) kill();
+  signal.addEventListener("abort", kill, { once: true });
+  const done = (): void => signal.removeEventListener("abort", kill);
+  process.closed.then(done, done);
+}

@@ -1,0 +1,54 @@
+import type { OutputStream } from "../protocol/process.ts";
+
+/** How a process ended, as far as it is known. */
+export interface ExitReport {
+  /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
+  readonly exitCode: number | null;
+  /** The server believes that its sandbox caused the end. */
+  readonly sandboxDenied: boolean;
+}
+
+export interface OutputEvent {
+  readonly kind: "output";
+  readonly seq: number;
+  readonly stream: OutputStream;
+  readonly bytes: Uint8Array;
+}
+
+export interface ExitedEvent extends ExitReport {
+  readonly kind: "exited";
+  readonly seq: number;
+}
+
+/** Events that the server no longer had when they were asked for again. */
+export interface Gap {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+export interface GapEvent extends Gap {
+  readonly kind: "gap";
+  /** The same as `toSeq`: the number that has been reached. */
+  readonly seq: number;
+}
+
+/** What happens to one process, each thing once and in the order of its number. */
+export type NumberedEvent =
+  | OutputEvent
+  | ExitedEvent
+  | { readonly kind: "closed"; readonly seq: number }
+  | GapEvent;
+
+/** The session was lost for good: nothing more will be known of the process. */
+export interface FailedEvent {
+  readonly kind: "failed";
+  readonly message: string;
+}
+
+export type ProcessEvent = NumberedEvent | FailedEvent;
+
+/** What an event counts against bounds. */
+export function sizeOf(event: ProcessEvent): number {
+  if (event.kind === "output") return event.bytes.length;
+  return event.kind === "failed" ? event.message.length : 0;
+}

@@ -1,0 +1,239 @@
+import { encodeBase64 } from "../base/base64.ts";
+import { ConnectionError, ExecError } from "../base/errors.ts";
+import type { Params, Result } from "../protocol/index.ts";
+import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-events.ts";
+import type { ProcessRoute } from "./process-route.ts";
+import type { ClientSession } from "./session.ts";
+import { OutputReader } from "./output-reader.ts";
+import { abortable, within } from "./waiting.ts";
+
+/** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
+const MAX_WRITE_BYTES = 256 * 1024;
+/** How long the end of a killed process may take before it is given up. */
+const DISPOSE_DEADLINE_MS = 5_000;
+
+/** A piece of output. `bytes` are the caller's to keep. */
+export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
+
+export interface OutputOptions {
+  /** Ends the reading, with the signal's reason. The process goes on. */
+  readonly signal?: AbortSignal;
+  /** Told where output is missing that the server no longer had. Without it, that is an error with the code OUTPUT_LOST. */
+  readonly onGap?: (gap: Gap) => void;
+  /** Told how many events this reader was too slow for; see `events`. */
+  readonly onLag?: (events: number) => void;
+}
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  /** Rejects with the code TIMED_OUT after this long. The process goes on. */
+  readonly timeoutMs?: number;
+}
+
+export interface CommunicateOptions extends CollectOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A process on the server's machine. */
+export class RemoteProcess implements AsyncDisposable {
+  readonly id: string;
+  /** True on a terminal. */
+  readonly tty: boolean;
+  readonly #session: ClientSession;
+  readonly #route: ProcessRoute;
+  #nextWriteId = 1;
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  constructor(session: ClientSession, route: ProcessRoute, { tty }: { tty: boolean }) {
+    this.id = route.processId;
+    this.tty = tty;
+    this.#session = session;
+    this.#route = route;
+  }
+
+  /** How the process ended. Output may still follow. Rejects with a ConnectionError when the session was lost for good. */
+  get exited(): Promise<ExitReport> {
+    return this.#route.exited;
+  }
+
+  /** Resolves when the process has ended and so has its output. */
+  get closed(): Promise<void> {
+    return this.#route.closed;
+  }
+
+  /** True when nothing more will happen. */
+  get isClosed(): boolean {
+    return this.#route.finished;
+  }
+
+  /**
+   * The output from its beginning, in order, every byte once. A reader that stops makes the process wait, once some buffers are full; leaving the
+   * loop lets it run on.
+   */
+  output(options: OutputOptions = {}): AsyncIterableIterator<OutputChunk> {
+    return new OutputReader(this.#route.subscribe(options), options);
+  }
+
+  /**
+   * Everything that happens, in order: output, `exited`, `closed`, gaps, and `failed` when the session was lost. A late reader gets the latest 256
+   * events (1 MiB) from memory and what came before them from the server.
+   */
+  events(options: Pick<OutputOptions, "signal" | "onLag"> = {}): AsyncIterableIterator<ProcessEvent> {
+    return this.#route.subscribe(options);
+  }
+
+  /** Writes to the terminal or the piped stdin. Resolves when the server has taken it; what a lost connection interrupted is sent again. */
+  write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    const written = this.#lastWrite.then(() => this.#write(bytes, options.signal));
+    this.#lastWrite = written.catch(() => {});
+    return written;
+  }
+
+  /** Ends the input, after all that was written. Needs a server that announces `process/closeStdin`. */
+  async closeStdin(): Promise<void> {
+    this.#needs("process/closeStdin");
+    await this.#lastWrite;
+    await this.#retried("process/closeStdin", { processId: this.id });
+  }
+
+  /** Changes the size of the terminal. Needs a server that announces `process/resize`. */
+  async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
+    this.#needs("process/resize");
+    await this.#retried("process/resize", { processId: this.id, cols, rows });
+  }
+
+  /** Sends SIGINT to the process group, as Ctrl-C does. */
+  async interrupt(): Promise<void> {
+    await this.#retried("process/signal", { processId: this.id, signal: "interrupt" });
+  }
+
+  /** Kills the process group at once. Tells whether the process had still been running. */
+  async kill(): Promise<boolean> {
+    const { running } = await this.#retried("process/terminate", { processId: this.id });
+    return running;
+  }
+
+  /** Waits for the end of the process, not of its output. */
+  async wait({ signal, timeoutMs }: WaitOptions = {}): Promise<ExitReport> {
+    const exited = abortable(this.exited, signal);
+    if (timeoutMs === undefined) return exited;
+    const late = (): Error =>
+      new ExecError("TIMED_OUT", `process ${this.id} still runs after ${timeoutMs} ms`);
+    return within(exited, timeoutMs, late);
+  }
+
+  /**
+   * Writes `input`, ends the input where the server can, waits for the end and returns the output, head and tail of it within a bound. Call it
+   * before the process has written more than a reader that comes late can still get.
+   */
+  async communicate(
+    input?: string | Uint8Array,
+    { signal, ...options }: CommunicateOptions = {},
+  ): Promise<Collected> {
+    const collected = collect(this.#route, options);
+    if (input !== undefined) {
+      await this.write(input, signal === undefined ? {} : { signal });
+      if (this.#session.supports("process/closeStdin")) await this.closeStdin();
+    }
+    return abortable(collected, signal);
+  }
+
+  /** One `process/read`, for those who poll; see `woken`. After the session was lost, it answers for itself, with `failure` set. */
+  async read(
+    options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
+  ): Promise<Result<"process/read">> {
+    const { afterSeq = 0, maxBytes = null, waitMs = 0, signal } = options;
+    if (this.#route.failure !== undefined) return failedRead(this.#route.wake, this.#route.failure);
+    try {
+      return await this.#retried("process/read", { processId: this.id, afterSeq, maxBytes, waitMs }, signal);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return failedRead(this.#route.wake, error.message);
+    }
+  }
+
+  /** A number that grows with every event. */
+  get wake(): number {
+    return this.#route.wake;
+  }
+
+  /** Resolves with the new number when `wake` is no longer `after`. */
+  woken(after: number, options: { signal?: AbortSignal } = {}): Promise<number> {
+    return abortable(this.#route.woken(after), options.signal);
+  }
+
+  /** Kills the process if it still runs, and waits for its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isClosed) return;
+    try {
+      await this.kill();
+      await within(this.closed, DISPOSE_DEADLINE_MS, () => new Error("late"));
+    } catch {
+      // Its end was all that was wanted; if the connection is lost or somebody holds the output open, there is no more to do.
+    }
+  }
+
+  async #write(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
+      signal?.throwIfAborted();
+      const chunk = encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES));
+      const writeId = String(this.#nextWriteId);
+      this.#nextWriteId += 1;
+      const { status } = await this.#retried("process/write", { processId: this.id, chunk, writeId }, signal);
+      if (status !== "accepted") throw refusedWrite(this.id, status);
+    }
+  }
+
+  /** Repeats a call whose answer was lost with its connection. Only for calls that may be made twice. */
+  async #retried<M extends Repeatable>(
+    method: M,
+    params: Params<M>,
+    signal?: AbortSignal,
+  ): Promise<Result<M>> {
+    for (;;) {
+      try {
+        return await this.#session.request(method, params, signal === undefined ? {} : { signal });
+      } catch (error) {
+        if (!(error instanceof ConnectionError) || this.#session.state === "closed") throw error;
+      }
+    }
+  }
+
+  #needs(method: string): void {
+    if (!this.#session.supports(method))
+      throw new ExecError("UNSUPPORTED", `this server does not have ${method}`);
+  }
+}
+
+type Repeatable =
+  | "process/read"
+  | "process/write"
+  | "process/signal"
+  | "process/terminate"
+  | "process/closeStdin"
+  | "process/resize";
+
+function refusedWrite(processId: string, status: string): ExecError {
+  switch (status) {
+    case "unknownProcess":
+      return new ExecError("NOT_FOUND", `process ${processId} is not known to the server any more`);
+    case "stdinClosed":
+      return new ExecError("STDIN_CLOSED", `process ${processId} has no open stdin`);
+    default:
+      return new ExecError("STDIN_CLOSED", `process ${processId} takes no input: ${status}`);
+  }
+}
+
+function failedRead(wake: number, failure: string): Result<"process/read"> {
+  return {
+    chunks: [],
+    nextSeq: wake + 1,
+    exited: true,
+    exitCode: null,
+    closed: true,
+    failure,
+    sandboxDenied: false,
+  };
+}

@@ -1,0 +1,53 @@
+import { decodeBase64 } from "../base/base64.ts";
+import type { ReadResult } from "../protocol/process.ts";
+import type { ExitedEvent, NumberedEvent, OutputEvent } from "./process-events.ts";
+
+/**
+ * Turns the answer to a `process/read` after `afterSeq` into events without holes. The answer has the output only: which number an exit has
+ * follows from what is left over, and numbers that are left over beyond that belong to output the server no longer has.
+ */
+export function eventsOfRead(afterSeq: number, read: ReadResult, exitKnown: boolean): NumberedEvent[] {
+  const outputs = read.chunks
+    .filter((chunk) => chunk.seq > afterSeq)
+    .map(
+      ({ seq, stream, chunk }): OutputEvent => ({ kind: "output", seq, stream, bytes: decodeBase64(chunk) }),
+    );
+  const target = read.nextSeq - 1;
+  const events: NumberedEvent[] = [...outputs];
+  const exitSeq = lastMissing(outputs, read.closed ? target - 1 : target);
+  if (read.exited && !exitKnown && exitSeq > afterSeq) events.push(exitOf(read, exitSeq));
+  if (read.closed && target > afterSeq) events.push({ kind: "closed", seq: target });
+  events.sort((left, right) => left.seq - right.seq);
+  return withGaps(afterSeq, events, target);
+}
+
+/** Puts gap events where numbers up to `target` are missing. */
+export function withGaps(
+  afterSeq: number,
+  events: readonly NumberedEvent[],
+  target: number,
+): NumberedEvent[] {
+  const filled: NumberedEvent[] = [];
+  let next = afterSeq + 1;
+  const skipTo = (seq: number): void => {
+    if (next < seq) filled.push({ kind: "gap", seq: seq - 1, fromSeq: next, toSeq: seq - 1 });
+  };
+  for (const event of events) {
+    skipTo(event.seq);
+    filled.push(event);
+    next = event.seq + 1;
+  }
+  skipTo(target + 1);
+  return filled;
+}
+
+function exitOf({ exitCode, sandboxDenied }: ReadResult, seq: number): ExitedEvent {
+  return { kind: "exited", seq, exitCode, sandboxDenied };
+}
+
+/** Output is given up from the oldest on, so the last number that is missing is the exit's. */
+function lastMissing(outputs: readonly OutputEvent[], lastSeq: number): number {
+  let candidate = lastSeq;
+  for (let index = outputs.length - 1; outputs[index]?.seq === candidate; index -= 1) candidate -= 1;
+  return candidate;
+}

@@ -1,0 +1,392 @@
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import {
+  ConnectionError,
+  disconnected,
+  ExecError,
+  ProtocolError,
+  RpcError,
+  UsageError,
+} from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { EnvironmentInfo } from "../protocol/environment.ts";
+import { RpcCode } from "../protocol/errors.ts";
+import type { MethodName, Params, Result } from "../protocol/index.ts";
+import type { ReadResult } from "../protocol/process.ts";
+import type { Link, LinkEvents } from "../rpc/link.ts";
+import type { Caller, RequestOptions } from "./caller.ts";
+import type { Connector } from "./connector.ts";
+import { type HandshakeOptions, openSession } from "./handshake.ts";
+import { HttpBodies } from "./http-bodies.ts";
+import { processEventOf } from "./notifications.ts";
+import { ProcessRoute, type RouteOwner } from "./process-route.ts";
+import { abortable, formatDuration, pause, within } from "./waiting.ts";
+
+const MAX_PENDING_REQUESTS = 1024;
+const RETRY_PAUSE_MS = 100;
+/** How long `close` waits for the server to take notice. */
+const CLOSE_DEADLINE_MS = 2_000;
+/** What a Codex server answers when its own side of a connection is going away. */
+const TRANSPORT_CLOSED_CODE = -32000;
+
+export type SessionState = "connected" | "recovering" | "closed";
+
+export interface SessionOptions extends HandshakeOptions {
+  readonly recoveryTimeoutMs: number;
+  readonly resumeSessionId?: string;
+  readonly logger: Logger;
+}
+
+/** Why a session is over; without a reason, because it was closed here. */
+export interface SessionEnd {
+  readonly reason: string | undefined;
+}
+
+/** One session with a server, over as many connections as it takes. */
+export class ClientSession implements Caller, RouteOwner {
+  readonly bodies = new HttpBodies();
+  readonly #connector: Connector;
+  readonly #options: SessionOptions;
+  readonly #routes = new Map<string, ProcessRoute>();
+  readonly #listeners = new Set<(state: SessionState) => void>();
+  readonly #closing = new AbortController();
+  readonly #closed = createDeferred<SessionEnd>();
+  /** Starts whose answers were lost: whatever came of them has no owner. */
+  readonly #orphans = new Set<string>();
+  readonly #held = new Set<string>();
+  /** Links that ended before they were taken into use. */
+  readonly #dead = new WeakSet<Link>();
+  #sessionId = "";
+  #environment: EnvironmentInfo | undefined;
+  #state: SessionState = "connected";
+  #link: Link | undefined;
+  /** A new link on which the session is being recovered. */
+  #candidate: Link | undefined;
+  #settled: Deferred<void> | undefined;
+  #endMessage = disconnected(undefined).message;
+  #pending = 0;
+  #paused = false;
+
+  private constructor(connector: Connector, options: SessionOptions) {
+    this.#connector = connector;
+    this.#options = options;
+  }
+
+  static async open(
+    connector: Connector,
+    options: SessionOptions,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<ClientSession> {
+    const session = new ClientSession(connector, options);
+    session.#connected(await session.#open(options.resumeSessionId, signal));
+    return session;
+  }
+
+  get id(): string {
+    return this.#sessionId;
+  }
+
+  get environment(): EnvironmentInfo | undefined {
+    return this.#environment;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Resolves when the session is over, for whatever reason. */
+  get closed(): Promise<SessionEnd> {
+    return this.#closed.promise;
+  }
+
+  /** True for a method or field beyond Codex's wire that this server announced. */
+  supports(extension: string): boolean {
+    return this.#environment?.extensions?.includes(extension) ?? false;
+  }
+
+  onStateChange(listener: (state: SessionState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    { signal }: RequestOptions = {},
+  ): Promise<Result<M>> {
+    signal?.throwIfAborted();
+    const link = this.#link ?? (await abortable(this.#whenConnected(), signal));
+    if (this.#pending >= MAX_PENDING_REQUESTS)
+      throw new ExecError(
+        "LIMIT_REACHED",
+        `exec-server has reached its limit of ${MAX_PENDING_REQUESTS} pending requests`,
+      );
+    return abortable(this.#send(link, method, params), signal);
+  }
+
+  /** Makes a place for the events of a process that is about to be started. */
+  register(processId: string): ProcessRoute {
+    if (this.#state === "closed") throw new ConnectionError(this.#endMessage);
+    if (this.#routes.has(processId))
+      throw new UsageError(`session already registered for process ${processId}`);
+    const route = new ProcessRoute(processId, this);
+    this.#routes.set(processId, route);
+    return route;
+  }
+
+  /** The process was not started, or nobody knows whether it was. */
+  unregister(route: ProcessRoute, { orphan }: { orphan: boolean }): void {
+    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
+    if (!orphan) return;
+    this.#orphans.add(route.processId);
+    if (this.#link !== undefined) this.#terminateOrphans(this.#link);
+  }
+
+  /** Ends the session and all that it still runs; with `detach` the server keeps it for a client that resumes it. */
+  async close({ detach = false }: { detach?: boolean } = {}): Promise<void> {
+    if (!this.#closing.signal.aborted) {
+      this.#closing.abort();
+      await this.#leave(detach);
+    }
+    await this.#closed.promise;
+  }
+
+  // What routes ask for.
+
+  async readAfter(processId: string, afterSeq: number): Promise<ReadResult> {
+    const params = { processId, afterSeq, maxBytes: null, waitMs: 0 };
+    if (this.#candidate !== undefined) return this.#send(this.#candidate, "process/read", params);
+    return this.request("process/read", params);
+  }
+
+  hold(processId: string, on: boolean): void {
+    if (on) this.#held.add(processId);
+    else this.#held.delete(processId);
+    if (this.supports("process/flow")) this.#sendFlow(processId, on);
+    else this.#pauseIfHeld();
+  }
+
+  overdue(route: ProcessRoute): void {
+    this.#catchUp(route).catch((error: unknown) => {
+      // Recovery has to start anew anyway, and asks again.
+      this.#options.logger.debug("a process could not catch up", {
+        processId: route.processId,
+        error: messageOf(error),
+      });
+    });
+  }
+
+  finished(route: ProcessRoute): void {
+    this.#routes.delete(route.processId);
+    if (this.#held.delete(route.processId)) this.#pauseIfHeld();
+  }
+
+  // Requests.
+
+  #send<M extends MethodName>(link: Link, method: M, params: Params<M>): Promise<Result<M>> {
+    this.#pending += 1;
+    this.#pauseIfHeld();
+    const answered = (): void => {
+      this.#pending -= 1;
+      this.#pauseIfHeld();
+    };
+    const answer = link.request(method, params) as Promise<Result<M>>;
+    answer.then(answered, answered);
+    return answer;
+  }
+
+  async #whenConnected(): Promise<Link> {
+    while (this.#link === undefined) {
+      if (this.#settled === undefined) throw new ConnectionError(this.#endMessage);
+      await this.#settled.promise;
+    }
+    return this.#link;
+  }
+
+  /**
+   * A server without flow control sends to whoever reads. So nothing is read while a reader of this session is behind, unless an answer is waited
+   * for: a reader that asks for something before it reads on must get it.
+   */
+  #pauseIfHeld(): void {
+    const paused = this.#held.size > 0 && this.#pending === 0 && !this.supports("process/flow");
+    if (paused === this.#paused || this.#link === undefined) return;
+    this.#paused = paused;
+    if (paused) this.#link.pause();
+    else this.#link.resume();
+  }
+
+  #sendFlow(processId: string, paused: boolean): void {
+    this.request("process/flow", { processId, paused }).catch(() => {
+      // The process is gone, or the connection is; then it is said again on the next one.
+    });
+  }
+
+  // Links.
+
+  #open(resumeSessionId: string | undefined, signal: AbortSignal) {
+    let current: Link | undefined;
+    const events: LinkEvents = {
+      notification: (method, params) => {
+        try {
+          this.#notified(method, params);
+        } catch (error) {
+          if (!(error instanceof ProtocolError)) throw error;
+          current?.destroy(error.message);
+        }
+      },
+      closed: (reason) => {
+        if (current === undefined) return;
+        if (current === this.#link) this.#lost(reason);
+        else this.#dead.add(current);
+      },
+    };
+    const connector: Connector = {
+      resumable: this.#connector.resumable,
+      open: async (linkEvents, linkSignal) => {
+        current = await this.#connector.open(linkEvents, linkSignal);
+        return current;
+      },
+    };
+    return openSession(connector, events, { ...this.#options, resumeSessionId, signal });
+  }
+
+  #connected({ link, sessionId, environmentInfo }: Awaited<ReturnType<typeof openSession>>): void {
+    if (this.#dead.has(link)) throw disconnected(undefined);
+    this.#link = link;
+    this.#paused = false;
+    this.#sessionId = sessionId;
+    this.#environment = environmentInfo ?? this.#environment;
+    this.#change("connected");
+  }
+
+  #notified(method: string, params: unknown): void {
+    const told = processEventOf(method, params);
+    if (told !== undefined) this.#routes.get(told.processId)?.receive(told.event);
+    else if (method === "http/request/bodyDelta") this.bodies.receive(params);
+  }
+
+  #lost(reason: string | undefined): void {
+    this.#link = undefined;
+    const { message } = disconnected(reason);
+    this.bodies.failAll(message);
+    if (this.#closing.signal.aborted) this.#finish(undefined);
+    else if (!this.#connector.resumable) this.#finish(message);
+    else void this.#recover(message);
+  }
+
+  async #recover(message: string): Promise<void> {
+    this.#settled = createDeferred();
+    this.#change("recovering");
+    const { recoveryTimeoutMs, logger } = this.#options;
+    const deadline = Date.now() + recoveryTimeoutMs;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const leftMs = deadline - Date.now();
+      if (leftMs <= 0) {
+        this.#finish(`${message}; recovery timed out after ${formatDuration(recoveryTimeoutMs)}`);
+        return;
+      }
+      try {
+        await this.#recoverOnce(AbortSignal.any([signal, AbortSignal.timeout(leftMs)]));
+        return;
+      } catch (error) {
+        logger.debug("a try to resume the session failed", { error: messageOf(error) });
+        if (!signal.aborted && !isPassing(error)) {
+          this.#finish(`${message}; failed to resume exec-server session: ${messageOf(error)}`);
+          return;
+        }
+      }
+      await pause(RETRY_PAUSE_MS, signal);
+    }
+    this.#finish(undefined);
+  }
+
+  async #recoverOnce(signal: AbortSignal): Promise<void> {
+    const opened = await this.#open(this.#sessionId, signal);
+    this.#candidate = opened.link;
+    try {
+      await Promise.all([...this.#routes.values()].map((route) => this.#catchUp(route)));
+    } catch (error) {
+      opened.link.destroy();
+      throw error;
+    } finally {
+      this.#candidate = undefined;
+    }
+    this.#connected(opened);
+    const settled = this.#settled;
+    this.#settled = undefined;
+    for (const processId of this.#held) this.hold(processId, true);
+    this.#terminateOrphans(opened.link);
+    settled?.resolve();
+  }
+
+  /** Rejects only when the connection is to blame. A process of which the server knows nothing more is lost by itself. */
+  async #catchUp(route: ProcessRoute): Promise<void> {
+    try {
+      await route.catchUp();
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      route.fail(`failed to recover process ${route.processId}: ${messageOf(error)}`);
+      this.#orphans.add(route.processId);
+    }
+  }
+
+  #terminateOrphans(link: Link): void {
+    for (const processId of this.#orphans) {
+      this.#orphans.delete(processId);
+      link.request("process/terminate", { processId }).catch(() => {
+        // Unknown is as good as ended; a lost connection ends it sooner or later.
+      });
+    }
+  }
+
+  async #leave(detach: boolean): Promise<void> {
+    const link = this.#link;
+    if (link === undefined) return;
+    if (!detach) {
+      const ends = [...this.#routes.keys()].map((processId) =>
+        link.request("process/terminate", { processId }),
+      );
+      await within(Promise.allSettled(ends), CLOSE_DEADLINE_MS, () => new Error("late")).catch(() => {});
+    }
+    link.resume();
+    link.close();
+    await within(this.#closed.promise, CLOSE_DEADLINE_MS, () => new Error("late")).catch(() =>
+      link.destroy(),
+    );
+  }
+
+  #finish(reason: string | undefined): void {
+    this.#link = undefined;
+    this.#endMessage = reason ?? "the exec-server client was closed";
+    for (const route of this.#routes.values()) route.fail(this.#endMessage);
+    this.bodies.failAll(this.#endMessage);
+    const settled = this.#settled;
+    this.#settled = undefined;
+    settled?.resolve();
+    this.#change("closed");
+    this.#listeners.clear();
+    this.#closed.resolve({ reason });
+  }
+
+  #change(state: SessionState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    for (const listener of this.#listeners) listener(state);
+  }
+}
+
+/** Errors that another try may not meet. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof ConnectionError) return error.status === undefined || isPassingStatus(error.status);
+  if (error instanceof RpcError)
+    return error.rpcCode === RpcCode.sessionAttached || error.rpcCode === TRANSPORT_CLOSED_CODE;
+  return error instanceof DOMException && error.name === "TimeoutError";
+}
+
+function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,87 @@
+import { UsageError } from "../base/errors.ts";
+import { uriFromPath } from "../base/file-uri.ts";
+import type { Params } from "../protocol/index.ts";
+import type { ClientSession } from "./session.ts";
+
+export interface StartOptions {
+  /** Absolute. The server's own directory unless told. */
+  readonly cwd?: string;
+  /** Set on top of what is inherited. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * What the process gets of the server's environment: all but names that look like secrets (`*KEY*`, `*SECRET*`, `*TOKEN*`), which is the default, the
+   * few that every program needs, or nothing.
+   */
+  readonly inheritEnv?: "all" | "core" | "none";
+  /** `pipe` gives the process a stdin to `write` to; otherwise it reads nothing. */
+  readonly stdin?: "pipe" | "none";
+  /** What the program sees as its own name. */
+  readonly arg0?: string;
+  /** Kills the process. */
+  readonly signal?: AbortSignal;
+  /** Names the process in this session; made up unless told. */
+  readonly processId?: string;
+}
+
+export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
+  /** 80 unless told. */
+  readonly cols?: number;
+  /** 24 unless told. */
+  readonly rows?: number;
+}
+
+export type StartParams = Params<"process/start">;
+
+export type Argv = readonly [program: string, ...args: string[]];
+
+export function startParams(
+  session: ClientSession,
+  argv: readonly string[],
+  options: StartOptions,
+  tty: boolean,
+): StartParams {
+  if (argv.length === 0) throw new UsageError("argv is empty: it needs at least a program");
+  const { cwd, arg0 } = options;
+  if (cwd !== undefined && !cwd.startsWith("/"))
+    throw new UsageError(`cwd must be an absolute path, not ${cwd}`);
+  return {
+    processId: options.processId ?? crypto.randomUUID(),
+    argv: [...argv],
+    cwd: cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd),
+    env: { ...options.env },
+    envPolicy: {
+      inherit: options.inheritEnv ?? "all",
+      ignoreDefaultExcludes: false,
+      exclude: [],
+      set: {},
+      includeOnly: [],
+    },
+    tty,
+    ...(arg0 === undefined ? {} : { arg0 }),
+    pipeStdin: options.stdin === "pipe",
+  };
+}
+
+/** The size of a new terminal: a field where the server has it, and otherwise a shell that sets it before the program starts. */
+export function withTerminalSize(
+  session: ClientSession,
+  params: StartParams,
+  { cols, rows }: TerminalOptions,
+): StartParams {
+  if (cols === undefined && rows === undefined) return params;
+  const size = { cols: cols ?? 80, rows: rows ?? 24 };
+  if (session.supports("process/start.terminalSize")) return { ...params, terminalSize: size };
+  const script = 'stty cols "$1" rows "$2" && shift 2 && exec "$@"';
+  return {
+    ...params,
+    argv: ["/bin/sh", "-c", script, "sh", String(size.cols), String(size.rows), ...params.argv],
+  };
+}
+
+/**
+ * Ends the input after `length` bytes on a server that cannot close a stdin: a program in between passes on that many and leaves.
+ */
+export function withInputLength(params: StartParams, length: number): StartParams {
+  const script = 'length=$1; shift; head -c "$length" | exec "$@"';
+  return { ...params, argv: ["/bin/sh", "-c", script, "sh", String(length), ...params.argv] };
+}

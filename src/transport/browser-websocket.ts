@@ -1,0 +1,130 @@
+import { ConnectionError } from "../base/errors.ts";
+import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
+
+const POLL_MS = 20;
+
+/**
+ * Messages over the WebSocket that browsers have. It cannot stop reading, so `pause` does nothing; what a page does not take in time is bounded
+ * above the transport.
+ */
+class BrowserWebSocketTransport implements Transport {
+  readonly source: string;
+  readonly #webSocket: WebSocket;
+  readonly #early: string[] = [];
+  #events: TransportEvents | undefined;
+  #ended = false;
+  #reason: string | undefined;
+  #polling = false;
+
+  constructor(webSocket: WebSocket) {
+    this.source = `websocket JSON-RPC message from ${webSocket.url}`;
+    this.#webSocket = webSocket;
+    webSocket.addEventListener("message", ({ data }) => {
+      const text = typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer);
+      if (this.#events === undefined) this.#early.push(text);
+      else if (!this.#ended) this.#events.message(text);
+    });
+    webSocket.addEventListener("close", () => this.#end());
+  }
+
+  get queuedBytes(): number {
+    return this.#webSocket.bufferedAmount;
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    for (const text of this.#early.splice(0)) events.message(text);
+    if (this.#ended) events.close(this.#reason);
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    if (this.#webSocket.readyState === WebSocket.OPEN)
+      this.#webSocket.send(typeof message === "string" ? message : new TextDecoder().decode(message));
+    flushed?.();
+    this.#watchQueue();
+  }
+
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.send(message, flushed);
+  }
+
+  sendParts(parts: readonly Uint8Array[]): void {
+    const decoder = new TextDecoder();
+    this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""));
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(): void {
+    this.#webSocket.close(1000);
+  }
+
+  destroy(reason?: string): void {
+    this.#reason = reason;
+    this.#webSocket.close();
+    this.#end();
+  }
+
+  /** There is no event for it. */
+  #watchQueue(): void {
+    if (this.#polling || this.queuedBytes <= LOW_WATER_BYTES) return;
+    this.#polling = true;
+    setTimeout(() => {
+      this.#polling = false;
+      if (this.#ended) return;
+      if (this.queuedBytes <= LOW_WATER_BYTES) this.#events?.drain();
+      else this.#watchQueue();
+    }, POLL_MS);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events?.close(this.#reason);
+  }
+}
+
+/** Opens a WebSocket with what browsers have. They do not say why one failed. */
+export function connectBrowserWebSocket(
+  url: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    const webSocket = new WebSocket(url);
+    webSocket.binaryType = "arraybuffer";
+    // Ends all listening that belongs to the attempt.
+    const attempt = new AbortController();
+    const listening = { once: true, signal: attempt.signal };
+    const fail = (error: unknown): void => {
+      settle();
+      webSocket.close();
+      reject(error);
+    };
+    const timer = setTimeout(() => {
+      const text = `timed out connecting to exec-server websocket \`${url}\` after ${timeoutMs / 1000}s`;
+      fail(new ConnectionError(text));
+    }, timeoutMs);
+    const settle = (): void => {
+      clearTimeout(timer);
+      attempt.abort();
+    };
+    const abort = (): void => fail(signal.reason);
+    signal.addEventListener("abort", abort, listening);
+    webSocket.addEventListener(
+      "open",
+      () => {
+        settle();
+        resolve(new BrowserWebSocketTransport(webSocket));
+      },
+      listening,
+    );
+    webSocket.addEventListener(
+      "error",
+      () => fail(new ConnectionError(`failed to connect to exec-server websocket \`${url}\``)),
+      listening,
+    );
+    if (signal.aborted) abort();
+  });
+}
