@@ -133,6 +133,8 @@ export class RemoteProcess implements AsyncDisposable {
     { signal, ...options }: CommunicateOptions = {},
   ): Promise<Collected> {
     const collected = collect(this.#route, options);
+    // What ends the writing may end the reading too; the caller is told once.
+    collected.catch(() => {});
     if (input !== undefined) {
       await this.write(input, signal === undefined ? {} : { signal });
       if (this.#session.supports("process/closeStdin")) await this.closeStdin();
