@@ -135,6 +135,7 @@ export class Host implements Caller, AsyncDisposable {
     const route = this.#session.register(processId);
     try {
       await route.catchUp();
+      route.started = true;
     } catch (error) {
       this.#session.unregister(route, { orphan: false });
       throw error;
@@ -164,6 +165,7 @@ export class Host implements Caller, AsyncDisposable {
     const started = this.#session.request("process/start", params);
     try {
       await abortable(started, signal);
+      route.started = true;
     } catch (error) {
       const lost = error instanceof ConnectionError || signal?.aborted === true;
       route.fail(error instanceof Error ? error.message : String(error));

@@ -22,6 +22,8 @@ export interface RouteOwner {
 /** Where the events of one process arrive, are put in order and handed on. */
 export class ProcessRoute implements Followed {
   readonly processId: string;
+  /** The server knows the process. A start may have to wait for a connection. */
+  started = false;
   readonly #owner: RouteOwner;
   readonly #order = new EventOrder((event) => this.#publish(event));
   readonly #history = new EventHistory();
@@ -33,6 +35,8 @@ export class ProcessRoute implements Followed {
   readonly #ends: NumberedEvent[] = [];
   #exitKnown = false;
   #holds = 0;
+  /** Events were given up since the server was last asked. */
+  #missed = false;
   #catchingUp: Promise<void> | undefined;
   #wake = 0;
   #woken: Deferred<void> | undefined;
@@ -89,7 +93,9 @@ export class ProcessRoute implements Followed {
   receive(event: NumberedEvent): void {
     if (this.#finished) return;
     this.#wakeReaders(Math.max(this.#wake, event.seq));
-    if (!this.#order.add(event)) this.#owner.overdue(this);
+    if (this.#order.add(event)) return;
+    this.#missed = true;
+    this.#owner.overdue(this);
   }
 
   /** Reads again what is missing. Resolves when the route is as new as the server; rejects when the server cannot say. */
@@ -149,9 +155,12 @@ export class ProcessRoute implements Followed {
   }
 
   async #catchUp(): Promise<void> {
-    const afterSeq = this.#order.lastSeq;
-    const read = await this.#owner.readAfter(this.processId, afterSeq);
-    this.#order.merge(eventsOfRead(afterSeq, read, this.#exitKnown));
+    do {
+      this.#missed = false;
+      const afterSeq = this.#order.lastSeq;
+      const read = await this.#owner.readAfter(this.processId, afterSeq);
+      this.#order.merge(eventsOfRead(afterSeq, read, this.#exitKnown));
+    } while (this.#missed && !this.#finished);
   }
 
   #publish(event: NumberedEvent): void {

@@ -154,8 +154,11 @@ export class ClientSession implements Caller, RouteOwner {
 
   async readAfter(processId: string, afterSeq: number): Promise<ReadResult> {
     const params = { processId, afterSeq, maxBytes: null, waitMs: 0 };
-    if (this.#candidate !== undefined) return this.#send(this.#candidate, "process/read", params);
-    return this.request("process/read", params);
+    const link = this.#candidate ?? this.#link;
+    // Not counted against the limit: without it a process would be lost.
+    return link === undefined
+      ? this.request("process/read", params)
+      : this.#send(link, "process/read", params);
   }
 
   hold(processId: string, on: boolean): void {
@@ -166,6 +169,8 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   overdue(route: ProcessRoute): void {
+    // A new link can be this far before it is taken into use. Then its processes are about to catch up anyway, and must not wait for themselves.
+    if (this.#link === undefined && this.#candidate === undefined) return;
     this.#catchUp(route).catch((error: unknown) => {
       // Recovery has to start anew anyway, and asks again.
       this.#options.logger.debug("a process could not catch up", {
@@ -304,14 +309,16 @@ export class ClientSession implements Caller, RouteOwner {
     const opened = await this.#open(this.#sessionId, signal);
     this.#candidate = opened.link;
     try {
-      await Promise.all([...this.#routes.values()].map((route) => this.#catchUp(route)));
+      const started = [...this.#routes.values()].filter((route) => route.started);
+      await abortable(Promise.all(started.map((route) => this.#catchUp(route))), signal);
+      signal.throwIfAborted();
+      this.#connected(opened);
     } catch (error) {
       opened.link.destroy();
       throw error;
     } finally {
       this.#candidate = undefined;
     }
-    this.#connected(opened);
     const settled = this.#settled;
     this.#settled = undefined;
     for (const processId of this.#held) this.hold(processId, true);
