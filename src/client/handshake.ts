@@ -1,8 +1,9 @@
+import { formatDuration } from "../base/duration.ts";
 import { ConnectionError, ProtocolError } from "../base/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Connector } from "./connector.ts";
-import { abortable, formatDuration, within } from "./waiting.ts";
+import { abortable, within } from "./waiting.ts";
 
 export interface HandshakeOptions {
   readonly clientName: string;

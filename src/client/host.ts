@@ -162,9 +162,9 @@ export class Host implements Caller, AsyncDisposable {
     params: StartParams,
     signal: AbortSignal | undefined,
   ): Promise<RemoteProcess> {
-    const started = this.#session.request("process/start", params);
     try {
-      await abortable(started, signal);
+      // With the signal, so that a start that still waits for a connection is not made any more.
+      await this.#session.request("process/start", params, signal === undefined ? {} : { signal });
       route.started = true;
     } catch (error) {
       const lost = error instanceof ConnectionError || signal?.aborted === true;

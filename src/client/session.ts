@@ -1,4 +1,5 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { formatDuration } from "../base/duration.ts";
 import {
   ConnectionError,
   disconnected,
@@ -19,7 +20,7 @@ import { type HandshakeOptions, openSession } from "./handshake.ts";
 import { HttpBodies } from "./http-bodies.ts";
 import { processEventOf } from "./notifications.ts";
 import { ProcessRoute, type RouteOwner } from "./process-route.ts";
-import { abortable, formatDuration, pause, within } from "./waiting.ts";
+import { abortable, pause, within } from "./waiting.ts";
 
 const MAX_PENDING_REQUESTS = 1024;
 const RETRY_PAUSE_MS = 100;

@@ -40,6 +40,7 @@ export function startParams(
   options: StartOptions,
   tty: boolean,
 ): StartParams {
+  options.signal?.throwIfAborted();
   if (argv.length === 0) throw new UsageError("argv is empty: it needs at least a program");
   const { cwd, arg0 } = options;
   if (cwd !== undefined && !cwd.startsWith("/"))

@@ -1,3 +1,4 @@
+import { formatDuration } from "../base/duration.ts";
 import { ConnectionError } from "../base/errors.ts";
 import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
 
@@ -103,7 +104,7 @@ export function connectBrowserWebSocket(
       reject(error);
     };
     const timer = setTimeout(() => {
-      const text = `timed out connecting to exec-server websocket \`${url}\` after ${timeoutMs / 1000}s`;
+      const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
       fail(new ConnectionError(text));
     }, timeoutMs);
     const settle = (): void => {

@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
-import { ConnectionError } from "../base/errors.ts";
+import { formatDuration } from "../base/duration.ts";
+import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { SendQueue } from "./send-queue.ts";
@@ -137,11 +138,7 @@ export interface ConnectOptions {
 export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
   const { headers = {}, timeoutMs, signal } = options;
   return new Promise((resolve, reject) => {
-    const webSocket = new WebSocket(url, {
-      headers,
-      perMessageDeflate: false,
-      maxPayload: MAX_MESSAGE_BYTES,
-    });
+    const webSocket = createWebSocket(url, headers);
     let socket: Socket | undefined;
     const settle = (): void => {
       clearTimeout(timer);
@@ -159,7 +156,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       timeoutMs === undefined
         ? undefined
         : setTimeout(() => {
-            const text = `timed out connecting to exec-server websocket \`${url}\` after ${timeoutMs / 1000}s`;
+            const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
             fail(new ConnectionError(text));
           }, timeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
@@ -176,6 +173,14 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     webSocket.on("error", (cause) => refused(cause.message, { cause }));
     if (signal?.aborted) abort();
   });
+}
+
+function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
+  try {
+    return new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES });
+  } catch (error) {
+    throw new UsageError(`cannot connect to ${url}: ${(error as Error).message}`);
+  }
 }
 
 function toText(data: RawData, isBinary: boolean): string {
