@@ -188,6 +188,21 @@ test("a process started while recovering is started on the new connection and ca
   expect(second.requests.filter(({ method }) => method === "process/terminate")).toEqual([]);
 });
 
+test("a start that is given up while recovering is not made", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  await strand(server, host);
+  const controller = new AbortController();
+  const starting = host.start(["any"], { processId: "p", signal: controller.signal });
+  const reason = new Error("too late");
+  controller.abort(reason);
+  await expect(starting).rejects.toBe(reason);
+  server.refusal = undefined;
+  await inTime(host.request("environment/info", {}), "the answer");
+  const methods = server.connections[1]!.requests.map(({ method }) => method);
+  expect(methods).not.toContain("process/start");
+});
+
 test("a write whose answer was lost is sent again under the same id, and later ones count on", async () => {
   const server = new FakeServer();
   const host = await open(server);
