@@ -9,6 +9,7 @@ runSteps([
   { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
   { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },
+  { name: "types of the examples", command: ["tsc", "-p", "tsconfig.examples.json"] },
   { name: "generated docs are up to date", command: ["node", "scripts/generate-docs.mjs", "--check"] },
   // `npm test` runs them itself, and counts them.
   ...(process.argv.includes("--without-tests") ? [] : [unitTests]),

@@ -27,3 +27,4 @@ export {
 export type { ExitReport, Gap, ProcessEvent } from "./process-events.ts";
 export type { SessionEnd, SessionState } from "./session.ts";
 export type { StartOptions, TerminalOptions } from "./start-request.ts";
+export * from "./tools/index.ts";
