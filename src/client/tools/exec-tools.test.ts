@@ -246,6 +246,9 @@ describe("exec_command", () => {
       { argv: ["ls", "-l"], options: { cwd: "/repo/" } },
     ]);
     expect(host.started[0]?.options).not.toHaveProperty("stdin");
+    useTools();
+    await after(0, tools.exec_command({ cmd: "x", tty: true }));
+    expect(host.started.at(-1)?.options).not.toHaveProperty("cols");
   });
 
   it("falls back on /bin/sh, and leaves the directory to the server, when the server says nothing", async () => {
@@ -317,7 +320,7 @@ describe("exec_command", () => {
   it("reports a failed start with its reason, without events and without a session", async () => {
     host.beforeStart = () => Promise.reject(new RpcError(-32603, "No such file or directory"));
     await expect(tools.exec_command({ argv: ["nope"] })).rejects.toThrow(
-      "exec_command: nope was not started: No such file or directory",
+      "exec_command: nope was not started in /srv/w d: No such file or directory",
     );
     expect(events).toEqual([]);
     expect(tools.list()).toEqual([]);
@@ -531,7 +534,7 @@ describe("sessions", () => {
     useTools({ maxSessions: 1 });
     host.beforeStart = () => Promise.reject(new ExecError("NOT_FOUND", "no"));
     for (let count = 0; count < 3; count += 1)
-      await expect(tools.exec_command({ cmd: "x" })).rejects.toThrow("was not started: no");
+      await expect(tools.exec_command({ cmd: "x" })).rejects.toThrow("was not started in /srv/w d: no");
   });
 
   it("all end when the tools are closed", async () => {
