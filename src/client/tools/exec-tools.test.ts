@@ -20,6 +20,7 @@ class FakeProcess implements ToolProcess {
   onWrite: () => Promise<void> = () => Promise.resolve();
   onKill: () => void = () => this.tell(exited(137), closed);
   signal: AbortSignal | undefined;
+  heedsSignal = true;
   readonly #told: (ToolProcessEvent | Error | "end")[] = [];
   #wake: () => void = () => {};
 
@@ -36,7 +37,7 @@ class FakeProcess implements ToolProcess {
     this.signal = signal;
     signal.addEventListener("abort", () => this.#wake());
     for (;;) {
-      signal.throwIfAborted();
+      if (this.heedsSignal) signal.throwIfAborted();
       const next = this.#told.shift();
       if (next === "end") return;
       if (next instanceof Error) throw next;
@@ -245,6 +246,9 @@ describe("exec_command", () => {
       { argv: ["ls", "-l"], options: { cwd: "/repo/" } },
     ]);
     expect(host.started[0]?.options).not.toHaveProperty("stdin");
+    useTools();
+    await after(0, tools.exec_command({ cmd: "x", tty: true }));
+    expect(host.started.at(-1)?.options).not.toHaveProperty("cols");
   });
 
   it("falls back on /bin/sh, and leaves the directory to the server, when the server says nothing", async () => {
@@ -292,6 +296,13 @@ describe("exec_command", () => {
     expect(await after(0, tools.write_stdin({ session_id: 1 }))).toMatchObject({ output: "\ufffd" });
   });
 
+  it("tells of lost output once", async () => {
+    host.script = [{ kind: "gap", fromSeq: 2, toSeq: 2 }];
+    const { notes } = await after(250, tools.exec_command({ cmd: "x", yield_time_ms: 250 }));
+    expect(notes).toHaveLength(1);
+    expect(await after(5000, tools.write_stdin({ session_id: 1 }))).toMatchObject({ notes: [] });
+  });
+
   it("tells of output that was lost on the way, and of a sandbox's refusal", async () => {
     host.script = [
       output("a"),
@@ -309,7 +320,7 @@ describe("exec_command", () => {
   it("reports a failed start with its reason, without events and without a session", async () => {
     host.beforeStart = () => Promise.reject(new RpcError(-32603, "No such file or directory"));
     await expect(tools.exec_command({ argv: ["nope"] })).rejects.toThrow(
-      "exec_command: nope was not started: No such file or directory",
+      "exec_command: nope was not started in /srv/w d: No such file or directory",
     );
     expect(events).toEqual([]);
     expect(tools.list()).toEqual([]);
@@ -474,21 +485,56 @@ describe("sessions", () => {
     expect(host.processes.map((process) => process.kills)).toEqual([0, 0, 0, 0]);
   });
 
-  it("in use are not ended: a command too many is refused", async () => {
+  it("in use are not ended, nor those used last: a command too many is refused", async () => {
     useTools({ maxSessions: 2 });
-    const running = [tools.exec_command({ cmd: "a" }), tools.exec_command({ cmd: "b" })];
-    await expect(tools.exec_command({ cmd: "c" })).rejects.toThrow("2 commands are in use at once");
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect((await Promise.all(running)).map((result) => result.session_id)).toEqual([1, 2]);
+    const running = tools.exec_command({ cmd: "a", yield_time_ms: 20_000 });
+    await startSession({ cmd: "b" });
+    await expect(tools.exec_command({ cmd: "c" })).rejects.toThrow(
+      "commands that may run at once (2) are in use",
+    );
+    expect(host.processes.map((process) => process.kills)).toEqual([0, 0]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await running).toMatchObject({ session_id: 1 });
     await startSession();
     expect(host.processes.map((process) => process.kills)).toEqual([1, 0, 0]);
+  });
+
+  it("count from the moment they start", async () => {
+    useTools({ maxSessions: 1 });
+    host.beforeStart = () => new Promise((resolve) => void setTimeout(resolve, 100));
+    const first = tools.exec_command({ cmd: "a", yield_time_ms: 250 });
+    await expect(tools.exec_command({ cmd: "b" })).rejects.toThrow(
+      "commands that may run at once (1) are in use",
+    );
+    await after(350, first);
+  });
+
+  it("that have ended stay while a call waits for their last output", async () => {
+    useTools({ maxSessions: 2 });
+    const first = await startSession();
+    const second = await startSession();
+    first.tell(exited(0));
+    const poll = tools.write_stdin({ session_id: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    await startSession();
+    expect(second.kills).toBe(1);
+    first.tell(output("last"), closed);
+    expect(await after(0, poll)).toMatchObject({ output: "last", exit_code: 0 });
+  });
+
+  it("that were killed end with their exit, whatever else holds their output", async () => {
+    useTools({ maxSessions: 1 });
+    const process = await startSession();
+    process.onKill = () => process.tell(exited(137));
+    await startSession();
+    expect(endEvents()).toMatchObject([{ callId: "call-1", exitCode: 137 }]);
   });
 
   it("give their place back when the start fails", async () => {
     useTools({ maxSessions: 1 });
     host.beforeStart = () => Promise.reject(new ExecError("NOT_FOUND", "no"));
     for (let count = 0; count < 3; count += 1)
-      await expect(tools.exec_command({ cmd: "x" })).rejects.toThrow("was not started: no");
+      await expect(tools.exec_command({ cmd: "x" })).rejects.toThrow("was not started in /srv/w d: no");
   });
 
   it("all end when the tools are closed", async () => {
@@ -628,6 +674,16 @@ describe("events", () => {
     host.script = [exited(4), { kind: "failed", message: "gone" }];
     expect(await after(0, tools.exec_command({ cmd: "x" }))).toMatchObject({ exit_code: 4, failure: "gone" });
     expect(endEvents()).toMatchObject([{ exitCode: 4, failure: "gone" }]);
+  });
+
+  it("do not go on after the end", async () => {
+    const process = await startSession();
+    process.heedsSignal = false;
+    process.tell(exited(0));
+    await after(5000, tools.write_stdin({ session_id: 1 }));
+    process.tell(output("of a background process"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(types()).toEqual(["begin", "end"]);
   });
 
   it("repeat a bounded part of the output at the end", async () => {

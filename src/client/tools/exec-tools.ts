@@ -24,7 +24,6 @@ const MAX_SESSIONS = 64;
 const CLOSE_WAIT_MS = 5_000;
 const MAX_COMMAND_CHARACTERS = 200;
 const INTERRUPT = "\u0003";
-const DEFAULT_TERMINAL: ToolTerminalSize = { cols: 80, rows: 24 };
 
 /** Nobody looks at colours or leaves a pager here. */
 const PLAIN_OUTPUT_ENV = { NO_COLOR: "1", TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GH_PAGER: "cat" };
@@ -37,7 +36,7 @@ export interface ExecToolsOptions {
   readonly shell?: string;
   /** Variables for every command; a call's `env` wins. Colours and pagers are off unless set here. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Size of terminals; 80 x 24 unless told. */
+  /** Size of terminals. Default: the server's, 80 x 24. */
   readonly terminalSize?: ToolTerminalSize;
   /** Processes at once, running or ended and not told yet; 64 unless told. At the bound one is given up, and the model is told. */
   readonly maxSessions?: number;
@@ -268,7 +267,7 @@ class Tools implements ExecTools {
   ): Promise<ToolProcess> {
     // A program with an open, silent stdin waits for it, as many do that read stdin when they are given no file.
     const starting = tty
-      ? this.#host.terminal(argv, { ...options, ...(this.#options.terminalSize ?? DEFAULT_TERMINAL) })
+      ? this.#host.terminal(argv, { ...options, ...this.#options.terminalSize })
       : this.#host.start(argv, { ...options, stdin: "none" });
     try {
       const process = await unlessAborted(starting, signal, (late) => this.#killProcess(late));
@@ -276,9 +275,10 @@ class Tools implements ExecTools {
       this.#killProcess(process);
     } catch (error) {
       if (signal?.aborted || !(error instanceof ExecError)) throw error;
-      throw new ExecError(error.code, `exec_command: ${argv[0]} was not started: ${error.message}`, {
-        cause: error,
-      });
+      // A missing directory reads like a missing program.
+      const where = options.cwd === undefined ? "" : ` in ${options.cwd}`;
+      const message = `exec_command: ${argv[0]} was not started${where}: ${error.message}`;
+      throw new ExecError(error.code, message, { cause: error });
     }
     throw new UsageError("exec_command: the tools were closed");
   }

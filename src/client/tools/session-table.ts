@@ -32,7 +32,7 @@ export class SessionTable {
       if (evicted === undefined)
         throw new ExecError(
           "UNSUPPORTED",
-          `${this.#maxSessions} commands are in use at once, which is the most; wait for one of them`,
+          `all commands that may run at once (${this.#maxSessions}) are in use; wait for one of them to end`,
         );
       this.remove(evicted.facts.id, "was ended to make room for newer sessions");
     }

@@ -38,5 +38,8 @@ export interface ToolHost {
     | { readonly shell: { readonly path: string }; readonly cwd?: string | null | undefined }
     | undefined;
   start(argv: readonly string[], options: ToolStartOptions): Promise<ToolProcess>;
-  terminal(argv: readonly string[], options: ToolStartOptions & ToolTerminalSize): Promise<ToolProcess>;
+  terminal(
+    argv: readonly string[],
+    options: ToolStartOptions & Partial<ToolTerminalSize>,
+  ): Promise<ToolProcess>;
 }
