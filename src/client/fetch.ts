@@ -5,6 +5,7 @@ import type { Caller } from "./caller.ts";
 import { decodeContent } from "./decompress.ts";
 import { type FetchRequest, readRequest } from "./fetch-request.ts";
 import type { BodyStream, HttpBodies } from "./http-bodies.ts";
+import { ownBytes } from "./wire-bytes.ts";
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 const NULL_BODY_STATUSES = [204, 205, 304];
@@ -79,7 +80,8 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
         throw networkError("the body failed", error);
       });
       if (!done) {
-        controller.enqueue(owned(value));
+        // The stream takes the memory away from whoever holds it.
+        controller.enqueue(ownBytes(value));
         return;
       }
       controller.close();
@@ -91,14 +93,6 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
       void pieces.return?.();
     },
   });
-}
-
-/** The stream takes the memory away from whoever holds it, so it must not be a part of something larger. */
-function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = bytes;
-  return buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength
-    ? new Uint8Array(buffer)
-    : new Uint8Array(bytes);
 }
 
 /** A Response that a program makes has no URL, and neither has its clone. */

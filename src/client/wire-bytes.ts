@@ -11,9 +11,16 @@ export const MAX_BYTES_IN_MESSAGE = Math.floor((MAX_MESSAGE_BYTES - RESERVED_BYT
 /** Decodes bytes that a server sent as `what`. */
 export function decodeBytes(text: string, what: string): Uint8Array {
   try {
-    return decodeBase64(text);
+    return ownBytes(decodeBase64(text));
   } catch (error) {
     if (!(error instanceof Base64Error)) throw error;
     throw new ProtocolError(`${what} is not base64: ${error.message}`, { cause: error });
   }
+}
+
+/** Bytes that fill their memory, and are of no class of Node's: a caller may take or give away `buffer`. */
+export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength;
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
 }
