@@ -4,7 +4,7 @@ import { GUARD, REQUIREMENTS } from "./requirements.mjs";
 
 const TRANSPORTS = ["ws", "stdio"];
 const DEFAULT_ROUNDS = 5;
-const GUARD_ROUNDS = 3;
+const GUARD_ROUNDS = 5;
 
 export const USAGE = `npm run bench -- [options]
   --cases a,b            only these (see --list)
@@ -40,7 +40,7 @@ export function readOptions(args) {
     throw new Error(`--transport must be ws or stdio, not ${values.transport}`);
   }
   for (const url of values.target) {
-    if (!/^ws:\/\//.test(url) || !URL.canParse(url))
+    if (!url.startsWith("ws://") || !URL.canParse(url))
       throw new Error(`--target must be a ws:// URL, not ${url}`);
   }
   if (values.guard && (values.cases !== undefined || values.rounds !== undefined || values.quick)) {
