@@ -4,7 +4,7 @@ import { GUARD, REQUIREMENTS } from "./requirements.mjs";
 
 const TRANSPORTS = ["ws", "stdio"];
 const DEFAULT_ROUNDS = 5;
-const GUARD_ROUNDS = 3;
+const GUARD_ROUNDS = 5;
 
 export const USAGE = `npm run bench -- [options]
   --cases a,b            only these (see --list)

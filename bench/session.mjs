@@ -43,6 +43,8 @@ export class Session {
         pipeStdin,
       })
       .then(() => processId);
+    // Not everyone waits for it, and then it still must not end the bench.
+    started.catch(() => {});
     return { processId, started, over };
   }
 

@@ -18,6 +18,7 @@ export class Wire {
   #nextId = 1;
   #pending = new Map();
   #failure = null;
+  #outgoing = [];
 
   static async connect(url, { small } = {}) {
     const wire = new Wire();
@@ -68,16 +69,14 @@ export class Wire {
     return { id, method, bytes, read };
   }
 
-  /** Sends prepared requests in one write; resolves with a promise for each answer. */
+  /** Sends prepared requests; gives a promise for each answer. */
   sendAll(prepared) {
     if (this.#failure) return prepared.map(() => Promise.reject(this.#failure));
     const answers = prepared.map(
       ({ id, method, read }) =>
         new Promise((resolve, reject) => this.#pending.set(id, { id, method, read, resolve, reject })),
     );
-    this.#channel.write(
-      prepared.length === 1 ? prepared[0].bytes : Buffer.concat(prepared.map((p) => p.bytes)),
-    );
+    for (const { bytes } of prepared) this.#write(bytes);
     return answers;
   }
 
@@ -90,7 +89,18 @@ export class Wire {
   }
 
   notify(method, params = {}) {
-    this.#channel.write(this.#channel.encode(JSON.stringify({ method, params })));
+    this.#write(this.#channel.encode(JSON.stringify({ method, params })));
+  }
+
+  /** What is sent in one turn goes out in one write: a system call for each would cost the client more than the rest of its work. */
+  #write(bytes) {
+    this.#outgoing.push(bytes);
+    if (this.#outgoing.length > 1) return;
+    process.nextTick(() => {
+      const outgoing = this.#outgoing;
+      this.#outgoing = [];
+      if (!this.#failure) this.#channel.write(outgoing.length === 1 ? outgoing[0] : Buffer.concat(outgoing));
+    });
   }
 
   /** Stops reading from the connection, as a client that hangs does. */

@@ -48,6 +48,6 @@ export default {
     name,
     better: "lower",
   })),
-  warmUp: ({ server }) => measure(server, 30),
+  warmUp: ({ server, quick }) => measure(server, quick ? 10 : 40),
   run: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 60 : 500),
 };

@@ -40,6 +40,6 @@ export default {
     await fixture.writePattern("small", KIB);
     return fixture;
   },
-  warmUp: ({ server, fixture }) => measure(server, fixture, 5_000),
+  warmUp: ({ server, fixture }) => measure(server, fixture, 10_000),
   run: ({ server, fixture, quick }) => measure(server, fixture, quick ? 2_000 : 15_000),
 };

@@ -47,7 +47,7 @@ export default {
         return settledMemory(server);
       }),
     );
-    const count = quick ? 100 : 400;
+    const count = quick ? 200 : 400;
     return {
       "idle RSS MiB": idle.rss,
       "idle PSS MiB": idle.pss,

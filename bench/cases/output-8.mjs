@@ -9,7 +9,7 @@ export default {
   metrics: OUTPUT_METRICS,
   warmUp: async ({ server }) => {
     await verifyContent(server, { processes: PROCESSES });
-    await streamZeros(server, 64 * MIB, { processes: PROCESSES });
+    await streamZeros(server, 256 * MIB, { processes: PROCESSES });
   },
   run: ({ server, quick }) => streamZeros(server, (quick ? 64 : 256) * MIB, { processes: PROCESSES }),
 };

@@ -7,7 +7,7 @@ export default {
   metrics: OUTPUT_METRICS,
   warmUp: async ({ server }) => {
     await verifyContent(server);
-    await streamZeros(server, 64 * MIB);
+    await streamZeros(server, 256 * MIB);
   },
   run: ({ server, quick }) => streamZeros(server, (quick ? 64 : 256) * MIB),
 };

@@ -9,7 +9,7 @@ export default {
   transports: ["ws"],
   maxRounds: 3,
   metrics: SCALING_METRICS(UNIT),
-  warmUp: ({ server }) => streamZeros(server, 64 * MIB),
+  warmUp: ({ server }) => streamZeros(server, 256 * MIB),
   run: ({ server, quick }) =>
     measureScaling(
       quick ? 8 : 32,

@@ -21,9 +21,9 @@ export default {
     { name: "pipe p50 ms", better: "lower" },
     { name: "pty p50 ms", better: "lower" },
   ],
-  warmUp: async ({ server }) => {
-    await spawnInTurn(server, 20, false);
-    await spawnInTurn(server, 20, true);
+  warmUp: async ({ server, quick }) => {
+    await spawnInTurn(server, quick ? 10 : 40, false);
+    await spawnInTurn(server, quick ? 10 : 40, true);
   },
   run: async ({ server, quick }) => ({
     "pipe p50 ms": await spawnInTurn(server, quick ? 10 : 40, false),
