@@ -14,7 +14,7 @@ const ALLOWED = {
   client: ["base", "protocol", "transport", "rpc", "node:*"],
   capabilities: ["base", "node:*", "koffi", "https-proxy-agent", "smol-toml", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
-  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
+  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*", "smol-toml"],
 };
 
 /** Files that also run in a browser may not import Node, whatever their layer may. */

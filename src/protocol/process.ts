@@ -18,6 +18,9 @@ export type EnvPolicy = z.infer<typeof EnvPolicy>;
 
 const Shell = z.object({ name: z.string(), path: z.string() });
 
+export const SpecKind = z.enum(["direct", "prepared"]);
+export type SpecKind = z.infer<typeof SpecKind>;
+
 export const ProcessStart = z.object({
   processId: ProcessId,
   argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
@@ -32,6 +35,9 @@ export const ProcessStart = z.object({
     .optional()
     .describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
   envPolicy: optional(EnvPolicy),
+  specKind: optional(SpecKind).describe(
+    "Whether the caller's policy has approved and resolved this very request (`prepared`) or nobody has (`direct`, when absent); Codex does not look at it",
+  ),
   sandbox: optional(SandboxContext),
   enforceManagedNetwork: z.boolean().optional(),
   managedNetwork: optional(

@@ -1,6 +1,6 @@
 import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { IdText } from "../protocol/envelope.ts";
+import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
 import { Connection } from "../rpc/connection.ts";
 import { toWire } from "../rpc/error-wire.ts";
@@ -10,19 +10,17 @@ import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../transport/transport.ts";
+import type { ServerLimits } from "./limits.ts";
+import { limitError } from "./limit-error.ts";
 import type { Session } from "./session.ts";
 import type { SessionRegistry } from "./session-registry.ts";
-
-/** Unanswered requests of one peer from which no more are read until half of them are answered. */
-const MAX_UNANSWERED = 65_536;
-/** Answers that a peer has not read, from which no further request is started. */
-const MAX_UNREAD_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export interface ClientConnectionOptions {
   readonly router: Router<ClientConnection>;
   readonly sessions: SessionRegistry;
   readonly logger: Logger;
   readonly concurrency: number;
+  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxUnreadAnswerBytes" | "maxMessageBytes">;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
   ended(): void;
@@ -47,13 +45,14 @@ export class ClientConnection {
       notification: (method) => this.#requests.submit(() => this.#notified(method), "ordinary"),
       malformed: (reason) =>
         this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
+      tooLong: () => this.#connection.failMalformed(this.#tooLong()),
       unsolicited: (id) => this.#drop(`unexpected answer to request ${id}`),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
     this.#requests = new RequestQueue(
       options.concurrency,
-      () => this.#connection.queuedBytes < MAX_UNREAD_ANSWER_BYTES,
+      () => this.#connection.queuedBytes < options.limits.maxUnreadAnswerBytes,
     );
   }
 
@@ -128,7 +127,7 @@ export class ClientConnection {
 
   #enqueue(id: IdText, method: string, params: unknown): void {
     this.#unanswered += 1;
-    if (this.#unanswered >= MAX_UNANSWERED && !this.#readingPaused) {
+    if (this.#unanswered >= this.#options.limits.maxUnansweredRequests && !this.#readingPaused) {
       this.#readingPaused = true;
       this.#connection.pause();
     }
@@ -194,7 +193,7 @@ export class ClientConnection {
 
   #answered(): void {
     this.#unanswered -= 1;
-    if (!this.#readingPaused || this.#unanswered > MAX_UNANSWERED / 2) return;
+    if (!this.#readingPaused || this.#unanswered > this.#options.limits.maxUnansweredRequests / 2) return;
     this.#readingPaused = false;
     this.#connection.resume();
   }
@@ -203,6 +202,12 @@ export class ClientConnection {
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
     this.#requests.resume();
+  }
+
+  #tooLong(): WireError {
+    const { maxMessageBytes } = this.#options.limits;
+    const error = limitError("maxMessageBytes", maxMessageBytes, "the message is too long");
+    return { code: error.rpcCode, message: error.message, data: error.data };
   }
 
   /** A peer that breaks the protocol is cut off without a word, as Codex does it. */
