@@ -14,11 +14,12 @@ const ALLOWED = {
   client: ["base", "protocol", "transport", "rpc", "node:*"],
   capabilities: ["base", "node:*", "koffi", "https-proxy-agent", "smol-toml", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
-  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*"],
+  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*", "smol-toml"],
 };
 
 /** Files that also run in a browser may not import Node, whatever their layer may. */
-const ISOMORPHIC = /^(?:transport\/(?:transport|memory|send-queue|browser-websocket)|client\/(?!(?:connect|index|local)\.ts).*)/;
+const ISOMORPHIC =
+  /^(?:transport\/(?:transport|memory|send-queue|browser-websocket)|client\/(?!(?:connect|index|local)\.ts).*)/;
 
 const IMPORT = /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 

@@ -1,9 +1,11 @@
-// Writes docs/protocol.md from the wire table. `--check` fails when the file on disk is not what would be written.
+// Writes docs/protocol.md from the wire table and docs/guide/configuration.md from the table of limits. `--check` fails when a file on disk is not what
+// would be written.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { renderConfigurationPage } from "./configuration-page.mjs";
 
 const root = new URL("..", import.meta.url);
-const page = new URL("docs/protocol.md", root);
+const check = process.argv.includes("--check");
 
 /** Node 20 cannot load TypeScript. Every file of the layer is a namespace, so that a schema can be called by its name. */
 async function loadProtocol() {
@@ -39,6 +41,8 @@ const errorMeanings = {
     "The machine failed: a program that does not start, an OS error, an HTTP request without an answer",
   notFound: "A path or an open file does not exist",
   sessionAttached: "The session to resume still has a connection; try again soon",
+  limit:
+    "A limit of this server's configuration forbids it: `data` has the `limit` and its `value`; Codex has no such limits",
 };
 
 const limitMeanings = {
@@ -400,14 +404,18 @@ function renderPage() {
   return `${lines.join("\n")}\n`;
 }
 
-const text = renderPage();
-if (process.argv.includes("--check")) {
-  const onDisk = await readFile(page, "utf8").catch(() => undefined);
-  if (onDisk !== text) {
-    const state = onDisk === undefined ? "is missing" : "differs from the wire table";
-    console.error(`docs/protocol.md ${state}: run npm run docs`);
-    process.exitCode = 1;
+async function put(path, text) {
+  const page = new URL(path, root);
+  if (!check) {
+    await writeFile(page, text);
+    return;
   }
-} else {
-  await writeFile(page, text);
+  const onDisk = await readFile(page, "utf8").catch(() => undefined);
+  if (onDisk === text) return;
+  const state = onDisk === undefined ? "is missing" : "differs from its table";
+  console.error(`${path} ${state}: run npm run docs`);
+  process.exitCode = 1;
 }
+
+await put("docs/protocol.md", renderPage());
+await put("docs/guide/configuration.md", await renderConfigurationPage());

@@ -23,6 +23,9 @@ export type TerminalSize = z.infer<typeof TerminalSize>;
 
 const Shell = z.object({ name: z.string(), path: z.string() });
 
+export const SpecKind = z.enum(["direct", "prepared"]);
+export type SpecKind = z.infer<typeof SpecKind>;
+
 export const ProcessStart = z.object({
   processId: ProcessId,
   argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
@@ -39,6 +42,11 @@ export const ProcessStart = z.object({
   envPolicy: optional(EnvPolicy),
   terminalSize: extensionField(
     optional(TerminalSize).describe("Of the terminal, instead of 24 rows and 80 columns"),
+  ),
+  specKind: extensionField(
+    optional(SpecKind).describe(
+      "Whether the caller's policy has approved and resolved this very request (`prepared`) or nobody has (`direct`, when absent); Codex does not look at it",
+    ),
   ),
   sandbox: optional(SandboxContext),
   enforceManagedNetwork: z.boolean().optional(),

@@ -20,6 +20,8 @@ export interface ConnectionHooks {
   notification(method: string, params: unknown): void;
   /** Text that is no message. `reason` names the source. */
   malformed(reason: string): void;
+  /** A message is longer than the transport was told to take; the connection ends after this. */
+  tooLong?(): void;
   /** An answer to nothing that was asked. */
   unsolicited(id: IdText): void;
   /** Unsent bytes have drained; see `Transport`. */
@@ -52,6 +54,7 @@ export class Connection {
   open(): void {
     this.#transport.open({
       message: (text) => this.#receive(text),
+      tooLong: () => this.#hooks.tooLong?.(),
       drain: () => this.#hooks.drain(),
       close: (reason) => this.#end(reason),
     });

@@ -1,26 +1,24 @@
 import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { IdText } from "../protocol/envelope.ts";
+import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
 import { toWire } from "../rpc/error-wire.ts";
 import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
+import type { ServerLimits } from "./limits.ts";
+import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 import type { Session } from "./session.ts";
 import type { SessionRegistry } from "./session-registry.ts";
-
-/** Unanswered requests of one peer from which no more are read until half of them are answered. */
-const MAX_UNANSWERED = 65_536;
-/** Answers that a peer has not read, from which no further request is started. */
-const MAX_UNREAD_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export interface ClientConnectionOptions {
   readonly router: Router<ClientConnection>;
   readonly sessions: SessionRegistry;
   readonly logger: Logger;
   readonly concurrency: number;
+  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxUnreadAnswerBytes" | "maxMessageBytes">;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
   ended(): void;
@@ -43,12 +41,13 @@ export class ClientConnection {
     this.#peer = connect({
       request: (id, method, params) => this.#enqueue(id, method, params),
       notification: (method) => this.#requests.submit(() => this.#notified(method), "ordinary"),
+      tooLong: () => this.#tooLong(),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
     this.#requests = new RequestQueue(
       options.concurrency,
-      () => this.#peer.queuedBytes < MAX_UNREAD_ANSWER_BYTES,
+      () => this.#peer.queuedBytes < options.limits.maxUnreadAnswerBytes,
     );
   }
 
@@ -123,7 +122,7 @@ export class ClientConnection {
 
   #enqueue(id: IdText, method: string, params: unknown): void {
     this.#unanswered += 1;
-    if (this.#unanswered >= MAX_UNANSWERED && !this.#readingPaused) {
+    if (this.#unanswered >= this.#options.limits.maxUnansweredRequests && !this.#readingPaused) {
       this.#readingPaused = true;
       this.#peer.pause();
     }
@@ -183,7 +182,7 @@ export class ClientConnection {
 
   #answered(): void {
     this.#unanswered -= 1;
-    if (!this.#readingPaused || this.#unanswered > MAX_UNANSWERED / 2) return;
+    if (!this.#readingPaused || this.#unanswered > this.#options.limits.maxUnansweredRequests / 2) return;
     this.#readingPaused = false;
     this.#peer.resume();
   }
@@ -192,6 +191,12 @@ export class ClientConnection {
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
     this.#requests.resume();
+  }
+
+  #tooLong(): WireError {
+    const { maxMessageBytes } = this.#options.limits;
+    const error = limitError("maxMessageBytes", maxMessageBytes, "the message is too long");
+    return { code: error.rpcCode, message: error.message, data: error.data };
   }
 
   /** A peer that breaks the protocol is cut off without a word, as Codex does it. */

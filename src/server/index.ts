@@ -1,2 +1,11 @@
 export { type Authenticate, type AuthenticationPolicy, createAuthenticator } from "./authentication.ts";
+export {
+  LIMITS,
+  type LimitDefinition,
+  type LimitName,
+  type NumberLimit,
+  type PathsLimit,
+  type ServerLimits,
+  type SwitchLimit,
+} from "./limits.ts";
 export { createServer, type Server, type ServerOptions } from "./server.ts";

@@ -5,6 +5,8 @@ import type { IdText, WireError } from "../protocol/envelope.ts";
 export interface PeerHooks {
   request(id: IdText, method: string, params: unknown): void;
   notification(method: string, params: unknown): void;
+  /** What to answer to a message that is longer than allowed. */
+  tooLong(): WireError;
   /** Enough of what was queued is gone that bulk may follow. */
   drain(): void;
   /** The end, told once. */

@@ -1,28 +1,29 @@
 import { RpcError } from "../base/errors.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import { RpcCode } from "../protocol/errors.ts";
+import { limitError } from "./limit-error.ts";
+import type { ServerLimits } from "./limits.ts";
 
 /** Input that a process has not read, from which a write is answered only when some of it is gone. */
 const SLOW_INPUT_BYTES = 1024 * 1024;
-/** Input that a process has not read, beyond which a write is refused. */
-const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Hands bytes to a process that has an input, all of them or none. The promise, if there is one, resolves when the process has read so much that the answer may
- * be given. `request` names the request in an error.
+ * be given.
  */
 export function writeInput(
   process: ManagedProcess,
   bytes: Uint8Array,
-  request: string,
+  { maxUnreadInputBytes }: Pick<ServerLimits, "maxUnreadInputBytes">,
 ): Promise<void> | undefined {
   const { input } = process;
   if (process.killed || input === undefined)
     throw new RpcError(RpcCode.internal, "failed to write to process stdin");
-  if (input.queuedBytes + bytes.length > MAX_INPUT_BYTES)
-    throw new RpcError(
-      RpcCode.internal,
-      `${request}: the process has not read ${input.queuedBytes} bytes of input`,
+  if (input.queuedBytes + bytes.length > maxUnreadInputBytes)
+    throw limitError(
+      "maxUnreadInputBytes",
+      maxUnreadInputBytes,
+      `the process has not read ${input.queuedBytes} bytes of input, and these are ${bytes.length} more`,
     );
   const written = new Promise<void>((resolve) => input.write(bytes, resolve));
   return input.queuedBytes < SLOW_INPUT_BYTES ? undefined : written;

@@ -1,5 +1,6 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
+import type { ProcessPlace } from "./process-quota.ts";
 
 export interface ProcessEntry {
   readonly process: ManagedProcess;
@@ -11,6 +12,8 @@ export interface ProcessEntry {
 export class ProcessTable {
   readonly #launcher: Launcher;
   readonly #retentionMs: number;
+  readonly #takePlace: () => ProcessPlace;
+  readonly #places = new Set<ProcessPlace>();
   readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
@@ -21,10 +24,12 @@ export class ProcessTable {
   constructor(options: {
     launcher: Launcher;
     retentionMs: number;
+    takePlace: () => ProcessPlace;
     started: (processId: string, process: ManagedProcess) => void;
   }) {
     this.#launcher = options.launcher;
     this.#retentionMs = options.retentionMs;
+    this.#takePlace = options.takePlace;
     this.#started = options.started;
   }
 
@@ -41,9 +46,12 @@ export class ProcessTable {
     return this.#entries.entries();
   }
 
-  /** The id must be free, and no start with it under way. */
+  /** The id must be free, and no start with it under way. Throws when there is no place for another process. */
   start(processId: string, request: LaunchRequest): Promise<void> {
-    const started = this.#start(processId, request);
+    const place = this.#takePlace();
+    this.#places.add(place);
+    const started = this.#start(processId, request, place);
+    started.catch(() => this.#free(place));
     const settled = started.catch(() => {}); // The caller of `start` is told.
     this.#starting.set(
       processId,
@@ -65,24 +73,33 @@ export class ProcessTable {
     this.#timers.clear();
     await Promise.all(ends);
     this.#entries.clear();
+    for (const place of this.#places) this.#free(place);
   }
 
-  async #start(processId: string, request: LaunchRequest): Promise<void> {
+  async #start(processId: string, request: LaunchRequest, place: ProcessPlace): Promise<void> {
     const process = await this.#launcher.launch(request);
     if (this.#ended) process.dispose();
     this.#entries.set(processId, { process, writeIds: new Set() });
     process.listen((event) => {
-      if (event.kind === "closed") this.#forgetLater(processId);
+      if (event.kind !== "closed") return;
+      place.closed(process.retainedBytes);
+      this.#forgetLater(processId, place);
     });
     this.#started(processId, process);
   }
 
-  #forgetLater(processId: string): void {
+  #forgetLater(processId: string, place: ProcessPlace): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#entries.delete(processId);
+      this.#free(place);
     }, this.#retentionMs).unref();
     this.#timers.add(timer);
+  }
+
+  #free(place: ProcessPlace): void {
+    place.free();
+    this.#places.delete(place);
   }
 }
 

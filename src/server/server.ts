@@ -3,12 +3,7 @@ import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { Launcher } from "../capabilities/process/launcher.ts";
-import {
-  DETACHED_SESSION_TTL_MS,
-  EXITED_PROCESS_RETENTION_MS,
-  MAX_RETAINED_BYTES,
-  MAX_RETAINED_CHUNKS,
-} from "../protocol/limits.ts";
+import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -23,8 +18,11 @@ import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
+import { limitError } from "./limit-error.ts";
+import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./local-link.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
+import { ProcessQuota } from "./process-quota.ts";
 import { Session } from "./session.ts";
 import { SessionRegistry } from "./session-registry.ts";
 import { TransportPeer } from "./transport-peer.ts";
@@ -38,15 +36,15 @@ export interface ServerOptions {
   readonly logger?: Logger;
   /** Requests of one connection that run at once. With 1, the default, they run in order. */
   readonly concurrentRequests?: number;
-  /** How long a session waits for its client to come back. */
-  readonly detachedSessionTtlMs?: number;
-  /** How long an ended process can be read. */
-  readonly exitedProcessRetentionMs?: number;
+  /** Limits that differ from their defaults; see `LIMITS`. */
+  readonly limits?: Partial<ServerLimits>;
 }
 
 /** Serves any number of clients, over transports that it is given or in its own program. */
 export interface Server {
-  /** `resumable: false` ends the session together with its connection. */
+  /** Says why no further connection is taken, if so. */
+  refusal(): string | undefined;
+  /** `resumable: false` ends the session together with its connection. A connection that is not taken is cut. */
   accept(transport: Transport, options?: { resumable?: boolean; ended?: () => void }): void;
   /** Serves a client in the same program, without a transport and without JSON text. Its session ends with the link. */
   link(events: LinkEvents): Link;
@@ -54,27 +52,31 @@ export interface Server {
   close(): Promise<void>;
 }
 
+/** Throws a UsageError when a limit is impossible. */
 export function createServer(options: ServerOptions = {}): Server {
+  const limits = resolveLimits(options.limits);
   const logger = options.logger ?? silentLogger;
   const environment = options.environment ?? {};
   const launcher = new Launcher(
-    { maxRetainedBytes: MAX_RETAINED_BYTES, maxRetainedChunks: MAX_RETAINED_CHUNKS },
+    { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
     logger,
   );
-  const retentionMs = options.exitedProcessRetentionMs ?? EXITED_PROCESS_RETENTION_MS;
+  const quota = new ProcessQuota(limits);
+  const retentionMs = limits.exitedProcessRetentionMs;
   const sessions = new SessionRegistry({
-    create: (id) => new Session(id, { launcher, retentionMs }),
-    detachedTtlMs: options.detachedSessionTtlMs ?? DETACHED_SESSION_TTL_MS,
+    create: (id) => new Session(id, { launcher, retentionMs, takePlace: quota.share() }),
+    detachedTtlMs: limits.detachedSessionTtlMs,
+    maxSessions: limits.maxSessions,
   });
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const handlers = {
-    ...processHandlers(environment),
+    ...processHandlers(environment, limits),
     ...processExtensionHandlers(),
     ...fileHandlers(),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),
-    ...commandHandlers(launcher),
+    ...commandHandlers(launcher, limits),
   };
   const environmentInfo = describeEnvironment(host, listExtensions(handlers));
   const router = new Router<ClientConnection>(
@@ -88,7 +90,14 @@ export function createServer(options: ServerOptions = {}): Server {
   const clients = new Set<ClientConnection>();
   let closing: Promise<void> | undefined;
 
+  function refusal(): string | undefined {
+    if (closing !== undefined) return "the server is closing";
+    if (clients.size < limits.maxConnections) return undefined;
+    return limitError("maxConnections", limits.maxConnections, "the server has too many connections").message;
+  }
+
   async function close(): Promise<void> {
+    if (limits.shutdownGraceMs > 0) await launcher.terminateAll(limits.shutdownGraceMs);
     await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
     launcher.killAll();
     for (const client of clients) client.close();
@@ -103,6 +112,7 @@ export function createServer(options: ServerOptions = {}): Server {
       sessions,
       logger,
       resumable,
+      limits,
       concurrency: options.concurrentRequests ?? 1,
       ended: () => {
         clients.delete(client);
@@ -114,14 +124,22 @@ export function createServer(options: ServerOptions = {}): Server {
   }
 
   return {
+    refusal,
     accept(transport, { resumable = true, ended } = {}) {
-      if (closing === undefined) serve((hooks) => new TransportPeer(transport, hooks), { resumable, ended });
-      else transport.destroy("the server is closing");
+      const refused = refusal();
+      if (refused === undefined) {
+        serve((hooks) => new TransportPeer(transport, hooks), { resumable, ended });
+        return;
+      }
+      logger.warn("a connection was refused", { reason: refused });
+      transport.destroy(refused);
+      ended?.();
     },
     link(events) {
       const link = new LocalLink(events);
-      if (closing === undefined) serve((hooks) => link.serve(hooks), { resumable: false });
-      else link.destroy("the server is closing");
+      const refused = refusal();
+      if (refused === undefined) serve((hooks) => link.serve(hooks), { resumable: false });
+      else link.destroy(refused);
       return link;
     },
     close: () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RpcError } from "../base/errors.ts";
 import { RpcCode } from "../protocol/errors.ts";
+import { limitError } from "./limit-error.ts";
 import type { Peer } from "./peer.ts";
 import type { Session } from "./session.ts";
 
@@ -8,14 +9,18 @@ import type { Session } from "./session.ts";
 export class SessionRegistry {
   readonly #create: (id: string) => Session;
   readonly #detachedTtlMs: number;
+  readonly #maxSessions: number;
   readonly #sessions = new Map<string, { session: Session; expiry: NodeJS.Timeout | undefined }>();
 
-  constructor(options: { create: (id: string) => Session; detachedTtlMs: number }) {
+  constructor(options: { create: (id: string) => Session; detachedTtlMs: number; maxSessions: number }) {
     this.#create = options.create;
     this.#detachedTtlMs = options.detachedTtlMs;
+    this.#maxSessions = options.maxSessions;
   }
 
   open(peer: Peer): Session {
+    if (this.#sessions.size >= this.#maxSessions)
+      throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
     const session = this.#create(randomUUID());
     this.#sessions.set(session.id, { session, expiry: undefined });
     session.attach(peer);

@@ -1,19 +1,27 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
+import type { ProcessPlace } from "./process-quota.ts";
 import { type ProcessEntry, ProcessTable } from "./process-table.ts";
 
 /** What outlives a connection: processes, and whoever follows them at the moment. */
 export class Session {
   readonly id: string;
+  /** Takes a place for a process that is not in the session's table; throws when there is none. */
+  readonly takePlace: () => ProcessPlace;
   readonly #processes: ProcessTable;
   #pump: EventPump | undefined;
 
-  constructor(id: string, options: { launcher: Launcher; retentionMs: number }) {
+  constructor(
+    id: string,
+    options: { launcher: Launcher; retentionMs: number; takePlace: () => ProcessPlace },
+  ) {
     this.id = id;
+    this.takePlace = options.takePlace;
     this.#processes = new ProcessTable({
       launcher: options.launcher,
       retentionMs: options.retentionMs,
+      takePlace: options.takePlace,
       // Whoever is attached by now follows it; that may be another connection than the one that asked.
       started: (processId, process) => this.#pump?.follow(processId, process),
     });

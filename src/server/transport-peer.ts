@@ -19,6 +19,7 @@ export class TransportPeer implements Peer {
       notification: (method, params) => hooks.notification(method, params),
       malformed: (reason) =>
         this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
+      tooLong: () => this.#connection.failMalformed(hooks.tooLong()),
       // A peer that breaks the protocol is cut off without a word, as Codex does it.
       unsolicited: (id) => this.destroy(`unexpected answer to request ${id}`),
       drain: () => hooks.drain(),

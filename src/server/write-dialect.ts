@@ -3,6 +3,7 @@ import { RpcCode } from "../protocol/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import { Waiting } from "../rpc/waiting.ts";
 import { writeInput } from "./process-input.ts";
+import type { ServerLimits } from "./limits.ts";
 import type { ProcessEntry } from "./process-table.ts";
 
 type WriteResult = Result<"process/write">;
@@ -12,12 +13,12 @@ const ACCEPTED = { status: "accepted", accepted: true } as const;
 /** A `process/write` without a `writeId`, as clients sent it before there was one: what cannot be written is an error, not a status. */
 export function writeWithoutId(
   entry: ProcessEntry | undefined,
-  processId: string,
-  bytes: Uint8Array,
+  { processId, bytes }: { processId: string; bytes: Uint8Array },
+  limits: ServerLimits,
 ): WriteResult | Waiting<WriteResult> {
   if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
   if (entry.process.input === undefined)
     throw new RpcError(RpcCode.invalidRequest, `stdin is closed for process ${processId}`);
-  const read = writeInput(entry.process, bytes, `process/write ${processId}`);
+  const read = writeInput(entry.process, bytes, limits);
   return read === undefined ? ACCEPTED : new Waiting(read.then(() => ACCEPTED));
 }

@@ -154,7 +154,15 @@ export class JsonLinesTransport implements Transport {
   }
 
   #tooLong(): void {
-    this.destroy(`a line is longer than ${this.#maxLineBytes} bytes`);
+    const reason = `a line is longer than ${this.#maxLineBytes} bytes`;
+    if (this.#maxLineBytes >= MAX_MESSAGE_BYTES) {
+      this.destroy(reason);
+      return;
+    }
+    this.#events?.tooLong?.();
+    this.#end(reason);
+    this.#input.destroy();
+    this.#output.end();
   }
 
   #receiveEnd(): void {

@@ -2,6 +2,8 @@
 export interface TransportEvents {
   /** One whole message, as text. */
   message(text: string): void;
+  /** The peer sends a longer message than this transport takes, though the wire would allow it. What is sent now still goes out; then comes the end. */
+  tooLong?(): void;
   /** The queue of unsent bytes has shrunk after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
   /** The end, told once. `reason` is absent when the peer simply left. */

@@ -26,16 +26,21 @@ export interface ListenOptions {
   readonly port: number;
   /** Checks the Authorization header of an upgrade; resolves with the reason of a refusal. Everybody may come in without it. */
   authenticate?(authorization: string | undefined): Promise<string | undefined>;
+  /** Says why no further connection is taken, if so; it is answered with 503 then. */
+  refuse?(): string | undefined;
+  /** The longest message that is taken; at most what the wire allows, which is the default. */
+  readonly maxMessageBytes?: number;
   accept(transport: Transport): void;
 }
 
 /** Serves WebSockets on `/`, and answers plain HTTP requests with what a probe or a lost browser should see. */
 export async function listenWebSocket(options: ListenOptions): Promise<WebSocketListener> {
+  const maxMessageBytes = Math.min(options.maxMessageBytes ?? MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
   const webSockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     clientTracking: false,
-    maxPayload: MAX_MESSAGE_BYTES,
+    maxPayload: maxMessageBytes,
     // Offered subprotocols are ignored: none is ever selected.
     handleProtocols: () => false,
   });
@@ -53,7 +58,10 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       return;
     }
     void authorize(request).then((unauthorized) => {
+      // Asked in the same step in which the connection is taken, so that two cannot take the last place.
+      const full = options.refuse?.();
       if (unauthorized !== undefined) socket.end(formatRefusal(unauthorized));
+      else if (full !== undefined) socket.end(formatRefusal({ status: 503, body: full }));
       else if (!socket.destroyed) upgrade(request, socket, head);
     });
   });
@@ -65,10 +73,10 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
 
   function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      limitFrames(socket, head);
       const peer = `${formatHost(socket.remoteAddress ?? "")}:${socket.remotePort ?? 0}`;
       const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
       const transport = new WebSocketTransport(webSocket, socket, source);
+      limitFrames(transport, socket, { head, maxMessageBytes });
       transport.keepAlive();
       options.accept(transport);
     });
@@ -98,6 +106,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   404: "Not Found",
   405: "Method Not Allowed",
   426: "Upgrade Required",
+  503: "Service Unavailable",
 };
 
 /** What every request is refused for, upgrade or not. Browsers send an Origin; no page may drive this server. */
@@ -158,12 +167,20 @@ function pathOf(request: IncomingMessage): string {
   return request.url?.split("?", 1)[0] ?? "/";
 }
 
-function limitFrames(socket: Socket, head: Buffer): void {
-  const limit = new FrameLimit();
-  if (!limit.accepts(head)) socket.destroy();
-  socket.prependListener("data", (chunk: Buffer) => {
-    if (!limit.accepts(chunk)) socket.destroy();
-  });
+function limitFrames(
+  transport: WebSocketTransport,
+  socket: Socket,
+  { head, maxMessageBytes }: { head: Buffer; maxMessageBytes: number },
+): void {
+  const limit = new FrameLimit(maxMessageBytes);
+  const watch = (chunk: Buffer): void => {
+    if (limit.accepts(chunk)) return;
+    socket.off("data", watch);
+    if (limit.messageTooLong) transport.refuseLongMessage();
+    else socket.destroy();
+  };
+  socket.prependListener("data", watch);
+  watch(head);
 }
 
 function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {

@@ -58,6 +58,11 @@ export class WebSocketTransport implements Transport {
     this.#webSocket.once("close", () => clearInterval(timer));
   }
 
+  /** See `TransportEvents.tooLong`. The WebSocket library ends the connection by itself. */
+  refuseLongMessage(): void {
+    if (!this.#ended) this.#events?.tooLong?.();
+  }
+
   send(message: string | Uint8Array, flushed?: () => void): void {
     this.#flush.soon();
     this.#send(message, flushed);

@@ -86,6 +86,7 @@ it("errors have these numbers", () => {
     internal: -32603,
     notFound: -32004,
     sessionAttached: -32010,
+    limit: -32011,
   });
 });
 

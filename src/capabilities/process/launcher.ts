@@ -39,6 +39,7 @@ export class Launcher {
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
   readonly #waiting = new Fifo<() => void>();
+  readonly #running = new Set<ManagedProcess>();
   #starting = 0;
   #prepared = false;
 
@@ -57,6 +58,24 @@ export class Launcher {
     } finally {
       this.#giveTurn();
     }
+  }
+
+  /** Asks all that runs to end. Resolves when it has, or after this long. */
+  async terminateAll(deadlineMs: number): Promise<void> {
+    for (const { group } of this.#running) group.signal("SIGTERM");
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      const look = (): void => {
+        if (this.#running.size > 0) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      for (const process of this.#running)
+        process.listen((event) => {
+          if (event.kind === "closed") look();
+        });
+      look();
+    });
   }
 
   /** Kills all that was ever started here and stayed in its process group. */
@@ -89,6 +108,10 @@ export class Launcher {
         ? this.#startOnTerminal(program, stdin.terminal, record)
         : this.#startOnPipes(program, stdin === "pipe", record));
       const managed = new ManagedProcess(parts, this.#limits);
+      this.#running.add(managed);
+      managed.listen((event) => {
+        if (event.kind === "closed") this.#running.delete(managed);
+      });
       this.#reaper.watch(parts.pid, (status) => managed.exited(status));
       return managed;
     } catch (error) {

@@ -90,6 +90,11 @@ export class ManagedProcess {
     return this.#log.chunksAfter(afterSeq, maxBytes);
   }
 
+  /** Bytes of output that can still be read. */
+  get retainedBytes(): number {
+    return this.#log.retainedBytes;
+  }
+
   /** `listener` is called with every later event until the function returned is called. */
   listen(listener: (event: ProcessEvent) => void): () => void {
     this.#listeners.add(listener);

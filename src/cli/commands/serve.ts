@@ -1,5 +1,6 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
+import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
 import {
@@ -7,12 +8,16 @@ import {
   createAuthenticator,
   createServer,
   type Server,
+  type ServerLimits,
+  type ServerOptions,
 } from "../../server/index.ts";
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket-server.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
+import { readLimits } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
+import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
 import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
 
@@ -20,7 +25,9 @@ const FLAGS = {
   listen: "URL",
   "concurrent-requests": "COUNT",
   "log-level": "LEVEL",
+  config: "PATH",
   ...AUTHENTICATION_FLAGS,
+  ...LIMIT_FLAGS,
 };
 const SWITCHES = ["insecure-no-auth"];
 
@@ -34,17 +41,29 @@ const REFUSED_FLAGS = {
 
 /** Serves until it is told to stop, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { address, authentication, concurrentRequests, logger } = parseOptions(args);
-  const server = createServer({ environment: process.env, logger, concurrentRequests });
-  if (address.kind === "stdio") serveStdio(server);
-  else await serveWebSocket(server, { ...address, authentication, logger });
+  const { address, authentication, concurrentRequests, limits, logger } = parseOptions(args);
+  const server = create({ environment: process.env, logger, concurrentRequests, limits });
+  const { maxMessageBytes } = limits;
+  if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
+  else await serveWebSocket(server, { ...address, authentication, logger, maxMessageBytes });
 }
 
 interface ServeOptions {
   readonly address: ListenAddress;
   readonly authentication: AuthenticationPolicy | undefined;
   readonly concurrentRequests: number;
+  readonly limits: Partial<ServerLimits>;
   readonly logger: Logger;
+}
+
+/** What is wrong with the limits only the machine knows: a root that is not there. */
+function create(options: ServerOptions): Server {
+  try {
+    return createServer(options);
+  } catch (error) {
+    if (error instanceof UsageError) throw failure(error.message);
+    throw error;
+  }
 }
 
 function parseOptions(args: readonly string[]): ServeOptions {
@@ -66,8 +85,11 @@ function parseOptions(args: readonly string[]): ServeOptions {
     throw failure(
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
+  const fromFlags = parseLimitFlags(flags);
+  const config = flags.get("config");
+  const limits = { ...(config === undefined ? {} : readLimits(config)), ...fromFlags };
   const authentication = loadAuthentication?.();
-  return { address, authentication, concurrentRequests, logger };
+  return { address, authentication, concurrentRequests, limits, logger };
 }
 
 function parseCount(text: string): number {
@@ -89,11 +111,12 @@ interface WebSocketOptions {
   readonly port: number;
   readonly authentication: AuthenticationPolicy | undefined;
   readonly logger: Logger;
+  readonly maxMessageBytes: number | undefined;
 }
 
 async function serveWebSocket(
   server: Server,
-  { host, port, authentication, logger }: WebSocketOptions,
+  { host, port, authentication, logger, maxMessageBytes }: WebSocketOptions,
 ): Promise<void> {
   let listener: WebSocketListener;
   try {
@@ -101,6 +124,8 @@ async function serveWebSocket(
       host,
       port,
       ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication) }),
+      ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+      refuse: () => server.refusal(),
       accept: (transport) => server.accept(transport),
     });
   } catch (error) {
@@ -115,11 +140,12 @@ async function serveWebSocket(
   process.stdout.write(`${listener.url}\n`);
 }
 
-function serveStdio(server: Server): void {
+function serveStdio(server: Server, maxMessageBytes: number | undefined): void {
   const transport = new JsonLinesTransport(
     openInput(),
     openOutput(),
     "JSON-RPC message from exec-server stdio",
+    maxMessageBytes,
   );
   const stop = async (): Promise<void> => {
     await server.close();

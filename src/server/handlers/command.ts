@@ -9,11 +9,13 @@ import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
+import type { ServerLimits } from "../limits.ts";
 import { writeInput } from "../process-input.ts";
+import { checkSpecKind } from "../spec-kind.ts";
 import { decodeChunk, decodeCwd, startError } from "./process.ts";
 
 /** Serves the dialect `exec-server.v0` beside the methods of today, on the same connection. */
-export function commandHandlers(launcher: Launcher) {
+export function commandHandlers(launcher: Launcher, limits: ServerLimits) {
   const commands = new WeakMap<ClientConnection, Commands>();
   const commandsOf = (client: ClientConnection): Commands => {
     let found = commands.get(client);
@@ -24,9 +26,10 @@ export function commandHandlers(launcher: Launcher) {
     return found;
   };
   return {
-    "command/exec": async (client, params) => ({
-      sessionId: await commandsOf(client).start(launchRequest(params)),
-    }),
+    "command/exec": async (client, params) => {
+      checkSpecKind("direct", limits);
+      return { sessionId: await commandsOf(client).start(launchRequest(params)) };
+    },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
       const bytes = decodeChunk(chunk);
@@ -35,7 +38,7 @@ export function commandHandlers(launcher: Launcher) {
         throw new RpcError(RpcCode.invalidRequest, `unknown session id ${sessionId}`);
       if (process.input === undefined)
         throw new RpcError(RpcCode.invalidRequest, `stdin is closed for session ${sessionId}`);
-      const read = writeInput(process, bytes, `command/exec/write ${sessionId}`);
+      const read = writeInput(process, bytes, limits);
       return read === undefined ? ACCEPTED : new Waiting(read.then(() => ACCEPTED));
     },
 
@@ -76,12 +79,14 @@ class Commands {
 
   /** Later requests wait for it, so that a client may use the id that it expects. */
   async start(request: LaunchRequest): Promise<string> {
+    const place = this.#client.session.takePlace();
     this.#lastId += 1;
     const sessionId = `session-${this.#lastId}`;
     let process: ManagedProcess;
     try {
       process = await this.#launcher.launch(request);
     } catch (error) {
+      place.free();
       throw startError(error);
     }
     this.#open.add(process);
@@ -89,7 +94,10 @@ class Commands {
     let waiting = false;
     process.listen((event) => {
       this.#tell(sessionId, event);
-      if (event.kind === "closed") this.#open.delete(process);
+      if (event.kind === "closed") {
+        this.#open.delete(process);
+        place.free();
+      }
       if (!this.#client.full || waiting) return;
       waiting = true;
       process.pauseOutput();

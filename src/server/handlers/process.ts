@@ -13,17 +13,20 @@ import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, whenStarted } from "../known-process.ts";
+import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
 import type { ProcessEntry } from "../process-table.ts";
+import { checkSpecKind } from "../spec-kind.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 import { writeWithoutId } from "../write-dialect.ts";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function processHandlers(environment: Environment) {
+export function processHandlers(environment: Environment, limits: ServerLimits) {
   return {
     "process/start": ({ session }, params) => {
+      checkSpecKind(params.specKind, limits);
       const request = launchRequest(params, environment);
       const { processId } = params;
       return whenStarted(session, processId, () => {
@@ -51,8 +54,8 @@ export function processHandlers(environment: Environment) {
       return whenStarted(session, processId, () => {
         const entry = session.process(processId);
         return writeId === undefined
-          ? writeWithoutId(entry, processId, bytes)
-          : write(entry, { processId, bytes, writeId });
+          ? writeWithoutId(entry, { processId, bytes }, limits)
+          : write(entry, { bytes, writeId }, limits);
       });
     },
 
@@ -84,13 +87,14 @@ type WriteResult = Result<"process/write">;
 
 function write(
   entry: ProcessEntry | undefined,
-  { processId, bytes, writeId }: { processId: string; bytes: Uint8Array; writeId: string },
+  { bytes, writeId }: { bytes: Uint8Array; writeId: string },
+  limits: ServerLimits,
 ): WriteResult | Waiting<WriteResult> {
   if (entry === undefined) return { status: "unknownProcess" };
   if (entry.process.input === undefined) return { status: "stdinClosed" };
   if (entry.writeIds.has(writeId)) return { status: "accepted" };
   if (entry.process.input.ended) return { status: "stdinClosed" };
-  const read = writeInput(entry.process, bytes, `process/write ${processId}`);
+  const read = writeInput(entry.process, bytes, limits);
   remember(entry, writeId);
   return read === undefined
     ? { status: "accepted" }
