@@ -213,6 +213,15 @@ describe("fetch", () => {
     expect((await answer.arrayBuffer()).byteLength).toBe(256 * 40_000);
   });
 
+  it("what a reader gets has memory of its own", async () => {
+    const { fetch, send } = fakeServer();
+    const answer = await fetch(PAGE);
+    send("ab");
+    send("cd");
+    const { value } = await answer.body!.getReader().read();
+    expect([value!.length, value!.buffer.byteLength]).toEqual([4, 4]);
+  });
+
   it("a reader may bring its own memory", async () => {
     const { fetch, send } = fakeServer();
     const answer = await fetch(PAGE);

@@ -20,7 +20,7 @@ const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body
  * came. A response's body must be read as fast as it comes: of one that is not, 256 pieces are kept, of all together 16 MiB, and beyond that it fails.
  */
 export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
-  return async (input, init = {}) => {
+  return async (input, init) => {
     const request = await readRequest(input, init ?? {});
     const signal = request.signal === undefined ? {} : { signal: request.signal };
     const body = bodies.open(signal);
