@@ -340,9 +340,10 @@ export class ClientSession implements Caller, RouteOwner {
 
   #terminateOrphans(link: Link): void {
     for (const processId of this.#orphans) {
-      this.#orphans.delete(processId);
-      link.request("process/terminate", { processId }).catch(() => {
-        // Unknown is as good as ended; a lost connection ends it sooner or later.
+      const forget = (): boolean => this.#orphans.delete(processId);
+      link.request("process/terminate", { processId }).then(forget, (error: unknown) => {
+        // Unknown is as good as ended. After a lost connection it is said again on the next one.
+        if (!(error instanceof ConnectionError)) forget();
       });
     }
   }
