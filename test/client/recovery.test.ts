@@ -251,6 +251,29 @@ test("a start whose answer was lost fails, and what came of it is terminated aft
   expect(second.requests.map(({ method }) => method)).toEqual(["initialize", "process/terminate"]);
 });
 
+test("what came of a lost start is terminated for sure, on as many connections as it takes", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  server.answers.set("process/start", () => unanswered);
+  server.answers.set("process/terminate", () => unanswered);
+  const starting = host.start(["any"], { processId: "lost" });
+  await server.connections[0]!.request("process/start");
+  server.connections[0]!.cut();
+  await expect(starting).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+  const second = await server.connection(2);
+  await second.request("process/terminate");
+  server.answers.set("process/terminate", () => ({ running: true }));
+  second.cut();
+  const third = await server.connection(3);
+  expect((await third.request("process/terminate")).params).toEqual({ processId: "lost" });
+  await inTime(host.request("environment/info", {}), "the answer");
+  third.cut();
+  const fourth = await server.connection(4);
+  await fourth.until(() => fourth.notifications.includes("initialized"), "the fourth connection");
+  await inTime(host.request("environment/info", {}), "the answer");
+  expect(fourth.requests.map(({ method }) => method)).toEqual(["initialize", "environment/info"]);
+});
+
 test("other requests in flight fail with the connection and are not repeated", async () => {
   const server = new FakeServer();
   const host = await open(server);
