@@ -36,6 +36,7 @@ export function readOptions(args) {
       help: { type: "boolean", default: false },
     },
   });
+  checkNames([...REQUIREMENTS, ...GUARD]);
   if (values.transport !== undefined && !TRANSPORTS.includes(values.transport)) {
     throw new Error(`--transport must be ws or stdio, not ${values.transport}`);
   }
@@ -64,6 +65,16 @@ function readRounds({ rounds, quick }) {
   const count = Number(rounds);
   if (!Number.isInteger(count) || count < 1) throw new Error("--rounds must be a whole number above 0");
   return count;
+}
+
+/** A misspelt requirement would be met for ever. */
+function checkNames(requirements) {
+  for (const { case: name, metric, transport } of requirements) {
+    const benchCase = CASES.find((one) => one.name === name);
+    if (!benchCase?.transports.includes(transport) || !benchCase.metrics.some((one) => one.name === metric)) {
+      throw new Error(`bench/requirements.mjs: nothing measures ${name} over ${transport}, ${metric}`);
+    }
+  }
 }
 
 /** What is to be run, as `{benchCase, transport}`. */

@@ -51,15 +51,17 @@ export async function measureOutput(server, bytes, work) {
     const received = session.countOutput();
     const { pid } = server;
     if (pid) resetPeak(pid);
-    const cpu = pid ? cpuSeconds(pid) : 0;
+    const cpuBefore = pid ? cpuSeconds(pid) : 0;
     const begun = performance.now();
     await work(session);
     const seconds = (performance.now() - begun) / 1000;
     if (received() !== bytes) throw new Error(`${received()} of ${bytes} bytes arrived`);
+    const cpu = pid ? cpuSeconds(pid) - cpuBefore : null;
     return {
       seconds,
+      cpu,
       "MB/s": bytes / 1e6 / seconds,
-      "CPU s/GiB": pid ? ((cpuSeconds(pid) - cpu) / bytes) * GIB : null,
+      "CPU s/GiB": pid ? (cpu / bytes) * GIB : null,
       "peak RSS MiB": pid ? peakRss(pid) : null,
     };
   });

@@ -2,7 +2,8 @@
  * Runs one case over one transport on every target, round by round in turn.
  *
  * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `setUp()` (a fixture with `stop()`),
- * `fresh` (each round opens its own servers) and `maxRounds`. The context is `{server, open, quick, transport, fixture}`.
+ * `fresh` (each round opens its own servers) and `maxRounds`. A metric is `{name, better: "higher" | "lower"}`, with `context` where it is
+ * shown beside others but is no comparison itself. The context is `{server, open, quick, transport, fixture}`.
  * `run` gives `{metric: value}`; a value is null where it cannot be measured, and `note` is a remark.
  */
 export async function runCase(benchCase, targets, transport, { rounds, quick, report }) {

@@ -3,8 +3,8 @@ import { slope } from "./statistics.mjs";
 const FACTORS = [1, 4, 16];
 
 export const SCALING_METRICS = (unit) => [
-  ...FACTORS.map((factor) => ({ name: `${factor}x ${unit}`, better: "lower" })),
-  { name: "slope", better: "lower" },
+  ...FACTORS.map((factor) => ({ name: `${factor}x ${unit}`, better: "lower", context: true })),
+  { name: "slope", better: "lower", context: true },
 ];
 
 /**

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../scripts/install-codex.mjs";
-import { Session } from "./session.mjs";
+import { inSession, Session } from "./session.mjs";
 import { openStdioPipes } from "./stdio-channel.mjs";
 import { withDeadline } from "./waiting.mjs";
 import { Wire } from "./wire.mjs";
@@ -43,6 +43,15 @@ export function runningTarget(url) {
     ownsProcess: false,
     open: async () => ({ ...wsSessions(url), stop: async () => {} }),
   };
+}
+
+/** Throws, with a reason, where nothing answers. */
+export async function checkReachable(target) {
+  try {
+    await inSession(await target.open("ws"), async () => {});
+  } catch (error) {
+    throw new Error(`${target.name} cannot be measured: ${error.message}`, { cause: error });
+  }
 }
 
 const wsSessions = (url) => ({

@@ -8,7 +8,7 @@ const REFERENCE = "peer";
 export function compare(benchCase, transport, results, requirements) {
   const names = Object.keys(results);
   const shown = names.length > 1 ? names.filter((name) => name !== REFERENCE) : names;
-  return benchCase.metrics.flatMap(({ name: metric, better }) =>
+  return benchCase.metrics.flatMap(({ name: metric, better, context = false }) =>
     shown.map((target) => {
       const of = (name) => results[name]?.map((result) => result[metric] ?? null);
       const peer = target === REFERENCE ? undefined : of(REFERENCE);
@@ -17,6 +17,7 @@ export function compare(benchCase, transport, results, requirements) {
         transport,
         metric,
         better,
+        context,
         target,
         samples: { [target]: of(target), ...(peer ? { [REFERENCE]: peer } : {}) },
         summary: summarize(of(target)),

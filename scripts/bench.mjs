@@ -5,11 +5,13 @@ import { drawChart } from "../bench/chart.mjs";
 import { listCases, readOptions, USAGE } from "../bench/options.mjs";
 import { requirementOf } from "../bench/requirements.mjs";
 import { runCase } from "../bench/run.mjs";
-import { oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
+import { checkReachable, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
 
-function findTargets(urls) {
-  const candidates = [oursTarget(), peerTarget(), ...urls.map(runningTarget)];
+async function findTargets(urls) {
+  const running = urls.map(runningTarget);
+  for (const target of running) await checkReachable(target);
+  const candidates = [oursTarget(), peerTarget(), ...running];
   for (const { name, missing } of candidates) if (missing) console.log(`without ${name}: ${missing}`);
   const targets = candidates.filter(({ missing }) => !missing);
   if (targets.length === 0) throw new Error("no server to measure");
@@ -20,7 +22,7 @@ const canRun = (target, { benchCase, transport }) =>
   target.transports.includes(transport) && (target.ownsProcess || !benchCase.fresh);
 
 async function measure({ work, requirements, rounds, quick, target }) {
-  const targets = findTargets(target);
+  const targets = await findTargets(target);
   const begun = performance.now();
   const rows = [];
   const notes = [];

@@ -37,7 +37,7 @@ export default {
   transports: ["ws", "stdio"],
   fresh: true,
   metrics: [
-    { name: "answered %", better: "higher" },
+    { name: "answered %", better: "higher", context: true },
     { name: "all answered ms", better: "lower" },
   ],
   run: ({ open, quick }) =>

@@ -22,8 +22,8 @@ export default {
   fresh: true,
   metrics: [
     { name: "ms", better: "lower" },
-    { name: "bare node ms", better: "lower" },
-    { name: "in bare nodes", better: "lower" },
+    { name: "bare node ms", better: "lower", context: true },
+    { name: "in bare nodes", better: "lower", context: true },
   ],
   run: async ({ open, quick }) => {
     const server = [];

@@ -23,11 +23,10 @@ export default {
     const runs = [];
     for (let i = 0; i < (quick ? 1 : 5); i++) runs.push(await writeLines(server));
     const total = LINES * runs.length;
-    const gibibytes = (total * LINE_BYTES) / 1024 ** 3 / runs.length;
-    const cpu = runs.reduce((sum, one) => sum + (one["CPU s/GiB"] ?? Number.NaN) * gibibytes, 0);
+    const sum = (member) => runs.reduce((all, one) => all + one[member], 0);
     return {
-      "lines/s": total / runs.reduce((sum, one) => sum + one.seconds, 0),
-      "CPU s per million": server.pid ? (cpu / total) * 1e6 : null,
+      "lines/s": total / sum("seconds"),
+      "CPU s per million": server.pid ? (sum("cpu") / total) * 1e6 : null,
     };
   },
 };

@@ -35,7 +35,7 @@ export default {
   fresh: true,
   metrics: [
     { name: "idle RSS MiB", better: "lower" },
-    { name: "idle PSS MiB", better: "lower" },
+    { name: "idle PSS MiB", better: "lower", context: true },
     { name: "MiB per 100 pipe", better: "lower" },
     { name: "MiB per 100 pty", better: "lower" },
   ],

@@ -11,7 +11,7 @@ export const spawnRateHeldCase = (name, tty) => ({
   fresh: true,
   metrics: [
     { name: "processes/s", better: "higher" },
-    { name: "RSS held MiB", better: "lower" },
+    { name: "RSS held MiB", better: "lower", context: true },
   ],
   run: ({ open, quick }) =>
     onFreshServer(open, (server) =>
@@ -20,7 +20,7 @@ export const spawnRateHeldCase = (name, tty) => ({
         const before = memoryOf(server.pid).rss;
         const held = await holdOutput(session);
         const growth = memoryOf(server.pid).rss - before;
-        const rate = await spawnRate(session, { tty, quick });
+        const rate = await spawnRate(session, { tty, quick, untilMs: held.untilMs });
         await held.check();
         return { "processes/s": rate, "RSS held MiB": growth };
       }),
