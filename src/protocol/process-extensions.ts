@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { method } from "./define.ts";
 import { Empty, optional, ProcessId, Unsigned } from "./fields.ts";
-import { TerminalSize } from "./process.ts";
+import { ExitReport, TerminalSize } from "./process.ts";
 
 /** What this server adds to Codex's process methods. */
 export const processExtensionMethods = {
@@ -44,6 +44,7 @@ export const processExtensionMethods = {
       exited: z.boolean().describe("False when the time was over first"),
       closed: z.boolean(),
       exitCode: z.number().int().nullable(),
+      exit: ExitReport.optional(),
     }),
   }),
 };

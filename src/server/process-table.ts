@@ -5,6 +5,17 @@ export interface ProcessEntry {
   readonly process: ManagedProcess;
   /** Writes that were applied; a client repeats one when its answer was lost. */
   readonly writeIds: Set<string>;
+  readonly argv: readonly string[];
+  readonly cwd: string | Uint8Array;
+  readonly startedAtMs: number;
+  readonly label: string | undefined;
+}
+
+/** What a start means to its client, besides what is launched. */
+export interface StartDetails {
+  readonly label?: string;
+  /** Makes a start that can be repeated; `body` is all that the client said. */
+  readonly idempotency?: { readonly key: string; readonly body: unknown };
 }
 
 /** The processes of one session, by the ids its client chose. An ended one stays for a while, so that its output can still be read. */
@@ -14,6 +25,7 @@ export class ProcessTable {
   readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
+  readonly #keys = new Map<string, { processId: string; body: unknown }>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #ended = false;
 
@@ -42,14 +54,25 @@ export class ProcessTable {
   }
 
   /** The id must be free, and no start with it under way. */
-  start(processId: string, request: LaunchRequest): Promise<void> {
-    const started = this.#start(processId, request);
-    const settled = started.catch(() => {}); // The caller of `start` is told.
+  start(processId: string, request: LaunchRequest, details: StartDetails = {}): Promise<void> {
+    const started = this.#start(processId, request, details);
+    const key = details.idempotency?.key;
+    if (details.idempotency !== undefined)
+      this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
+    // The caller of `start` is told.
+    const settled = started.catch(() => {
+      if (key !== undefined) this.#keys.delete(key);
+    });
     this.#starting.set(
       processId,
       settled.then(() => this.#starting.delete(processId)),
     );
     return started;
+  }
+
+  /** What was started with that key, as long as it is known. */
+  startedWith(key: string): { processId: string; body: unknown } | undefined {
+    return this.#keys.get(key);
   }
 
   /** Kills everything that was started here and is still there; resolves when it has ended. */
@@ -65,22 +88,36 @@ export class ProcessTable {
     this.#timers.clear();
     await Promise.all(ends);
     this.#entries.clear();
+    this.#keys.clear();
   }
 
-  async #start(processId: string, request: LaunchRequest): Promise<void> {
+  async #start(
+    processId: string,
+    request: LaunchRequest,
+    { label, idempotency }: StartDetails,
+  ): Promise<void> {
     const process = await this.#launcher.launch(request);
     if (this.#ended) process.dispose();
-    this.#entries.set(processId, { process, writeIds: new Set() });
+    const { argv, cwd } = request;
+    this.#entries.set(processId, {
+      process,
+      writeIds: new Set(),
+      argv,
+      cwd,
+      startedAtMs: Date.now(),
+      label,
+    });
     process.listen((event) => {
-      if (event.kind === "closed") this.#forgetLater(processId);
+      if (event.kind === "closed") this.#forgetLater(processId, idempotency?.key);
     });
     this.#started(processId, process);
   }
 
-  #forgetLater(processId: string): void {
+  #forgetLater(processId: string, key: string | undefined): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#entries.delete(processId);
+      if (key !== undefined) this.#keys.delete(key);
     }, this.#retentionMs).unref();
     this.#timers.add(timer);
   }

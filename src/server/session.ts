@@ -1,7 +1,7 @@
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
-import { type ProcessEntry, ProcessTable } from "./process-table.ts";
+import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
 
 /** What outlives a connection: processes, and whoever follows them at the moment. */
 export class Session {
@@ -53,8 +53,13 @@ export class Session {
     return this.#processes.starting(processId);
   }
 
-  start(processId: string, request: LaunchRequest): Promise<void> {
-    return this.#processes.start(processId, request);
+  start(processId: string, request: LaunchRequest, details: StartDetails): Promise<void> {
+    return this.#processes.start(processId, request, details);
+  }
+
+  /** See `ProcessTable.startedWith`. */
+  startedWith(key: string): { processId: string; body: unknown } | undefined {
+    return this.#processes.startedWith(key);
   }
 
   /** Kills what still runs. Its last events are sent if somebody is attached. */

@@ -1,3 +1,4 @@
+import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import { type Chunk, OutputLog, type ProcessEvent, type StreamName } from "./output-log.ts";
 import type { OutputSink, OutputSource } from "./output-source.ts";
@@ -6,8 +7,12 @@ import type { ExitStatus } from "./reaper.ts";
 
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface ProcessLimits {
+/** How long a process that was asked to end has before it is killed. */
+export const TERMINATE_GRACE_MS = 2_000;
+
+export interface LogLimits {
   readonly maxRetainedBytes: number;
   readonly maxRetainedChunks: number;
 }
@@ -22,9 +27,17 @@ export interface ProcessParts {
   readonly outputs: readonly { stream: StreamName; open: (sink: OutputSink) => OutputSource }[];
 }
 
+export interface ProcessOptions {
+  /** Ends the process after this time. */
+  readonly timeoutMs?: number;
+  /** Ends the output with the process, although someone may hold it open. */
+  readonly closeOnExit?: boolean;
+}
+
 export interface ProcessState {
   readonly nextSeq: number;
   readonly exitCode: number | undefined;
+  readonly report: ExitReport | undefined;
   readonly closed: boolean;
 }
 
@@ -42,17 +55,26 @@ export class ManagedProcess {
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   #openSources: number;
   #settleTimer: NodeJS.Timeout | undefined;
+  readonly #timeLimit: NodeJS.Timeout | undefined;
+  #killTimer: NodeJS.Timeout | undefined;
   #status: ExitStatus | undefined;
-  #exitTold = false;
+  #report: ExitReport | undefined;
+  /** Who sent which signal. */
+  #senders: Map<string, Killer> | undefined;
+  #timedOut = false;
   #closed = false;
   #killed = false;
+  readonly #closeOnExit: boolean;
 
-  constructor(parts: ProcessParts, limits: ProcessLimits) {
+  constructor(parts: ProcessParts, limits: LogLimits, options: ProcessOptions = {}) {
     this.pid = parts.pid;
     this.group = parts.group;
     this.#input = parts.input;
     this.#terminal = parts.terminal;
     this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
+    this.#closeOnExit = options.closeOnExit ?? false;
+    if (options.timeoutMs !== undefined)
+      this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openSources = parts.outputs.length;
     for (const { stream, open } of parts.outputs)
       this.#sources.push(
@@ -67,7 +89,8 @@ export class ManagedProcess {
   get state(): ProcessState {
     return {
       nextSeq: this.#log.nextSeq,
-      exitCode: this.#exitTold ? this.#status?.exitCode : undefined,
+      exitCode: this.#report === undefined ? undefined : this.#status?.exitCode,
+      report: this.#report,
       closed: this.#closed,
     };
   }
@@ -105,8 +128,8 @@ export class ManagedProcess {
   }
 
   /** Once the process has ended, what it left behind in its group is nobody's to signal. */
-  interrupt(): void {
-    if (this.#status === undefined) this.group.signal("SIGINT");
+  signal(signal: NodeJS.Signals): void {
+    if (this.#status === undefined) this.#send(signal, "client");
   }
 
   /**
@@ -115,14 +138,19 @@ export class ManagedProcess {
   kill(): void {
     if (this.#status !== undefined) return;
     this.#killed = true;
-    this.group.signal("SIGKILL");
+    this.#send("SIGKILL", "client");
+  }
+
+  /** Asks the group of a process that has not ended to end. What is left of it after the time of grace is killed, the process's end or not. */
+  terminate(graceMs: number, by: Killer): void {
+    if (this.#status !== undefined) return;
+    this.#send("SIGTERM", by);
+    this.#killTimer ??= setTimeout(() => this.#dispose(by), Math.min(graceMs, MAX_TIMER_MS)).unref();
   }
 
   /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
   dispose(): void {
-    this.#killed = true;
-    this.group.signal("SIGKILL");
-    if (this.#status !== undefined) this.#finishSources();
+    this.#dispose("server");
   }
 
   /** True once `kill` was called in time. */
@@ -133,12 +161,31 @@ export class ManagedProcess {
   /** The process has been waited for. */
   exited(status: ExitStatus): void {
     this.#status = status;
+    clearTimeout(this.#timeLimit);
     this.group.leaderReaped();
+    if (this.group.gone) clearTimeout(this.#killTimer);
     this.#input?.close();
-    if (this.#killed) this.#finishSources();
+    if (this.#killed || this.#closeOnExit) this.#finishSources();
     // What the process wrote last is usually there already but not read yet. Its end reads best after it.
     if (this.#openSources === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
+  }
+
+  #timeOut(): void {
+    this.#timedOut = true;
+    this.terminate(TERMINATE_GRACE_MS, "timeout");
+  }
+
+  #dispose(by: Killer): void {
+    this.#killed = true;
+    this.#send("SIGKILL", by);
+    if (this.#status !== undefined) this.#finishSources();
+  }
+
+  #send(signal: NodeJS.Signals, by: Killer): void {
+    this.#senders ??= new Map();
+    this.#senders.set(signal, by);
+    this.group.signal(signal);
   }
 
   #finishSources(): void {
@@ -159,11 +206,12 @@ export class ManagedProcess {
   }
 
   #tellExited(): void {
-    if (this.#exitTold || this.#status === undefined) return;
-    this.#exitTold = true;
+    if (this.#report !== undefined || this.#status === undefined) return;
+    const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
+    this.#report = report;
     clearTimeout(this.#settleTimer);
     const { exitCode } = this.#status;
-    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode), exitCode });
+    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode, report), exitCode, report });
   }
 
   #tell(event: ProcessEvent): void {

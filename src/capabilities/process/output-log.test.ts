@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputLog, type StreamName } from "./output-log.ts";
 
+const report = { cpuTimeMs: { user: 1, system: 2 } };
+
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
 describe("OutputLog", () => {
@@ -9,11 +11,11 @@ describe("OutputLog", () => {
     const log = new OutputLog({ maxBytes: 100, maxChunks: 10 });
     expect([
       log.appendOutput("stdout", Buffer.from("a")),
-      log.appendExited(3),
+      log.appendExited(3, report),
       log.appendOutput("stderr", Buffer.from("b")),
       log.appendClosed(),
     ]).toEqual([1, 2, 3, 4]);
-    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3 });
+    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3, report });
     expect(log.event(4)).toEqual({ kind: "closed", seq: 4 });
     expect(log.event(5)).toBeUndefined();
     expect(log.nextSeq).toBe(5);

@@ -1,10 +1,16 @@
 import { Fifo } from "../../base/fifo.ts";
+import type { ExitReport } from "./exit-report.ts";
 
 export type StreamName = "stdout" | "stderr" | "pty";
 
 export type ProcessEvent =
   | { readonly kind: "output"; readonly seq: number; readonly stream: StreamName; readonly bytes: Uint8Array }
-  | { readonly kind: "exited"; readonly seq: number; readonly exitCode: number }
+  | {
+      readonly kind: "exited";
+      readonly seq: number;
+      readonly exitCode: number;
+      readonly report: ExitReport;
+    }
   | { readonly kind: "closed"; readonly seq: number };
 
 export interface Chunk {
@@ -23,7 +29,7 @@ interface OutputEntry {
 
 type Entry =
   | OutputEntry
-  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "exited"; readonly exitCode: number; readonly report: ExitReport }
   | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
@@ -69,8 +75,8 @@ export class OutputLog {
     return this.#push({ kind: "output", stream, start, length: bytes.length });
   }
 
-  appendExited(exitCode: number): number {
-    return this.#push({ kind: "exited", exitCode });
+  appendExited(exitCode: number, report: ExitReport): number {
+    return this.#push({ kind: "exited", exitCode, report });
   }
 
   appendClosed(): number {
@@ -86,7 +92,7 @@ export class OutputLog {
       case "output":
         return { kind: "output", seq, stream: entry.stream, bytes: this.#view(entry) };
       case "exited":
-        return { kind: "exited", seq, exitCode: entry.exitCode };
+        return { kind: "exited", seq, exitCode: entry.exitCode, report: entry.report };
       case "closed":
         return { kind: "closed", seq };
     }

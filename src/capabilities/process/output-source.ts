@@ -20,6 +20,8 @@ export interface OutputSink {
 }
 
 const READ_BYTES = 64 * 1024;
+/** The most that a pipe holds. Someone may write as fast as it is read, and would keep a source from ever finishing. */
+const MAX_FINAL_BYTES = 1024 * 1024;
 
 // One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -102,9 +104,10 @@ function intoReadBuffer(sink: OutputSink): SocketConstructorOpts {
 }
 
 function drain(fd: number, sink: OutputSink): void {
-  for (;;) {
+  for (let total = 0; total < MAX_FINAL_BYTES; ) {
     const length = libc().read(fd, readBuffer, READ_BYTES);
     if (length <= 0) return;
+    total += length;
     sink.data(readBuffer.subarray(0, length));
   }
 }

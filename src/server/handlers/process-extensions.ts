@@ -71,6 +71,11 @@ function waitForEnd(
 }
 
 function waitResult(process: ManagedProcess): Result<"process/wait"> {
-  const { exitCode, closed } = process.state;
-  return { exited: exitCode !== undefined, closed, exitCode: exitCode ?? null };
+  const { exitCode, report, closed } = process.state;
+  return {
+    exited: exitCode !== undefined,
+    closed,
+    exitCode: exitCode ?? null,
+    ...(report === undefined ? {} : { exit: report }),
+  };
 }
