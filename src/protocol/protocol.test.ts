@@ -386,6 +386,8 @@ describe("the table", () => {
       "process/resize",
       "process/closeStdin",
       "process/wait",
+      "process/list",
+      "process/snapshot",
     ]);
   });
 });

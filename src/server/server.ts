@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly detachedSessionTtlMs?: number;
   /** How long an ended process can be read. */
   readonly exitedProcessRetentionMs?: number;
+  /** Lets every client list the processes of all sessions. */
+  readonly allowServerScope?: boolean;
 }
 
 /** Serves any number of clients, over transports that it is given or in its own program. */
@@ -69,7 +71,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const handlers = {
     ...processHandlers(environment),
-    ...processExtensionHandlers(),
+    ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
     ...fileHandlers(),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),

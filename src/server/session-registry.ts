@@ -15,6 +15,10 @@ export class SessionRegistry {
     this.#detachedTtlMs = options.detachedTtlMs;
   }
 
+  *[Symbol.iterator](): IterableIterator<Session> {
+    for (const { session } of this.#sessions.values()) yield session;
+  }
+
   open(peer: Peer): Session {
     const session = this.#create(randomUUID());
     this.#sessions.set(session.id, { session, expiry: undefined });

@@ -39,6 +39,11 @@ export class Session {
     this.#pump?.drain();
   }
 
+  /** In the order of their start. */
+  get processes(): Iterable<[string, ProcessEntry]> {
+    return this.#processes;
+  }
+
   /** Stops or restarts the sending of a process's events; false when they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
     return (paused ? this.#pump?.hold(processId) : this.#pump?.release(processId)) ?? false;

@@ -1,7 +1,14 @@
 import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
-const EXTENSION_METHODS = ["process/closeStdin", "process/flow", "process/resize", "process/wait"];
+const EXTENSION_METHODS = [
+  "process/closeStdin",
+  "process/flow",
+  "process/list",
+  "process/resize",
+  "process/snapshot",
+  "process/wait",
+];
 const EXTENSION_FIELDS = [
   "process/signal.signal",
   "process/start.closeOnExit",

@@ -1,6 +1,6 @@
 import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
-import { type Chunk, OutputLog, type ProcessEvent, type StreamName } from "./output-log.ts";
+import { type Chunk, OutputLog, type ProcessEvent, type Snapshot, type StreamName } from "./output-log.ts";
 import type { OutputSink, OutputSource } from "./output-source.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import type { ExitStatus } from "./reaper.ts";
@@ -52,6 +52,8 @@ export class ManagedProcess {
   readonly #input: InputWriter | undefined;
   readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
+  /** In the order in which they were opened. */
+  readonly streams: readonly StreamName[];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   #openSources: number;
   #settleTimer: NodeJS.Timeout | undefined;
@@ -76,6 +78,7 @@ export class ManagedProcess {
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openSources = parts.outputs.length;
+    this.streams = parts.outputs.map(({ stream }) => stream);
     for (const { stream, open } of parts.outputs)
       this.#sources.push(
         open({
@@ -111,6 +114,16 @@ export class ManagedProcess {
 
   chunksAfter(afterSeq: number, maxBytes: number): Chunk[] {
     return this.#log.chunksAfter(afterSeq, maxBytes);
+  }
+
+  /** See `OutputLog.snapshot`. */
+  snapshot(stream: StreamName, maxBytes: number): Snapshot {
+    return this.#log.snapshot(stream, maxBytes);
+  }
+
+  /** All output ever, and how much of it is kept. */
+  get outputBytes(): { readonly total: number; readonly retained: number } {
+    return { total: this.#log.totalBytes, retained: this.#log.retainedBytes };
   }
 
   /** `listener` is called with every later event until the function returned is called. */

@@ -52,6 +52,21 @@ export const processExtensionRequirements = {
   "process.wait:blocks-nobody": ours("Requests behind a wait are answered at once."),
   "process.wait:unknown": ours("An unknown process is refused."),
 
+  "process.list:session": ours(
+    "The session's processes are listed in the order of their start, ended ones included.",
+  ),
+  "process.list:other-sessions": ours("The processes of other sessions are not listed."),
+  "process.list:server-scope": ours(
+    "Listing all sessions is refused, because the server is not set up for it.",
+  ),
+  "process.snapshot:whole": ours("A small output is returned whole, stream by stream."),
+  "process.snapshot:edges": ours(
+    "Of a large output the beginning and the end are returned, and what lies between is counted.",
+  ),
+  "process.snapshot:quiet-stream": ours("A few lines on stderr survive a flood of stdout."),
+  "process.snapshot:terminal": ours("A terminal has one stream, pty."),
+  "process.snapshot:unknown": ours("An unknown process is refused."),
+
   "process.signal:names": oursToo("Each name of a signal sends that signal.", {
     note: "Knows only `interrupt`; any other name is -32602.",
   }),
