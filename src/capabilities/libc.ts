@@ -32,6 +32,8 @@ export interface Libc {
   memfdCreate: IntCall<[name: string, flags: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
+  wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
+  prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array, old: null]>;
   /** Paths are bytes that end with a zero. */
   openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
@@ -83,6 +85,8 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
   kill: "int kill(int pid, int signal)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
+  wait4: "int wait4(int pid, void *status, int options, void *usage)",
+  prlimit: "int prlimit(int pid, int resource, void *limit, void *old)",
   openat: "int openat(int directory, const void *path, int flags, unsigned int mode)",
   mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",
   unlinkat: "int unlinkat(int directory, const void *path, int flags)",

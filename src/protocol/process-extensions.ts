@@ -1,7 +1,23 @@
 import { z } from "zod";
 import { method } from "./define.ts";
-import { Empty, optional, ProcessId, Unsigned } from "./fields.ts";
-import { TerminalSize } from "./process.ts";
+import { Base64, Empty, optional, PathUri, ProcessId, Unsigned } from "./fields.ts";
+import { ExitReport, OutputStream, TerminalSize } from "./process.ts";
+
+export const ListedProcess = z.object({
+  processId: ProcessId,
+  own: z.boolean().describe("Belongs to the session that asks"),
+  pid: z.number().int(),
+  argv: z.array(z.string()),
+  cwd: PathUri,
+  label: z.string().nullable(),
+  tty: z.boolean(),
+  startedAtMs: z.number().int().describe("Milliseconds since the epoch"),
+  state: z.enum(["running", "exited", "closed"]),
+  exitCode: z.number().int().nullable(),
+  outputBytes: Unsigned.describe("All that it has written"),
+  retainedBytes: Unsigned.describe("What `process/read` can still return of that"),
+});
+export type ListedProcess = z.infer<typeof ListedProcess>;
 
 /** What this server adds to Codex's process methods. */
 export const processExtensionMethods = {
@@ -43,6 +59,41 @@ export const processExtensionMethods = {
     result: z.object({
       exited: z.boolean().describe("False when the time was over first"),
       closed: z.boolean(),
+      exitCode: z.number().int().nullable(),
+      exit: ExitReport.optional(),
+    }),
+  }),
+  "process/list": method({
+    doc: "Lists processes in the order of their start, the ended ones that can still be read among them.",
+    family: "exec",
+    extension: true,
+    params: z.object({
+      scope: optional(z.enum(["session", "server"])).describe(
+        "`session` when absent; `server` lists all sessions' processes, where the server is set up to allow it",
+      ),
+    }),
+    result: z.object({ processes: z.array(ListedProcess) }),
+  }),
+  "process/snapshot": method({
+    doc: "Returns the beginning and the end of what a process has written, stream by stream. At least 64 KiB of each are kept, whatever other streams write.",
+    family: "exec",
+    extension: true,
+    params: z.object({
+      processId: ProcessId,
+      stream: optional(OutputStream).describe("Only this one"),
+      maxBytes: optional(Unsigned).describe("For each stream; 131072 when absent"),
+    }),
+    result: z.object({
+      streams: z.array(
+        z.object({
+          stream: OutputStream,
+          head: Base64.describe("All of it when nothing is left out"),
+          omittedBytes: Unsigned.describe("Between head and tail"),
+          tail: Base64,
+          totalBytes: Unsigned,
+        }),
+      ),
+      running: z.boolean(),
       exitCode: z.number().int().nullable(),
     }),
   }),

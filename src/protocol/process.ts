@@ -21,6 +21,67 @@ const Cells = z.number().int().min(1).max(65_535);
 export const TerminalSize = z.object({ rows: Cells, cols: Cells });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 
+const Limit = z.number().int().min(1);
+
+export const ProcessLimits = z.object({
+  memoryBytes: optional(Limit).describe("Address space of each process (RLIMIT_AS)"),
+  cpuSeconds: optional(Limit).describe(
+    "Processor time of each process; then SIGXCPU, and SIGKILL a second later",
+  ),
+  openFiles: optional(Limit).describe("Open files of each process"),
+  processes: optional(Limit).describe("Processes of the server's user at a time; root cannot be limited so"),
+});
+export type ProcessLimits = z.infer<typeof ProcessLimits>;
+
+/** How a process ended, as far as it is known: nothing in it is guessed. */
+export const ExitReport = z.object({
+  signal: z.string().optional().describe("Name of the signal that ended the process, such as `SIGKILL`"),
+  killedBy: z
+    .enum(["client", "timeout", "server"])
+    .optional()
+    .describe("On whose behalf this server had sent that signal"),
+  timedOut: z
+    .literal(true)
+    .optional()
+    .describe("The `timeoutMs` of the start was over before the process ended"),
+  cpuTimeMs: z
+    .object({ user: z.number(), system: z.number() })
+    .optional()
+    .describe("Processor time of the process and the children it waited for"),
+  peakMemoryBytes: z
+    .number()
+    .int()
+    .optional()
+    .describe("Most memory of any of them; absent when it was less than the server's own, which hides it"),
+});
+export type ExitReport = z.infer<typeof ExitReport>;
+
+const exit = extensionField(ExitReport.optional().describe("More about the end; absent while there is none"));
+
+const SIGNAL_NAMES = [
+  "interrupt",
+  "terminate",
+  "kill",
+  "hangup",
+  "quit",
+  "user1",
+  "user2",
+  "stop",
+  "continue",
+  "SIGINT",
+  "SIGTERM",
+  "SIGKILL",
+  "SIGHUP",
+  "SIGQUIT",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGSTOP",
+  "SIGCONT",
+] as const;
+
+export const SignalName = z.enum(SIGNAL_NAMES);
+export type SignalName = z.infer<typeof SignalName>;
+
 const Shell = z.object({ name: z.string(), path: z.string() });
 
 export const SpecKind = z.enum(["direct", "prepared"]);
@@ -46,6 +107,30 @@ export const ProcessStart = z.object({
   specKind: extensionField(
     optional(SpecKind).describe(
       "Whether the caller's policy has approved and resolved this very request (`prepared`) or nobody has (`direct`, when absent); Codex does not look at it",
+    ),
+  ),
+  timeoutMs: extensionField(
+    optional(Unsigned).describe(
+      "After this the process is ended: by SIGTERM, and 2 s later by SIGKILL with all of its group",
+    ),
+  ),
+  closeOnExit: extensionField(
+    z
+      .boolean()
+      .optional()
+      .describe(
+        "End the output with the process, although others may hold it open; what is there is still sent",
+      ),
+  ),
+  idempotencyKey: extensionField(
+    optional(z.string().min(1).max(256)).describe(
+      "A start that is repeated with the same key and the same parameters starts nothing and is answered alike, as long as the process is known",
+    ),
+  ),
+  label: extensionField(optional(z.string().max(1024)).describe("For people; process/list shows it")),
+  limits: extensionField(
+    optional(ProcessLimits).describe(
+      "Set before the program runs; not together with `arg0`. The program sees its path as its name",
     ),
   ),
   sandbox: optional(SandboxContext),
@@ -93,6 +178,7 @@ export const ReadResult = z.object({
   closed: z.boolean(),
   failure: z.string().nullable().describe("Always null from a server"),
   sandboxDenied: z.boolean(),
+  exit,
 });
 export type ReadResult = z.infer<typeof ReadResult>;
 
@@ -126,17 +212,28 @@ export const processMethods = {
     }),
   }),
   "process/signal": method({
-    doc: "Sends SIGINT to the process group. Unknown and finished processes are no error.",
+    doc: "Sends a signal to the process group. Unknown and finished processes are no error.",
     family: "exec",
     lane: "control",
-    params: z.object({ processId: ProcessId, signal: z.enum(["interrupt"]) }),
+    params: z.object({
+      processId: ProcessId,
+      signal: extensionField(SignalName.describe("A Codex server knows only `interrupt`, which is SIGINT")),
+    }),
     result: Empty,
   }),
   "process/terminate": method({
-    doc: "Kills the process group at once. `running` tells whether the process had not exited yet.",
+    doc: "Kills the process group, at once unless told otherwise. `running` tells whether the process had not exited yet.",
     family: "exec",
     lane: "control",
-    params: z.object({ processId: ProcessId }),
+    params: z.object({
+      processId: ProcessId,
+      mode: extensionField(
+        optional(z.enum(["now", "graceful"])).describe(
+          "`now` when absent; `graceful` sends SIGTERM first, and kills what is left of the group after `timeoutMs`",
+        ),
+      ),
+      timeoutMs: extensionField(optional(Unsigned).describe("2000 when absent")),
+    }),
     result: z.object({ running: z.boolean() }),
   }),
 };
@@ -155,6 +252,7 @@ export const processNotifications = {
       seq: Seq,
       exitCode: z.number().int(),
       sandboxDenied: z.boolean().optional(),
+      exit,
     }),
   }),
   "process/closed": notification({

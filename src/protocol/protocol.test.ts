@@ -399,6 +399,8 @@ describe("the table", () => {
       "process/resize",
       "process/closeStdin",
       "process/wait",
+      "process/list",
+      "process/snapshot",
       "command/exec",
       "command/exec/write",
       "command/exec/terminate",

@@ -268,3 +268,16 @@ test("neither side sees what the other does to an object afterwards", async () =
   expect(second.cwd).not.toBe("elsewhere");
   expect(second.extensions).not.toContain("more");
 });
+
+test("a server that allows it lists the processes of all sessions", async () => {
+  const one = await connect({ allowServerScope: true });
+  const other = await connect();
+  await one.link.request("process/start", startParams("p", ["sleep", "1000"]));
+  await other.link.request("process/start", startParams("q", ["sleep", "1000"]));
+  const all = await other.link.request("process/list", { scope: "server" });
+  const { processes } = methods["process/list"].result.parse(all);
+  expect(processes.map(({ processId, own }) => [processId, own])).toEqual([
+    ["p", false],
+    ["q", true],
+  ]);
+});

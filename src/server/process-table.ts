@@ -6,6 +6,17 @@ export interface ProcessEntry {
   readonly process: ManagedProcess;
   /** Writes that were applied; a client repeats one when its answer was lost. */
   readonly writeIds: Set<string>;
+  readonly argv: readonly string[];
+  readonly cwd: string | Uint8Array;
+  readonly startedAtMs: number;
+  readonly label: string | undefined;
+}
+
+/** What a start means to its client, besides what is launched. */
+export interface StartDetails {
+  readonly label?: string;
+  /** Makes a start that can be repeated; `body` is all that the client said. */
+  readonly idempotency?: { readonly key: string; readonly body: unknown };
 }
 
 /** The processes of one session, by the ids its client chose. An ended one stays for a while, so that its output can still be read. */
@@ -17,6 +28,7 @@ export class ProcessTable {
   readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
+  readonly #keys = new Map<string, { processId: string; body: unknown }>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #ended = false;
 
@@ -47,17 +59,28 @@ export class ProcessTable {
   }
 
   /** The id must be free, and no start with it under way. Throws when there is no place for another process. */
-  start(processId: string, request: LaunchRequest): Promise<void> {
+  start(processId: string, request: LaunchRequest, details: StartDetails = {}): Promise<void> {
     const place = this.#takePlace();
     this.#places.add(place);
-    const started = this.#start(processId, request, place);
-    started.catch(() => this.#free(place));
-    const settled = started.catch(() => {}); // The caller of `start` is told.
+    const started = this.#start(processId, request, details, place);
+    const key = details.idempotency?.key;
+    if (details.idempotency !== undefined)
+      this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
+    // The caller of `start` is told.
+    const settled = started.catch(() => {
+      this.#free(place);
+      if (key !== undefined) this.#keys.delete(key);
+    });
     this.#starting.set(
       processId,
       settled.then(() => this.#starting.delete(processId)),
     );
     return started;
+  }
+
+  /** What was started with that key, as long as it is known. */
+  startedWith(key: string): { processId: string; body: unknown } | undefined {
+    return this.#keys.get(key);
   }
 
   /** Kills everything that was started here and is still there; resolves when it has ended. */
@@ -73,26 +96,41 @@ export class ProcessTable {
     this.#timers.clear();
     await Promise.all(ends);
     this.#entries.clear();
+    this.#keys.clear();
     for (const place of this.#places) this.#free(place);
   }
 
-  async #start(processId: string, request: LaunchRequest, place: ProcessPlace): Promise<void> {
+  async #start(
+    processId: string,
+    request: LaunchRequest,
+    { label, idempotency }: StartDetails,
+    place: ProcessPlace,
+  ): Promise<void> {
     const process = await this.#launcher.launch(request);
     if (this.#ended) process.dispose();
-    this.#entries.set(processId, { process, writeIds: new Set() });
+    const { argv, cwd } = request;
+    this.#entries.set(processId, {
+      process,
+      writeIds: new Set(),
+      argv,
+      cwd,
+      startedAtMs: Date.now(),
+      label,
+    });
     process.listen((event) => {
       if (event.kind !== "closed") return;
-      place.closed(process.retainedBytes);
-      this.#forgetLater(processId, place);
+      place.closed(process.outputBytes.retained);
+      this.#forgetLater(processId, place, idempotency?.key);
     });
     this.#started(processId, process);
   }
 
-  #forgetLater(processId: string, place: ProcessPlace): void {
+  #forgetLater(processId: string, place: ProcessPlace, key: string | undefined): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#entries.delete(processId);
       this.#free(place);
+      if (key !== undefined) this.#keys.delete(key);
     }, this.#retentionMs).unref();
     this.#timers.add(timer);
   }

@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly concurrentRequests?: number;
   /** Limits that differ from their defaults; see `LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
+  /** Lets every client list the processes of all sessions. */
+  readonly allowServerScope?: boolean;
 }
 
 /** Serves any number of clients, over transports that it is given or in its own program. */
@@ -72,7 +74,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const handlers = {
     ...processHandlers(environment, limits),
-    ...processExtensionHandlers(),
+    ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
     ...fileHandlers(),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),

@@ -18,6 +18,10 @@ export class SessionRegistry {
     this.#maxSessions = options.maxSessions;
   }
 
+  *[Symbol.iterator](): IterableIterator<Session> {
+    for (const { session } of this.#sessions.values()) yield session;
+  }
+
   open(peer: Peer): Session {
     if (this.#sessions.size >= this.#maxSessions)
       throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");

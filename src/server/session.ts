@@ -2,7 +2,7 @@ import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.t
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessPlace } from "./process-quota.ts";
-import { type ProcessEntry, ProcessTable } from "./process-table.ts";
+import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
 
 /** What outlives a connection: processes, and whoever follows them at the moment. */
 export class Session {
@@ -47,6 +47,11 @@ export class Session {
     this.#pump?.drain();
   }
 
+  /** In the order of their start. */
+  get processes(): Iterable<[string, ProcessEntry]> {
+    return this.#processes;
+  }
+
   /** Stops or restarts the sending of a process's events; false when they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
     return (paused ? this.#pump?.hold(processId) : this.#pump?.release(processId)) ?? false;
@@ -61,8 +66,13 @@ export class Session {
     return this.#processes.starting(processId);
   }
 
-  start(processId: string, request: LaunchRequest): Promise<void> {
-    return this.#processes.start(processId, request);
+  start(processId: string, request: LaunchRequest, details: StartDetails): Promise<void> {
+    return this.#processes.start(processId, request, details);
+  }
+
+  /** See `ProcessTable.startedWith`. */
+  startedWith(key: string): { processId: string; body: unknown } | undefined {
+    return this.#processes.startedWith(key);
   }
 
   /** Kills what still runs. Its last events are sent if somebody is attached. */

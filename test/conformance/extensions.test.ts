@@ -1,8 +1,25 @@
 import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
-const EXTENSION_METHODS = ["process/closeStdin", "process/flow", "process/resize", "process/wait"];
-const EXTENSION_FIELDS = ["process/start.terminalSize"];
+const EXTENSION_METHODS = [
+  "process/closeStdin",
+  "process/flow",
+  "process/list",
+  "process/resize",
+  "process/snapshot",
+  "process/wait",
+];
+const EXTENSION_FIELDS = [
+  "process/signal.signal",
+  "process/start.closeOnExit",
+  "process/start.idempotencyKey",
+  "process/start.label",
+  "process/start.limits",
+  "process/start.terminalSize",
+  "process/start.timeoutMs",
+  "process/terminate.mode",
+  "process/terminate.timeoutMs",
+];
 
 verifies("extensions:announced", async ({ peer, target }) => {
   const connection = await peer();

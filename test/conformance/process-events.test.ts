@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import {
   arrivedEvents,
   collect,
+  exitReport,
   fixture,
   leaveChildBehind,
   read,
@@ -19,7 +20,7 @@ const MAX_CHUNK_BYTES = 65_536;
 
 const bothStreams = shell("for i in 1 2 3 4 5 6 7 8; do echo out $i; echo err $i >&2; done; exit 2");
 
-verifies("process.events:members", async ({ peer }) => {
+verifies("process.events:members", async ({ peer, target }) => {
   const connection = await peer();
   await run(connection, "p", shell("printf a; exit 3"));
   const params = (method: string) =>
@@ -28,7 +29,13 @@ verifies("process.events:members", async ({ peer }) => {
     { processId: "p", seq: expect.any(Number), stream: "stdout", chunk: "YQ==" },
   ]);
   expect(params("process/exited")).toEqual([
-    { processId: "p", seq: expect.any(Number), exitCode: 3, sandboxDenied: false },
+    {
+      processId: "p",
+      seq: expect.any(Number),
+      exitCode: 3,
+      sandboxDenied: false,
+      ...(target.kind === "ours" && { exit: exitReport }),
+    },
   ]);
   expect(params("process/closed")).toEqual([{ processId: "p", seq: 3 }]);
 });

@@ -125,6 +125,11 @@ export async function leaveChildBehind(peer: RawPeer, processId: string): Promis
   return pid;
 }
 
+/** What this project's server adds to the end of a small process that nothing killed. */
+export const exitReport = {
+  cpuTimeMs: { user: expect.any(Number), system: expect.any(Number) },
+};
+
 let lastWriteId = 0;
 
 /** Writes under an id never used before. */

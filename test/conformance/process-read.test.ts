@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import {
   arrivedEvents,
   collect,
+  exitReport,
   read,
   run,
   shell,
@@ -54,7 +55,7 @@ verifies("process.read:silent-process", async ({ peer }) => {
   expect(await read(connection, "p")).toEqual({ chunks: [], nextSeq: 1, ...RUNNING });
 });
 
-verifies("process.read:closed-process", async ({ peer }) => {
+verifies("process.read:closed-process", async ({ peer, target }) => {
   const connection = await peer();
   await run(connection, "p", shell("printf hello; exit 3"));
   expect(await read(connection, "p")).toEqual({
@@ -65,6 +66,7 @@ verifies("process.read:closed-process", async ({ peer }) => {
     closed: true,
     failure: null,
     sandboxDenied: false,
+    ...(target.kind === "ours" && { exit: exitReport }),
   });
 });
 

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { expect } from "vitest";
 import {
   collect,
@@ -7,9 +9,26 @@ import {
   shell,
   untilNumber,
   untilOutput,
+  write,
 } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { expectError, start, verifies } from "./verifies.ts";
+
+/** The words that only this project's server knows, but for the first, and the signals that they stand for. */
+const WORDS = {
+  interrupt: "SIGINT",
+  terminate: "SIGTERM",
+  kill: "SIGKILL",
+  hangup: "SIGHUP",
+  quit: "SIGQUIT",
+  user1: "SIGUSR1",
+  user2: "SIGUSR2",
+  stop: "SIGSTOP",
+  continue: "SIGCONT",
+} as const;
+const NAMES: string[] = [...Object.keys(WORDS), ...Object.values(WORDS)];
+
+const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
 function interrupt(peer: RawPeer, processId: string) {
   return peer.request("process/signal", { processId, signal: "interrupt" });
@@ -76,15 +95,17 @@ verifies("process.signal:exited-process", async ({ peer }) => {
   expect((await collect(connection, "p")).stdout.toString()).toBe(`${pid}\nSIGUSR1\n`);
 });
 
-verifies("process.signal:other-signals", async ({ peer }) => {
+verifies("process.signal:other-signals", async ({ peer, target }) => {
   const connection = await peer();
   await connection.request("process/start", start("p", shell("echo $$; exec sleep 60")));
   const pid = await untilNumber(connection, "p");
-  for (const signal of ["kill", "terminate", "Interrupt", "SIGINT", ""]) {
+  const known = target.kind === "ours" ? `one of ${quoted(NAMES)}` : "`interrupt`";
+  for (const signal of ["kill", "terminate", "Interrupt", "SIGINT", "SIGNOPE", ""]) {
+    if (target.kind === "ours" && NAMES.includes(signal)) continue;
     await expectError(
       connection.request("process/signal", { processId: "p", signal }),
       -32602,
-      `unknown variant \`${signal}\`, expected \`interrupt\``,
+      `unknown variant \`${signal}\`, expected ${known}`,
     );
   }
   for (const signal of [2, null, true, []]) {
@@ -102,4 +123,30 @@ verifies("process.signal:required-members", async ({ peer }) => {
     -32602,
     missing("processId"),
   );
+});
+
+verifies("process.signal:names", async ({ peer }) => {
+  const connection = await peer();
+  const deadly = Object.entries(WORDS).filter(([word]) => word !== "stop" && word !== "continue");
+  for (const signal of deadly.flat()) {
+    await connection.request("process/start", start(signal, ["sleep", "60"]));
+    expect(await connection.request("process/signal", { processId: signal, signal })).toEqual({});
+    const name = WORDS[signal as keyof typeof WORDS] ?? signal;
+    expect((await collect(connection, signal)).exitCode).toBe(128 + constants.signals[name as "SIGINT"]);
+  }
+});
+
+verifies("process.signal:stop", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request(
+    "process/start",
+    start("p", shell("echo $$; read line; echo $line"), { pipeStdin: true }),
+  );
+  const pid = await untilNumber(connection, "p");
+  const state = () => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
+  await connection.request("process/signal", { processId: "p", signal: "stop" });
+  await expect.poll(state, { interval: 5 }).toBe("T");
+  await write(connection, "p", "go\n");
+  await connection.request("process/signal", { processId: "p", signal: "SIGCONT" });
+  expect((await collect(connection, "p")).stdout.toString()).toBe(`${pid}\ngo\n`);
 });

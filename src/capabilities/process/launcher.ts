@@ -1,16 +1,19 @@
+import { closeSync, writeSync } from "node:fs";
 import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { MAX_ASYNC_CALLS } from "../libc.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
-import { ManagedProcess, type ProcessLimits, type ProcessParts } from "./managed-process.ts";
+import { applyLimits, checkLimits, gated, type ResourceLimits } from "./resource-limits.ts";
+import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
 import { readPipe, readTerminal } from "./output-source.ts";
 import { ProcessGroups } from "./process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "./reaper.ts";
 import {
   keepInheritedDescriptors,
+  openPipe,
   type Program,
   spawnListener,
   spawnOnPipes,
@@ -19,7 +22,7 @@ import {
 } from "./spawn.ts";
 import { Warden, type WardenRecord } from "./warden.ts";
 
-export interface LaunchRequest {
+export interface LaunchRequest extends ProcessOptions {
   readonly argv: readonly string[];
   /** What the program sees as its name, instead of `argv[0]`. */
   readonly arg0?: string;
@@ -27,6 +30,7 @@ export interface LaunchRequest {
   readonly cwd: string | Uint8Array;
   readonly env: ReadonlyMap<string, string>;
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
+  readonly limits?: ResourceLimits;
 }
 
 /** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
@@ -34,7 +38,7 @@ const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 
 /** Starts processes, and sees to it that none is forgotten. */
 export class Launcher {
-  readonly #limits: ProcessLimits;
+  readonly #limits: LogLimits;
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
@@ -43,7 +47,7 @@ export class Launcher {
   #starting = 0;
   #prepared = false;
 
-  constructor(limits: ProcessLimits, logger: Logger = silentLogger) {
+  constructor(limits: LogLimits, logger: Logger = silentLogger) {
     this.#limits = limits;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
   }
@@ -54,7 +58,8 @@ export class Launcher {
     const program = resolveProgram(request);
     await this.#takeTurn();
     try {
-      return await this.#start(program, request.stdin);
+      if (request.limits === undefined) return await this.#start(program, request);
+      return await this.#startLimited(program, request, request.limits);
     } finally {
       this.#giveTurn();
     }
@@ -101,13 +106,38 @@ export class Launcher {
     this.#waiting.shift()?.();
   }
 
-  async #start(program: Program, stdin: LaunchRequest["stdin"]): Promise<ManagedProcess> {
+  /** A shell waits at the gate until its limits are set, then becomes the program. */
+  async #startLimited(
+    program: Program,
+    request: LaunchRequest,
+    limits: ResourceLimits,
+  ): Promise<ManagedProcess> {
+    checkLimits(request, limits);
+    const gate = openPipe();
+    try {
+      const managed = await this.#start(gated(program, request.env, gate.readEnd), request);
+      try {
+        applyLimits(managed.pid, limits);
+      } catch (error) {
+        managed.dispose();
+        throw error;
+      }
+      writeSync(gate.writeEnd, "\n");
+      return managed;
+    } finally {
+      closeSync(gate.readEnd);
+      closeSync(gate.writeEnd);
+    }
+  }
+
+  async #start(program: Program, request: LaunchRequest): Promise<ManagedProcess> {
+    const { stdin } = request;
     const record = this.#warden.reserve();
     try {
       const parts = await (typeof stdin === "object"
         ? this.#startOnTerminal(program, stdin.terminal, record)
         : this.#startOnPipes(program, stdin === "pipe", record));
-      const managed = new ManagedProcess(parts, this.#limits);
+      const managed = new ManagedProcess(parts, this.#limits, request);
       this.#running.add(managed);
       managed.listen((event) => {
         if (event.kind === "closed") this.#running.delete(managed);

@@ -1,13 +1,18 @@
+import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
-import { type Chunk, OutputLog, type ProcessEvent, type StreamName } from "./output-log.ts";
+import { type Chunk, OutputLog, type ProcessEvent, type Snapshot, type StreamName } from "./output-log.ts";
 import type { OutputSink, OutputSource } from "./output-source.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import type { ExitStatus } from "./reaper.ts";
 
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface ProcessLimits {
+/** How long a process that was asked to end has before it is killed. */
+export const TERMINATE_GRACE_MS = 2_000;
+
+export interface LogLimits {
   readonly maxRetainedBytes: number;
   readonly maxRetainedChunks: number;
 }
@@ -22,9 +27,17 @@ export interface ProcessParts {
   readonly outputs: readonly { stream: StreamName; open: (sink: OutputSink) => OutputSource }[];
 }
 
+export interface ProcessOptions {
+  /** Ends the process after this time. */
+  readonly timeoutMs?: number;
+  /** Ends the output with the process, although someone may hold it open. */
+  readonly closeOnExit?: boolean;
+}
+
 export interface ProcessState {
   readonly nextSeq: number;
   readonly exitCode: number | undefined;
+  readonly report: ExitReport | undefined;
   readonly closed: boolean;
 }
 
@@ -39,21 +52,33 @@ export class ManagedProcess {
   readonly #input: InputWriter | undefined;
   readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
+  /** In the order in which they were opened. */
+  readonly streams: readonly StreamName[];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   #openSources: number;
   #settleTimer: NodeJS.Timeout | undefined;
+  readonly #timeLimit: NodeJS.Timeout | undefined;
+  #killTimer: NodeJS.Timeout | undefined;
   #status: ExitStatus | undefined;
-  #exitTold = false;
+  #report: ExitReport | undefined;
+  /** Who sent which signal. */
+  #senders: Map<string, Killer> | undefined;
+  #timedOut = false;
   #closed = false;
   #killed = false;
+  readonly #closeOnExit: boolean;
 
-  constructor(parts: ProcessParts, limits: ProcessLimits) {
+  constructor(parts: ProcessParts, limits: LogLimits, options: ProcessOptions = {}) {
     this.pid = parts.pid;
     this.group = parts.group;
     this.#input = parts.input;
     this.#terminal = parts.terminal;
     this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
+    this.#closeOnExit = options.closeOnExit ?? false;
+    if (options.timeoutMs !== undefined)
+      this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openSources = parts.outputs.length;
+    this.streams = parts.outputs.map(({ stream }) => stream);
     for (const { stream, open } of parts.outputs)
       this.#sources.push(
         open({
@@ -67,7 +92,8 @@ export class ManagedProcess {
   get state(): ProcessState {
     return {
       nextSeq: this.#log.nextSeq,
-      exitCode: this.#exitTold ? this.#status?.exitCode : undefined,
+      exitCode: this.#report === undefined ? undefined : this.#status?.exitCode,
+      report: this.#report,
       closed: this.#closed,
     };
   }
@@ -90,9 +116,14 @@ export class ManagedProcess {
     return this.#log.chunksAfter(afterSeq, maxBytes);
   }
 
-  /** Bytes of output that can still be read. */
-  get retainedBytes(): number {
-    return this.#log.retainedBytes;
+  /** See `OutputLog.snapshot`. */
+  snapshot(stream: StreamName, maxBytes: number): Snapshot {
+    return this.#log.snapshot(stream, maxBytes);
+  }
+
+  /** All output ever, and how much of it is kept. */
+  get outputBytes(): { readonly total: number; readonly retained: number } {
+    return { total: this.#log.totalBytes, retained: this.#log.retainedBytes };
   }
 
   /** `listener` is called with every later event until the function returned is called. */
@@ -110,8 +141,8 @@ export class ManagedProcess {
   }
 
   /** Once the process has ended, what it left behind in its group is nobody's to signal. */
-  interrupt(): void {
-    if (this.#status === undefined) this.group.signal("SIGINT");
+  signal(signal: NodeJS.Signals): void {
+    if (this.#status === undefined) this.#send(signal, "client");
   }
 
   /**
@@ -120,14 +151,19 @@ export class ManagedProcess {
   kill(): void {
     if (this.#status !== undefined) return;
     this.#killed = true;
-    this.group.signal("SIGKILL");
+    this.#send("SIGKILL", "client");
+  }
+
+  /** Asks the group of a process that has not ended to end. What is left of it after the time of grace is killed, the process's end or not. */
+  terminate(graceMs: number, by: Killer): void {
+    if (this.#status !== undefined) return;
+    this.#send("SIGTERM", by);
+    this.#killTimer ??= setTimeout(() => this.#dispose(by), Math.min(graceMs, MAX_TIMER_MS)).unref();
   }
 
   /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
   dispose(): void {
-    this.#killed = true;
-    this.group.signal("SIGKILL");
-    if (this.#status !== undefined) this.#finishSources();
+    this.#dispose("server");
   }
 
   /** True once `kill` was called in time. */
@@ -138,13 +174,32 @@ export class ManagedProcess {
   /** The process has been waited for. */
   exited(status: ExitStatus): void {
     this.#status = status;
+    clearTimeout(this.#timeLimit);
     this.group.leaderReaped();
+    if (this.group.gone) clearTimeout(this.#killTimer);
     this.#input?.close();
-    if (this.#killed) this.#finishSources();
+    if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
     // What the process wrote last may be there already but not read yet. Its end reads best after it.
     if (this.#openSources === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
+  }
+
+  #timeOut(): void {
+    this.#timedOut = true;
+    this.terminate(TERMINATE_GRACE_MS, "timeout");
+  }
+
+  #dispose(by: Killer): void {
+    this.#killed = true;
+    this.#send("SIGKILL", by);
+    if (this.#status !== undefined) this.#finishSources();
+  }
+
+  #send(signal: NodeJS.Signals, by: Killer): void {
+    this.#senders ??= new Map();
+    this.#senders.set(signal, by);
+    this.group.signal(signal);
   }
 
   #finishSources(): void {
@@ -167,11 +222,12 @@ export class ManagedProcess {
   }
 
   #tellExited(): void {
-    if (this.#exitTold || this.#status === undefined) return;
-    this.#exitTold = true;
+    if (this.#report !== undefined || this.#status === undefined) return;
+    const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
+    this.#report = report;
     clearTimeout(this.#settleTimer);
     const { exitCode } = this.#status;
-    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode), exitCode });
+    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode, report), exitCode, report });
   }
 
   #tell(event: ProcessEvent): void {

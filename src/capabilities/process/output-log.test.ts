@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputLog, type StreamName } from "./output-log.ts";
 
+const report = { cpuTimeMs: { user: 1, system: 2 } };
+
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
 describe("OutputLog", () => {
@@ -9,11 +11,11 @@ describe("OutputLog", () => {
     const log = new OutputLog({ maxBytes: 100, maxChunks: 10 });
     expect([
       log.appendOutput("stdout", Buffer.from("a")),
-      log.appendExited(3),
+      log.appendExited(3, report),
       log.appendOutput("stderr", Buffer.from("b")),
       log.appendClosed(),
     ]).toEqual([1, 2, 3, 4]);
-    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3 });
+    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3, report });
     expect(log.event(4)).toEqual({ kind: "closed", seq: 4 });
     expect(log.event(5)).toBeUndefined();
     expect(log.nextSeq).toBe(5);
@@ -72,5 +74,59 @@ describe("OutputLog", () => {
         },
       ),
     );
+  });
+
+  it("takes snapshots of each stream that are as true as a plain copy, whatever the other writes", () => {
+    const chunk = fc.record({
+      stream: fc.constantFrom<StreamName>("stdout", "stdout", "stdout", "stderr"),
+      bytes: fc.string({ maxLength: 40, minLength: 1 }).map((value) => Buffer.from(value, "latin1")),
+    });
+    const edgeBytes = 50;
+    fc.assert(
+      fc.property(
+        fc.array(chunk, { maxLength: 300 }),
+        fc.integer({ min: 30, max: 1000 }),
+        fc.integer({ min: 0, max: 3000 }),
+        (chunks, maxBytes, snapshotBytes) => {
+          const log = new OutputLog({ maxBytes, maxChunks: 30, edgeBytes });
+          const model = { stdout: "", stderr: "" };
+          for (const { stream, bytes } of chunks) {
+            log.appendOutput(stream, bytes);
+            model[stream as "stdout" | "stderr"] += text(bytes);
+          }
+          expect(log.totalBytes).toBe(model.stdout.length + model.stderr.length);
+          for (const stream of ["stdout", "stderr"] as const) {
+            const all = model[stream];
+            const { head, tail, omittedBytes, totalBytes } = log.snapshot(stream, snapshotBytes);
+            expect(all.startsWith(text(head))).toBe(true);
+            expect(all.endsWith(text(tail))).toBe(true);
+            expect(totalBytes).toBe(all.length);
+            expect(head.length + omittedBytes + tail.length).toBe(all.length);
+            expect(omittedBytes).toBeGreaterThanOrEqual(0);
+            expect(head.length + tail.length).toBeLessThanOrEqual(snapshotBytes);
+            const edge = Math.min(edgeBytes, Math.floor(snapshotBytes / 2));
+            if (all.length >= 2 * edge) {
+              expect(head.length).toBeGreaterThanOrEqual(edge);
+              expect(tail.length).toBeGreaterThanOrEqual(omittedBytes === 0 ? 0 : edge);
+            } else if (all.length <= snapshotBytes) expect(text(head)).toBe(all);
+          }
+        },
+      ),
+    );
+  });
+
+  it("keeps the end of a quiet stream while another floods the log", () => {
+    const log = new OutputLog({ maxBytes: 1000, maxChunks: 100, edgeBytes: 10 });
+    for (const piece of ["first ", "second ", "third"]) log.appendOutput("stderr", Buffer.from(piece));
+    for (let count = 0; count < 50; count += 1) log.appendOutput("stdout", Buffer.alloc(100, "x"));
+    const { head, tail, omittedBytes } = log.snapshot("stderr", 20);
+    expect([text(head), omittedBytes, text(tail)]).toEqual(["first second third", 0, ""]);
+    log.appendOutput("stderr", Buffer.from(" and a fourth"));
+    const later = log.snapshot("stderr", 20);
+    expect([text(later.head), later.omittedBytes, text(later.tail)]).toEqual([
+      "first seco",
+      11,
+      "d a fourth",
+    ]);
   });
 });

@@ -1,10 +1,17 @@
 import { Fifo } from "../../base/fifo.ts";
+import { EvictedOutput } from "./evicted-output.ts";
+import type { ExitReport } from "./exit-report.ts";
 
 export type StreamName = "stdout" | "stderr" | "pty";
 
 export type ProcessEvent =
   | { readonly kind: "output"; readonly seq: number; readonly stream: StreamName; readonly bytes: Uint8Array }
-  | { readonly kind: "exited"; readonly seq: number; readonly exitCode: number }
+  | {
+      readonly kind: "exited";
+      readonly seq: number;
+      readonly exitCode: number;
+      readonly report: ExitReport;
+    }
   | { readonly kind: "closed"; readonly seq: number };
 
 export interface Chunk {
@@ -13,9 +20,26 @@ export interface Chunk {
   readonly bytes: Uint8Array;
 }
 
+/** The beginning and the end of one stream. */
+export interface Snapshot {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+  /** Between the two. */
+  readonly omittedBytes: number;
+  readonly totalBytes: number;
+}
+
+interface StreamRecord {
+  readonly stream: StreamName;
+  totalBytes: number;
+  /** Of them in the log. */
+  retainedBytes: number;
+  evicted: EvictedOutput | undefined;
+}
+
 interface OutputEntry {
   readonly kind: "output";
-  readonly stream: StreamName;
+  readonly record: StreamRecord;
   /** Where its bytes begin in the ring; moves when the ring grows. */
   start: number;
   readonly length: number;
@@ -23,10 +47,12 @@ interface OutputEntry {
 
 type Entry =
   | OutputEntry
-  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "exited"; readonly exitCode: number; readonly report: ExitReport }
   | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
+/** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
+export const EDGE_BYTES = 64 * 1024;
 
 /**
  * The numbered events of one process, with as much of its latest output as the bounds allow. Bytes live in a ring that grows with the
@@ -35,15 +61,18 @@ const SMALLEST_RING_BYTES = 1024;
 export class OutputLog {
   readonly #maxBytes: number;
   readonly #maxChunks: number;
+  readonly #edgeBytes: number;
+  readonly #records = new Map<StreamName, StreamRecord>();
   readonly #entries = new Fifo<Entry>();
   #ring = Buffer.alloc(0);
   #head = 0;
   #bytes = 0;
   #nextSeq = 1;
 
-  constructor(limits: { maxBytes: number; maxChunks: number }) {
+  constructor(limits: { maxBytes: number; maxChunks: number; edgeBytes?: number }) {
     this.#maxBytes = limits.maxBytes;
     this.#maxChunks = limits.maxChunks;
+    this.#edgeBytes = limits.edgeBytes ?? EDGE_BYTES;
   }
 
   /** One past the newest event. */
@@ -55,10 +84,20 @@ export class OutputLog {
     return this.#bytes;
   }
 
+  /** All output ever, whether it is still here or not. */
+  get totalBytes(): number {
+    let total = 0;
+    for (const record of this.#records.values()) total += record.totalBytes;
+    return total;
+  }
+
   appendOutput(stream: StreamName, bytes: Uint8Array): number {
+    const record = this.#records.get(stream) ?? this.#addRecord(stream);
+    record.totalBytes += bytes.length;
     while (this.#entries.size > 0 && !this.#hasRoom(bytes.length)) this.#evict();
     if (!this.#hasRoom(bytes.length)) {
       // Larger than the bound by itself: it has a number and is gone.
+      this.#evictedOf(record).add(bytes, false);
       this.#nextSeq += 1;
       return this.#nextSeq - 1;
     }
@@ -66,11 +105,27 @@ export class OutputLog {
     const start = (this.#head + this.#bytes) % (this.#ring.length || 1);
     this.#store(start, bytes);
     this.#bytes += bytes.length;
-    return this.#push({ kind: "output", stream, start, length: bytes.length });
+    record.retainedBytes += bytes.length;
+    return this.#push({ kind: "output", record, start, length: bytes.length });
   }
 
-  appendExited(exitCode: number): number {
-    return this.#push({ kind: "exited", exitCode });
+  /** As much of the beginning and the end of a stream as is kept and `maxBytes` allow. Its bytes are valid until the next append. */
+  snapshot(stream: StreamName, maxBytes: number): Snapshot {
+    const record = this.#records.get(stream);
+    const totalBytes = record?.totalBytes ?? 0;
+    const first = record?.evicted?.head ?? new Uint8Array(0);
+    const last = this.#lastBytes(record);
+    const missing = Math.max(0, totalBytes - last.length - first.length);
+    // Without a hole the two make up the whole stream.
+    const known = missing > 0 ? first : Buffer.concat([first.subarray(0, totalBytes - last.length), last]);
+    const head = known.subarray(0, totalBytes <= maxBytes ? totalBytes : Math.ceil(maxBytes / 2));
+    const room = Math.min(maxBytes, totalBytes) - head.length;
+    const tail = last.subarray(Math.max(0, last.length - room));
+    return { head, tail, totalBytes, omittedBytes: totalBytes - head.length - tail.length };
+  }
+
+  appendExited(exitCode: number, report: ExitReport): number {
+    return this.#push({ kind: "exited", exitCode, report });
   }
 
   appendClosed(): number {
@@ -84,9 +139,9 @@ export class OutputLog {
       case undefined:
         return undefined;
       case "output":
-        return { kind: "output", seq, stream: entry.stream, bytes: this.#view(entry) };
+        return { kind: "output", seq, stream: entry.record.stream, bytes: this.#view(entry) };
       case "exited":
-        return { kind: "exited", seq, exitCode: entry.exitCode };
+        return { kind: "exited", seq, exitCode: entry.exitCode, report: entry.report };
       case "closed":
         return { kind: "closed", seq };
     }
@@ -104,10 +159,32 @@ export class OutputLog {
       if (entry?.kind !== "output") continue;
       if (chunks.length > 0 && total + entry.length > maxBytes) break;
       total += entry.length;
-      chunks.push({ seq, stream: entry.stream, bytes: this.#view(entry) });
+      chunks.push({ seq, stream: entry.record.stream, bytes: this.#view(entry) });
       if (total >= maxBytes) break;
     }
     return chunks;
+  }
+
+  #addRecord(stream: StreamName): StreamRecord {
+    const record: StreamRecord = { stream, totalBytes: 0, retainedBytes: 0, evicted: undefined };
+    this.#records.set(stream, record);
+    return record;
+  }
+
+  #evictedOf(record: StreamRecord): EvictedOutput {
+    record.evicted ??= new EvictedOutput(this.#edgeBytes);
+    return record.evicted;
+  }
+
+  /** All that is kept of a stream's end. */
+  #lastBytes(record: StreamRecord | undefined): Uint8Array {
+    if (record === undefined) return new Uint8Array(0);
+    const pieces: Uint8Array[] = [record.evicted?.tail ?? new Uint8Array(0)];
+    for (let offset = 0; offset < this.#entries.size; offset += 1) {
+      const entry = this.#entries.at(offset);
+      if (entry?.kind === "output" && entry.record === record) pieces.push(this.#view(entry));
+    }
+    return Buffer.concat(pieces);
   }
 
   get #firstSeq(): number {
@@ -132,8 +209,19 @@ export class OutputLog {
   #evict(): void {
     const entry = this.#entries.shift();
     if (entry?.kind !== "output") return;
+    this.#keepEdges(entry);
     this.#head = (this.#head + entry.length) % (this.#ring.length || 1);
     this.#bytes -= entry.length;
+  }
+
+  /** A flood of one stream costs nothing here: its beginning is kept, and the log holds enough of its end. */
+  #keepEdges(entry: OutputEntry): void {
+    const { record } = entry;
+    record.retainedBytes -= entry.length;
+    const evicted = this.#evictedOf(record);
+    const logKeepsEnough = record.retainedBytes >= this.#edgeBytes;
+    if (evicted.ignores(logKeepsEnough)) evicted.skip(entry.length);
+    else evicted.add(this.#view(entry), logKeepsEnough);
   }
 
   #reserve(length: number): void {

@@ -6,20 +6,33 @@ export interface ExitStatus {
   readonly exitCode: number;
   /** Number of the signal that ended it. */
   readonly signal: number | undefined;
+  readonly usage: ResourceUsage;
+}
+
+/** What a child used, together with the children that it waited for itself. */
+export interface ResourceUsage {
+  readonly userMs: number;
+  readonly systemMs: number;
+  /** Of the one that used most. The kernel counts what the child shared with the server before it ran its program. */
+  readonly peakMemoryBytes: number;
 }
 
 const P_ALL = 0;
-const P_PID = 1;
 const WNOHANG = 1;
 const WEXITED = 4;
 const WNOWAIT = 0x0100_0000;
-const CLD_EXITED = 1;
 const KEEP_ALIVE_MS = 1_000;
 
 // Fields of siginfo_t as 32-bit words, on 64-bit Linux.
-const CODE_WORD = 2;
 const PID_WORD = 4;
-const STATUS_WORD = 6;
+
+// Fields of struct rusage as 64-bit words.
+const USAGE_WORDS = 18;
+const USER_SECONDS = 0;
+const USER_MICROSECONDS = 1;
+const SYSTEM_SECONDS = 2;
+const SYSTEM_MICROSECONDS = 3;
+const PEAK_MEMORY_KIB = 4;
 
 /**
  * Learns of the end of children that `spawn` started. Node does not know them; it tells of SIGCHLD only, once for any number of ends.
@@ -28,6 +41,8 @@ export class Reaper {
   readonly #children = new Map<number, (status: ExitStatus) => void>();
   readonly #info = Buffer.alloc(128);
   readonly #words = new Int32Array(this.#info.buffer, this.#info.byteOffset, 32);
+  readonly #status = new Int32Array(1);
+  readonly #usage = new BigInt64Array(USAGE_WORDS);
   readonly #background = new Set<number>();
   #keepAlive: NodeJS.Timeout | undefined;
   #soon = false;
@@ -74,13 +89,15 @@ export class Reaper {
   }
 
   #peek(): number {
-    return this.#wait(P_ALL, 0, WEXITED | WNOHANG | WNOWAIT) ? this.#words[PID_WORD]! : 0;
+    this.#words[PID_WORD] = 0;
+    const result = libc().waitid(P_ALL, 0, this.#info, WEXITED | WNOHANG | WNOWAIT);
+    return result === 0 ? (this.#words[PID_WORD] ?? 0) : 0;
   }
 
   #collect(pid: number): void {
-    if (!this.#wait(P_PID, pid, WEXITED | WNOHANG)) return;
-    const status = this.#words[STATUS_WORD]!;
-    const exited = this.#words[CODE_WORD] === CLD_EXITED;
+    if (libc().wait4(pid, this.#status, WNOHANG, this.#usage) !== pid) return;
+    const status = this.#status[0]!;
+    const signal = status & 0x7f;
     const onExit = this.#children.get(pid);
     this.#children.delete(pid);
     this.#background.delete(pid);
@@ -88,11 +105,19 @@ export class Reaper {
       clearInterval(this.#keepAlive);
       this.#keepAlive = undefined;
     }
-    onExit?.({ exitCode: exited ? status : 128 + status, signal: exited ? undefined : status });
+    onExit?.({
+      exitCode: signal === 0 ? (status >> 8) & 0xff : 128 + signal,
+      signal: signal === 0 ? undefined : signal,
+      usage: this.#readUsage(),
+    });
   }
 
-  #wait(idType: number, id: number, options: number): boolean {
-    this.#words[PID_WORD] = 0;
-    return libc().waitid(idType, id, this.#info, options) === 0 && this.#words[PID_WORD] !== 0;
+  #readUsage(): ResourceUsage {
+    const word = (index: number): number => Number(this.#usage[index]);
+    return {
+      userMs: word(USER_SECONDS) * 1000 + word(USER_MICROSECONDS) / 1000,
+      systemMs: word(SYSTEM_SECONDS) * 1000 + word(SYSTEM_MICROSECONDS) / 1000,
+      peakMemoryBytes: word(PEAK_MEMORY_KIB) * 1024,
+    };
   }
 }

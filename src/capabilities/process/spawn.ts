@@ -32,6 +32,8 @@ export interface Program {
   readonly env: readonly string[];
   /** Bytes where it is not UTF-8. */
   readonly cwd: string | Uint8Array;
+  /** A descriptor that the child gets as its number 3. */
+  readonly extra?: number;
 }
 
 export interface SpawnedOnPipes {
@@ -195,6 +197,7 @@ function spawnAndWait(program: Program, actions: Buffer): number {
 function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {
   refuseNul([program.path, ...program.argv], "nul byte found in provided data");
   refuseNul(program.env, "data provided contains a nul byte");
+  if (program.extra !== undefined) libc().actionsDup2(actions, program.extra, 3);
   libc().actionsChdir(actions, Buffer.concat([Buffer.from(program.cwd), Buffer.alloc(1)]));
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }

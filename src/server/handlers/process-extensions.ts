@@ -1,14 +1,29 @@
+import { encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output-log.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
+import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, unknownProcess, whenStarted } from "../known-process.ts";
+import type { ProcessEntry } from "../process-table.ts";
+import type { Session } from "../session.ts";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function processExtensionHandlers() {
+/** Of each stream of a snapshot, unless the client asks for another size. */
+const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
+
+export interface ProcessExtensionOptions {
+  readonly sessions: Iterable<Session>;
+  /** Lets every client list the processes of all sessions. */
+  readonly allowServerScope: boolean;
+}
+
+export function processExtensionHandlers({ sessions, allowServerScope }: ProcessExtensionOptions) {
   return {
     "process/flow": ({ session }, { processId, paused }) =>
       whenStarted(session, processId, () => {
@@ -40,7 +55,59 @@ export function processExtensionHandlers() {
         const ended = waitForEnd(process, params, client.signal);
         return new Waiting(ended.then(() => waitResult(process)));
       }),
+
+    "process/list": ({ session }, { scope }) => {
+      if (scope !== "server") return { processes: listed(session, { own: true }) };
+      if (!allowServerScope)
+        throw new RpcError(
+          RpcCode.invalidRequest,
+          "process/list: this server does not show the processes of other sessions",
+          { data: { code: "PERMISSION_DENIED" } },
+        );
+      const all = Array.from(sessions, (other) => listed(other, { own: other === session })).flat();
+      return { processes: all.toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
+    },
+
+    "process/snapshot": (client, { processId, stream, maxBytes }) =>
+      whenStarted(client.session, processId, () => {
+        const { process } = known(client, processId);
+        const { exitCode } = process.state;
+        const streams = process.streams.filter((name) => name === (stream ?? name));
+        return {
+          streams: streams.map((name) => snapshot(process, name, maxBytes ?? SNAPSHOT_BYTES)),
+          running: exitCode === undefined,
+          exitCode: exitCode ?? null,
+        };
+      }),
   } satisfies Handlers<ClientConnection>;
+}
+
+function listed(session: Session, { own }: { own: boolean }): ListedProcess[] {
+  return Array.from(session.processes, ([processId, entry]) => describe(processId, entry, own));
+}
+
+function describe(processId: string, { process, ...entry }: ProcessEntry, own: boolean): ListedProcess {
+  const { exitCode, closed } = process.state;
+  const { total, retained } = process.outputBytes;
+  return {
+    processId,
+    own,
+    pid: process.pid,
+    argv: [...entry.argv],
+    cwd: uriFromPath(entry.cwd),
+    label: entry.label ?? null,
+    tty: process.terminal !== undefined,
+    startedAtMs: entry.startedAtMs,
+    state: closed ? "closed" : exitCode === undefined ? "running" : "exited",
+    exitCode: exitCode ?? null,
+    outputBytes: total,
+    retainedBytes: retained,
+  };
+}
+
+function snapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {
+  const { head, tail, omittedBytes, totalBytes } = process.snapshot(stream, maxBytes);
+  return { stream, head: encodeBase64(head), omittedBytes, tail: encodeBase64(tail), totalBytes };
 }
 
 function hasEnded(process: ManagedProcess, { until }: Params<"process/wait">): boolean {
@@ -71,6 +138,11 @@ function waitForEnd(
 }
 
 function waitResult(process: ManagedProcess): Result<"process/wait"> {
-  const { exitCode, closed } = process.state;
-  return { exited: exitCode !== undefined, closed, exitCode: exitCode ?? null };
+  const { exitCode, report, closed } = process.state;
+  return {
+    exited: exitCode !== undefined,
+    closed,
+    exitCode: exitCode ?? null,
+    ...(report === undefined ? {} : { exit: report }),
+  };
 }

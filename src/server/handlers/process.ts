@@ -1,13 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { LaunchRequest } from "../../capabilities/process/launcher.ts";
-import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/process/managed-process.ts";
+import type { ResourceLimits } from "../../capabilities/process/resource-limits.ts";
 import type { TerminalSize } from "../../capabilities/process/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
-import type { ProcessRead, ProcessStart } from "../../protocol/process.ts";
+import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
@@ -16,12 +18,34 @@ import { known, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
-import type { ProcessEntry } from "../process-table.ts";
+import type { ProcessEntry, StartDetails } from "../process-table.ts";
+import type { Session } from "../session.ts";
 import { checkSpecKind } from "../spec-kind.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 import { writeWithoutId } from "../write-dialect.ts";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
+  interrupt: "SIGINT",
+  terminate: "SIGTERM",
+  kill: "SIGKILL",
+  hangup: "SIGHUP",
+  quit: "SIGQUIT",
+  user1: "SIGUSR1",
+  user2: "SIGUSR2",
+  stop: "SIGSTOP",
+  continue: "SIGCONT",
+  SIGINT: "SIGINT",
+  SIGTERM: "SIGTERM",
+  SIGKILL: "SIGKILL",
+  SIGHUP: "SIGHUP",
+  SIGQUIT: "SIGQUIT",
+  SIGUSR1: "SIGUSR1",
+  SIGUSR2: "SIGUSR2",
+  SIGSTOP: "SIGSTOP",
+  SIGCONT: "SIGCONT",
+};
 
 export function processHandlers(environment: Environment, limits: ServerLimits) {
   return {
@@ -29,13 +53,15 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       checkSpecKind(params.specKind, limits);
       const request = launchRequest(params, environment);
       const { processId } = params;
+      const answer = { processId, sandboxType: "none" as const };
       return whenStarted(session, processId, () => {
+        if (isRepeated(session, params)) return answer;
         if (session.process(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
-        const started = session.start(processId, request).catch((error: unknown) => {
+        const started = session.start(processId, request, startDetails(params)).catch((error: unknown) => {
           throw startError(error);
         });
-        return new Waiting(started.then(() => ({ processId, sandboxType: "none" as const })));
+        return new Waiting(started.then(() => answer));
       });
     },
 
@@ -59,18 +85,19 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       });
     },
 
-    "process/signal": ({ session }, { processId }) =>
+    "process/signal": ({ session }, { processId, signal }) =>
       whenStarted(session, processId, () => {
-        session.process(processId)?.process.interrupt();
+        session.process(processId)?.process.signal(SIGNALS[signal]);
         return {};
       }),
 
-    "process/terminate": ({ session }, { processId }) =>
+    "process/terminate": ({ session }, { processId, mode, timeoutMs }) =>
       whenStarted(session, processId, () => {
         const process = session.process(processId)?.process;
         if (process === undefined) return { running: false };
         const running = process.state.exitCode === undefined;
-        process.kill();
+        if (mode === "graceful") process.terminate(timeoutMs ?? TERMINATE_GRACE_MS, "client");
+        else process.kill();
         return { running };
       }),
   } satisfies Handlers<ClientConnection>;
@@ -81,6 +108,27 @@ export function startError(error: unknown): unknown {
   return error instanceof CapabilityError
     ? new RpcError(RpcCode.internal, error.message, dataOf(error))
     : error;
+}
+
+/** True when the same client has started the same process under the same key before. */
+function isRepeated(session: Session, params: ProcessStart): boolean {
+  const { idempotencyKey: key } = params;
+  const earlier = typeof key === "string" ? session.startedWith(key) : undefined;
+  if (earlier === undefined) return false;
+  if (isDeepStrictEqual(earlier.body, params)) return true;
+  throw new RpcError(
+    RpcCode.invalidRequest,
+    `process/start ${params.processId}: idempotencyKey was used for another start`,
+    { data: { code: "IDEMPOTENCY_CONFLICT", processId: earlier.processId } },
+  );
+}
+
+function startDetails(params: ProcessStart): StartDetails {
+  const { label, idempotencyKey: key } = params;
+  return {
+    ...(typeof label === "string" ? { label } : {}),
+    ...(typeof key === "string" ? { idempotency: { key, body: params } } : {}),
+  };
 }
 
 type WriteResult = Result<"process/write">;
@@ -114,7 +162,14 @@ function launchRequest(params: ProcessStart, environment: Environment): LaunchRe
       params.metadata,
     ),
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
+    ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
+    ...(params.closeOnExit === true ? { closeOnExit: true } : {}),
+    ...(params.limits === undefined || params.limits === null ? {} : { limits: givenLimits(params.limits) }),
   };
+}
+
+function givenLimits(limits: ProcessLimits): ResourceLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => typeof limit === "number"));
 }
 
 function terminalSize({ terminalSize }: ProcessStart): TerminalSize {
@@ -212,7 +267,7 @@ function waitForNews(
 function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead): JsonText {
   const limit = maxBytes ?? Number.POSITIVE_INFINITY;
   const chunks = process.chunksAfter(afterSeq ?? 0, limit);
-  const { nextSeq, exitCode, closed } = process.state;
+  const { nextSeq, exitCode, report, closed } = process.state;
   const last = chunks.at(-1);
   const next = typeof maxBytes === "number" && last !== undefined ? last.seq + 1 : nextSeq;
   const items = chunks.map(
@@ -220,6 +275,6 @@ function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead
   );
   return new JsonText(
     `{"chunks":[${items.join(",")}],"nextSeq":${next},"exited":${exitCode !== undefined},"exitCode":${exitCode ?? null},` +
-      `"closed":${closed},"failure":null,"sandboxDenied":false}`,
+      `"closed":${closed},"failure":null,"sandboxDenied":false${report === undefined ? "" : `,"exit":${JSON.stringify(report)}`}}`,
   );
 }

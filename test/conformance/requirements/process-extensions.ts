@@ -51,4 +51,60 @@ export const processExtensionRequirements = {
   "process.wait:timeout": ours("A wait whose time is over says that the process runs."),
   "process.wait:blocks-nobody": ours("Requests behind a wait are answered at once."),
   "process.wait:unknown": ours("An unknown process is refused."),
+
+  "process.list:session": ours(
+    "The session's processes are listed in the order of their start, ended ones included.",
+  ),
+  "process.list:other-sessions": ours("The processes of other sessions are not listed."),
+  "process.list:server-scope": ours(
+    "Listing all sessions is refused, because the server is not set up for it.",
+  ),
+  "process.snapshot:whole": ours("A small output is returned whole, stream by stream."),
+  "process.snapshot:edges": ours(
+    "Of a large output the beginning and the end are returned, and what lies between is counted.",
+  ),
+  "process.snapshot:quiet-stream": ours("A few lines on stderr survive a flood of stdout."),
+  "process.snapshot:terminal": ours("A terminal has one stream, pty."),
+  "process.snapshot:unknown": ours("An unknown process is refused."),
+
+  "process.signal:names": oursToo("Each name of a signal sends that signal.", {
+    note: "Knows only `interrupt`; any other name is -32602.",
+  }),
+  "process.signal:stop": oursToo("A stopped process goes on when it is continued.", {
+    note: "Knows only `interrupt`; any other name is -32602.",
+  }),
+
+  "process.terminate:graceful": oursToo("A graceful end leaves the process its own way to go."),
+  "process.terminate:grace-ends": oursToo("After timeoutMs a process that does not go is killed."),
+  "process.terminate:grace-group": oursToo(
+    "After timeoutMs what the process left in its group is killed too.",
+  ),
+  "process.terminate:now-in-grace": oursToo("A process that is asked to go can still be killed at once."),
+
+  "process.start:timeout": oursToo("After timeoutMs a process is ended, and reported as timed out."),
+  "process.start:timeout-in-time": oursToo("A process that ends in time is not reported as timed out."),
+  "process.start:close-on-exit": oursToo(
+    "With closeOnExit the output ends with the process, whoever holds it open, and what was written before is sent.",
+  ),
+  "process.start:close-on-exit-flood": oursToo(
+    "With closeOnExit not even one who writes without end delays the end.",
+  ),
+  "process.start:idempotency": oursToo(
+    "A start that is repeated with the same key and parameters starts nothing and is answered alike.",
+  ),
+  "process.start:idempotency-conflict": oursToo("A key that was used for another start is refused."),
+  "process.start:idempotency-failed": oursToo("The key of a start that failed may be used again."),
+  "process.start:limits": oursToo("Limits are set before the program runs, and bite."),
+  "process.start:limits-transparent": oursToo(
+    "A program with limits has its arguments, environment, directory, input and terminal as without.",
+  ),
+  "process.start:limits-refused": oursToo("A limit that cannot be had is refused, and nothing is started."),
+
+  "process.exit:signal": oursToo("The exit report names the signal, and who had it sent."),
+  "process.exit:usage": oursToo(
+    "The exit report tells processor time, and a peak of memory above the server's own.",
+  ),
+  "process.exit:everywhere": oursToo(
+    "process/exited, process/read and process/wait give the same exit report.",
+  ),
 } satisfies Requirements;

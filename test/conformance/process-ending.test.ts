@@ -1,0 +1,179 @@
+import { expect } from "vitest";
+import {
+  collect,
+  exitReport,
+  fixture,
+  isRunning,
+  read,
+  run,
+  shell,
+  untilGone,
+  untilNumber,
+  untilOutput,
+} from "./process-events.ts";
+import type { RawPeer } from "./raw-peer.ts";
+import { start, verifies } from "./verifies.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.02; done");
+
+function endGracefully(peer: RawPeer, processId: string, options: Record<string, unknown> = {}) {
+  return peer.request("process/terminate", { processId, mode: "graceful", ...options });
+}
+
+/** The exit report of the notification. */
+async function reported(peer: RawPeer, processId: string) {
+  return (await peer.nextNotification("process/exited", processId)).params.exit;
+}
+
+verifies("process.terminate:graceful", async ({ peer }) => {
+  const connection = await peer();
+  const polite = shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.02; done");
+  await connection.request("process/start", start("p", polite));
+  await untilOutput(connection, "p", /ready/);
+  expect(await endGracefully(connection, "p")).toEqual({ running: true });
+  const { exitCode, stdout } = await collect(connection, "p");
+  expect({ exitCode, stdout: stdout.toString() }).toEqual({ exitCode: 5, stdout: "ready\nbye\n" });
+  expect((await read(connection, "p")).exit).toEqual(exitReport);
+  expect(await endGracefully(connection, "p")).toEqual({ running: false });
+  expect(await endGracefully(connection, "nobody")).toEqual({ running: false });
+});
+
+verifies("process.terminate:grace-ends", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request("process/start", start("p", stubborn));
+  await untilOutput(connection, "p", /ready/);
+  expect(await endGracefully(connection, "p", { timeoutMs: 50 })).toEqual({ running: true });
+  expect(await reported(connection, "p")).toMatchObject({ signal: "SIGKILL", killedBy: "client" });
+});
+
+verifies("process.terminate:grace-group", async ({ peer }) => {
+  const connection = await peer();
+  // The child prints the signals it gets and goes on; the shell ends at SIGTERM.
+  const argv = [...shell('"$0" "$1" & wait'), process.execPath, fixture("tell-signals.mjs")];
+  await connection.request("process/start", start("p", argv));
+  const child = await untilNumber(connection, "p");
+  await endGracefully(connection, "p", { timeoutMs: 200 });
+  expect(await reported(connection, "p")).toMatchObject({ signal: "SIGTERM", killedBy: "client" });
+  expect(isRunning(child)).toBe(true);
+  await untilGone(child);
+  expect((await collect(connection, "p")).stdout.toString()).toBe(`${child}\nSIGTERM\n`);
+});
+
+verifies("process.terminate:now-in-grace", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request("process/start", start("p", stubborn));
+  await untilOutput(connection, "p", /ready/);
+  await endGracefully(connection, "p", { timeoutMs: 600_000 });
+  expect(await connection.request("process/terminate", { processId: "p", mode: "now" })).toEqual({
+    running: true,
+  });
+  expect((await collect(connection, "p")).exitCode).toBe(137);
+});
+
+verifies("process.start:timeout", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request("process/start", start("p", ["sleep", "60"], { timeoutMs: 50 }));
+  expect(await reported(connection, "p")).toMatchObject({
+    signal: "SIGTERM",
+    killedBy: "timeout",
+    timedOut: true,
+  });
+  const polite = shell("trap 'exit 5' TERM; while :; do sleep 0.02; done");
+  await connection.request("process/start", start("q", polite, { timeoutMs: 200 }));
+  expect(await reported(connection, "q")).toEqual({ ...exitReport, timedOut: true });
+  await connection.request("process/start", start("r", stubborn, { timeoutMs: 0 }));
+  expect((await collect(connection, "r")).exitCode).toBeGreaterThan(128);
+});
+
+verifies("process.start:timeout-in-time", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request("process/start", start("p", ["true"], { timeoutMs: 60_000 }));
+  expect(await reported(connection, "p")).toEqual(exitReport);
+});
+
+verifies("process.start:close-on-exit", async ({ peer }) => {
+  const connection = await peer();
+  const script = shell("sleep 60 & head -c 40000 /dev/zero; echo $! >&2; exit 4");
+  for (const closeOnExit of [true, false]) {
+    const id = `closeOnExit ${closeOnExit}`;
+    await connection.request("process/start", start(id, script, { closeOnExit }));
+    const ended = { processId: id, until: "closed", timeoutMs: closeOnExit ? null : 100 };
+    expect(await connection.request("process/wait", ended)).toMatchObject({ closed: closeOnExit });
+    const sleeper = await untilNumberOn(connection, id);
+    expect(isRunning(sleeper)).toBe(true);
+    process.kill(sleeper, "SIGKILL");
+    const { stdout, exitCode } = await collect(connection, id);
+    expect({ exitCode, bytes: stdout.length }).toEqual({ exitCode: 4, bytes: 40_000 });
+  }
+});
+
+/** The number that a process wrote to its stderr. */
+async function untilNumberOn(peer: RawPeer, processId: string): Promise<number> {
+  for (;;) {
+    const { chunks } = await read(peer, processId);
+    const found = chunks.find((chunk: { stream: string }) => chunk.stream === "stderr");
+    if (found !== undefined) return Number(Buffer.from(found.chunk, "base64").toString());
+    await read(peer, processId, { afterSeq: chunks.at(-1)?.seq ?? 0, waitMs: 1000 });
+  }
+}
+
+verifies("process.start:close-on-exit-flood", async ({ peer }) => {
+  const connection = await peer();
+  const script = shell("yes & echo $! >&2; sleep 0.1; exit 4");
+  await connection.request("process/start", start("p", script, { closeOnExit: true }));
+  const flooder = await untilNumberOn(connection, "p");
+  try {
+    await connection.nextNotification("process/closed", "p", 10_000);
+  } finally {
+    if (isRunning(flooder)) process.kill(flooder, "SIGKILL");
+  }
+});
+
+verifies("process.exit:signal", async ({ peer }) => {
+  const connection = await peer();
+  await run(connection, "by itself", shell("kill -USR1 $$"));
+  expect((await read(connection, "by itself")).exit).toEqual({ ...exitReport, signal: "SIGUSR1" });
+  await connection.request("process/start", start("terminated", ["sleep", "60"]));
+  await connection.request("process/terminate", { processId: "terminated" });
+  expect(await reported(connection, "terminated")).toEqual({
+    ...exitReport,
+    signal: "SIGKILL",
+    killedBy: "client",
+  });
+  await connection.request("process/start", start("signalled", ["sleep", "60"]));
+  await connection.request("process/signal", { processId: "signalled", signal: "interrupt" });
+  expect(await reported(connection, "signalled")).toMatchObject({ signal: "SIGINT", killedBy: "client" });
+  const outlived = shell("trap '' INT; echo $$; read line; kill -TERM $$");
+  await connection.request("process/start", start("outlived", outlived, { pipeStdin: true }));
+  await untilNumber(connection, "outlived");
+  await connection.request("process/signal", { processId: "outlived", signal: "interrupt" });
+  await connection.request("process/closeStdin", { processId: "outlived" });
+  expect(await reported(connection, "outlived")).toEqual({ ...exitReport, signal: "SIGTERM" });
+});
+
+verifies("process.exit:usage", async ({ peer }) => {
+  const connection = await peer();
+  const busy = "const end = process.cpuUsage().user + 3e5; while (process.cpuUsage().user < end);";
+  const large = `Buffer.alloc(${512 * MEBIBYTE}, 1);`;
+  await run(connection, "p", [process.execPath, "-e", busy + large]);
+  const { cpuTimeMs, peakMemoryBytes } = (await read(connection, "p")).exit;
+  expect(cpuTimeMs.user).toBeGreaterThan(300);
+  expect(cpuTimeMs.user).toBeLessThan(30_000);
+  expect(peakMemoryBytes).toBeGreaterThan(512 * MEBIBYTE);
+  expect(peakMemoryBytes).toBeLessThan(2048 * MEBIBYTE);
+  await run(connection, "small", ["true"]);
+  expect((await read(connection, "small")).exit).toEqual(exitReport);
+});
+
+verifies("process.exit:everywhere", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request("process/start", start("p", ["sleep", "60"]));
+  expect(await read(connection, "p")).not.toHaveProperty("exit");
+  await connection.request("process/terminate", { processId: "p" });
+  const told = await reported(connection, "p");
+  const { exit: asked } = await read(connection, "p");
+  const { exit: waited } = await connection.request("process/wait", { processId: "p" });
+  expect({ asked, waited }).toEqual({ asked: told, waited: told });
+  expect(told).toMatchObject({ signal: "SIGKILL" });
+});

@@ -1,0 +1,145 @@
+import { expect } from "vitest";
+import { collect, run, shell, untilNumber, withFiles } from "./process-events.ts";
+import type { RawPeer } from "./raw-peer.ts";
+import { expectError, fromBase64, start, verifies } from "./verifies.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+function list(peer: RawPeer, params: Record<string, unknown> = {}) {
+  return peer.request("process/list", params);
+}
+
+function snapshot(peer: RawPeer, processId: string, options: Record<string, unknown> = {}) {
+  return peer.request("process/snapshot", { processId, ...options });
+}
+
+verifies("process.list:session", async ({ peer }) =>
+  withFiles({}, async ({ uri }) => {
+    const connection = await peer();
+    expect(await list(connection)).toEqual({ processes: [] });
+    const before = Date.now();
+    const argv = shell("echo $$; exec sleep 60");
+    await connection.request(
+      "process/start",
+      start("first", argv, { cwd: uri, label: "a label", tty: true }),
+    );
+    const pid = await untilNumber(connection, "first");
+    await run(connection, "second", shell("printf 12345; exit 3"));
+    const { processes } = await list(connection, { scope: "session" });
+    const outputBytes = `${pid}\r\n`.length;
+    const startedAtMs = expect.any(Number);
+    expect(processes).toEqual([
+      {
+        processId: "first",
+        own: true,
+        pid,
+        argv,
+        cwd: uri,
+        label: "a label",
+        tty: true,
+        startedAtMs,
+        state: "running",
+        exitCode: null,
+        outputBytes,
+        retainedBytes: outputBytes,
+      },
+      {
+        processId: "second",
+        own: true,
+        pid: expect.any(Number),
+        argv: shell("printf 12345; exit 3"),
+        cwd: "file:///",
+        label: null,
+        tty: false,
+        startedAtMs,
+        state: "closed",
+        exitCode: 3,
+        outputBytes: 5,
+        retainedBytes: 5,
+      },
+    ]);
+    expect(processes[0].startedAtMs).toBeGreaterThanOrEqual(before);
+    expect(processes[1].startedAtMs).toBeLessThanOrEqual(Date.now());
+  }),
+);
+
+verifies("process.list:other-sessions", async ({ peer }) => {
+  const [one, other] = [await peer(), await peer()];
+  await one.request("process/start", start("p", ["sleep", "60"]));
+  expect((await list(one)).processes).toHaveLength(1);
+  expect(await list(other)).toEqual({ processes: [] });
+});
+
+verifies("process.list:server-scope", async ({ peer }) => {
+  const refused = await expectError(
+    list(await peer(), { scope: "server" }),
+    -32600,
+    "process/list: this server does not show the processes of other sessions",
+  );
+  expect(refused.data).toEqual({ code: "PERMISSION_DENIED" });
+  await expectError(list(await peer(), { scope: "planet" }), -32602);
+});
+
+verifies("process.snapshot:whole", async ({ peer }) => {
+  const connection = await peer();
+  await connection.request(
+    "process/start",
+    start("p", shell("printf out; printf error >&2; read line; exit 3"), { pipeStdin: true }),
+  );
+  const whole = (stream: string, text: string) => ({
+    stream,
+    head: Buffer.from(text).toString("base64"),
+    tail: "",
+    omittedBytes: 0,
+    totalBytes: text.length,
+  });
+  await connection.nextNotification("process/output", "p");
+  await connection.nextNotification("process/output", "p");
+  const streams = [whole("stdout", "out"), whole("stderr", "error")];
+  expect(await snapshot(connection, "p")).toEqual({ streams, running: true, exitCode: null });
+  await connection.request("process/closeStdin", { processId: "p" });
+  await collect(connection, "p");
+  expect(await snapshot(connection, "p", { stream: "stderr" })).toEqual({
+    streams: [streams[1]],
+    running: false,
+    exitCode: 3,
+  });
+  expect((await snapshot(connection, "p", { stream: "pty" })).streams).toEqual([]);
+  const [cut] = (await snapshot(connection, "p", { stream: "stderr", maxBytes: 3 })).streams;
+  expect([fromBase64(cut.head), cut.omittedBytes, fromBase64(cut.tail)]).toEqual(["er", 2, "r"]);
+});
+
+verifies("process.snapshot:edges", async ({ peer }) => {
+  const connection = await peer();
+  const script = shell(`printf begin; head -c ${5 * MEBIBYTE} /dev/zero; printf end`);
+  await run(connection, "p", script);
+  const [stdout] = (await snapshot(connection, "p", { stream: "stdout" })).streams;
+  const totalBytes = 5 * MEBIBYTE + "beginend".length;
+  expect(stdout.totalBytes).toBe(totalBytes);
+  const [head, tail] = [Buffer.from(stdout.head, "base64"), Buffer.from(stdout.tail, "base64")];
+  expect([head.length, tail.length]).toEqual([65_536, 65_536]);
+  expect(stdout.omittedBytes).toBe(totalBytes - 2 * 65_536);
+  expect([head.subarray(0, 6).toString(), tail.subarray(-4).toString()]).toEqual(["begin\0", "\0end"]);
+});
+
+verifies("process.snapshot:quiet-stream", async ({ peer }) => {
+  const connection = await peer();
+  const script = shell(`echo warning >&2; head -c ${5 * MEBIBYTE} /dev/zero; echo failure >&2`);
+  await run(connection, "p", script);
+  const [stderr] = (await snapshot(connection, "p", { stream: "stderr" })).streams;
+  expect(fromBase64(stderr.head)).toBe("warning\nfailure\n");
+  expect((await list(connection)).processes[0].retainedBytes).toBeLessThanOrEqual(MEBIBYTE);
+});
+
+verifies("process.snapshot:terminal", async ({ peer }) => {
+  const connection = await peer();
+  await run(connection, "p", ["echo", "text"], { tty: true });
+  const { streams } = await snapshot(connection, "p");
+  expect(
+    streams.map(({ stream, head }: { stream: string; head: string }) => [stream, fromBase64(head)]),
+  ).toEqual([["pty", "text\r\n"]]);
+});
+
+verifies("process.snapshot:unknown", async ({ peer }) => {
+  await expectError(snapshot(await peer(), "nobody"), -32600, "unknown process id nobody");
+});
