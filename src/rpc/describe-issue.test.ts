@@ -11,7 +11,11 @@ function fault(method: MethodName, params: unknown): string {
 it.each<[MethodName, unknown, string]>([
   ["initialize", null, "invalid type: null, expected struct InitializeParams"],
   ["initialize", {}, "missing field `clientName`"],
-  ["process/signal", { processId: "p", signal: "kill" }, "unknown variant `kill`, expected `interrupt`"],
+  [
+    "http/request",
+    { method: "GET", url: "http://a", requestId: "r", redirectPolicy: "ask" },
+    "unknown variant `ask`, expected `follow` or `stop`",
+  ],
   ["process/terminate", { processId: 1 }, "invalid type: number, expected a string"],
   ["process/read", { processId: "p", afterSeq: -1 }, "invalid number"],
   ["environment/status", [], "invalid type: sequence, expected unit"],
@@ -21,5 +25,8 @@ it.each<[MethodName, unknown, string]>([
 });
 
 it("a long value is not repeated in full", () => {
-  expect(fault("process/signal", { processId: "p", signal: "x".repeat(500) }).length).toBeLessThan(150);
+  expect(
+    fault("http/request", { method: "GET", url: "http://a", requestId: "r", redirectPolicy: "x".repeat(500) })
+      .length,
+  ).toBeLessThan(150);
 });

@@ -33,7 +33,7 @@ async function readUntil(reader: AsyncIterator<OutputChunk>, wanted: string): Pr
   while (!text.includes(wanted)) {
     const { value, done } = await inTime(reader.next(), `${wanted} after ${text}`);
     if (done) throw new Error(`the output ended before ${wanted}: ${text}`);
-    text += Buffer.from((value as OutputChunk).bytes).toString();
+    text += Buffer.from(value.bytes).toString();
   }
   return text;
 }

@@ -60,6 +60,7 @@ test(
         () => `the program to end by itself; ${line}`,
       );
       const report = JSON.parse(line.replace(/^closed /, "")) as WorkloadReport;
+      // oxlint-disable-next-line no-console -- the figures are the point of a long run
       console.log(
         JSON.stringify({
           seed: runSeed,
