@@ -1,6 +1,6 @@
 import { ConnectionError } from "../base/errors.ts";
 import { HeadTail, omittedLine } from "./head-tail.ts";
-import type { Gap } from "./process-events.ts";
+import { type ExitReport, type Gap, reportOf } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -22,6 +22,8 @@ export interface Collected {
   readonly stderrOmittedBytes: number;
   /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
   readonly exitCode: number | null;
+  /** How it ended, as far as the server said. */
+  readonly exit: ExitReport;
   /** Output that was lost while the connection was. Empty but for very long breaks. */
   readonly gaps: readonly Gap[];
   /** From the start, or from the call, to the end of the output. */
@@ -35,10 +37,10 @@ export async function collect(route: ProcessRoute, options: CollectOptions = {})
   const stdout = new HeadTail({ maxBytes });
   const stderr = new HeadTail({ maxBytes });
   const gaps: Gap[] = [];
-  let exitCode: number | null = null;
+  let exit: ExitReport = { exitCode: null, sandboxDenied: false };
   for await (const event of route.subscribe()) {
     if (event.kind === "output") (event.stream === "stderr" ? stderr : stdout).push(event.bytes);
-    else if (event.kind === "exited") exitCode = event.exitCode;
+    else if (event.kind === "exited") exit = reportOf(event);
     else if (event.kind === "gap") gaps.push({ fromSeq: event.fromSeq, toSeq: event.toSeq });
     else if (event.kind === "failed") throw new ConnectionError(event.message);
   }
@@ -49,7 +51,8 @@ export async function collect(route: ProcessRoute, options: CollectOptions = {})
     stderrBytes: stderr.bytes(),
     stdoutOmittedBytes: stdout.omittedBytes,
     stderrOmittedBytes: stderr.omittedBytes,
-    exitCode,
+    exitCode: exit.exitCode,
+    exit,
     gaps,
     durationMs: performance.now() - begun,
   };

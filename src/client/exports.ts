@@ -8,6 +8,8 @@ export {
   UsageError,
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
+export type { ListedProcess } from "../protocol/process-extensions.ts";
+export type { ProcessLimits, SignalName } from "../protocol/process.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./caller.ts";
@@ -15,6 +17,8 @@ export type { CollectOptions } from "./collect.ts";
 export type { ConnectOptions } from "./connect-options.ts";
 export type { InProcessServer, OpenTransport } from "./connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
+export { FileError } from "./file-error.ts";
+export { Files } from "./files.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./lazy.ts";
 export {
@@ -22,6 +26,8 @@ export {
   type OutputChunk,
   type OutputOptions,
   RemoteProcess,
+  type Snapshot,
+  type StreamSnapshot,
   type WaitOptions,
 } from "./process.ts";
 export type { ExitReport, Gap, ProcessEvent } from "./process-events.ts";

@@ -1,17 +1,17 @@
 import { ConnectionError, ExecError } from "../base/errors.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
+import type { ListedProcess } from "../protocol/process-extensions.ts";
 import type { Caller, RequestOptions } from "./caller.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import { createFetch } from "./fetch.ts";
 import { Files } from "./files.ts";
 import { RemoteProcess } from "./process.ts";
-import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession, SessionEnd, SessionState } from "./session.ts";
+import { startProcess } from "./start.ts";
 import {
   type Argv,
   type StartOptions,
-  type StartParams,
   startParams,
   type TerminalOptions,
   withInputLength,
@@ -107,10 +107,11 @@ export class Host implements Caller, AsyncDisposable {
     const route = this.#session.register(params.processId);
     const collected = collect(route, maxOutputBytes === undefined ? {} : { maxOutputBytes });
     collected.catch(() => {});
-    const process = await this.#start(
-      route,
+    const process = await startProcess(
+      this.#session,
       bytes === undefined || closes ? params : withInputLength(params, bytes.length),
       options.signal,
+      route,
     );
     if (bytes !== undefined) await this.#feed(process, bytes, closes);
     const result = await abortable(collected, options.signal);
@@ -121,13 +122,21 @@ export class Host implements Caller, AsyncDisposable {
   /** Starts a process whose output is read while it runs. */
   async start(argv: Argv | readonly string[], options: StartOptions = {}): Promise<RemoteProcess> {
     const params = startParams(this.#session, argv, options, false);
-    return this.#start(this.#session.register(params.processId), params, options.signal);
+    return startProcess(this.#session, params, options.signal);
   }
 
   /** Starts a process on a terminal of its own. */
   async terminal(argv: Argv | readonly string[], options: TerminalOptions = {}): Promise<RemoteProcess> {
     const params = withTerminalSize(this.#session, startParams(this.#session, argv, options, true), options);
-    return this.#start(this.#session.register(params.processId), params, options.signal);
+    return startProcess(this.#session, params, options.signal);
+  }
+
+  /** What this session runs and ran lately; with the scope `server` and a server that allows it, what all sessions do. */
+  async processes({ scope }: { scope?: "session" | "server" } = {}): Promise<ListedProcess[]> {
+    if (!this.supports("process/list"))
+      throw new ExecError("UNSUPPORTED", "this server does not have process/list");
+    const params = scope === undefined ? {} : { scope };
+    return (await this.#session.request("process/list", params)).processes;
   }
 
   /** Follows a process of a resumed session that another client has started. */
@@ -157,26 +166,6 @@ export class Host implements Caller, AsyncDisposable {
     return this.close();
   }
 
-  async #start(
-    route: ProcessRoute,
-    params: StartParams,
-    signal: AbortSignal | undefined,
-  ): Promise<RemoteProcess> {
-    try {
-      // With the signal, so that a start that still waits for a connection is not made any more.
-      await this.#session.request("process/start", params, signal === undefined ? {} : { signal });
-      route.started = true;
-    } catch (error) {
-      const lost = error instanceof ConnectionError || signal?.aborted === true;
-      route.fail(error instanceof Error ? error.message : String(error));
-      this.#session.unregister(route, { orphan: lost });
-      throw error;
-    }
-    const process = new RemoteProcess(this.#session, route, { tty: params.tty });
-    if (signal !== undefined) killOnAbort(process, signal);
-    return process;
-  }
-
   /** A process may end, or close its stdin, without reading everything. That is its business. */
   async #feed(process: RemoteProcess, bytes: Uint8Array, closes: boolean): Promise<void> {
     try {
@@ -186,16 +175,4 @@ export class Host implements Caller, AsyncDisposable {
       if (error instanceof ConnectionError) throw error;
     }
   }
-}
-
-function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {
-  const kill = (): void => {
-    process.kill().catch(() => {
-      // The connection is lost, and the session with it: the server ends the process.
-    });
-  };
-  if (signal.aborted) kill();
-  signal.addEventListener("abort", kill, { once: true });
-  const done = (): void => signal.removeEventListener("abort", kill);
-  process.closed.then(done, done);
 }

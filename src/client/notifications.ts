@@ -17,9 +17,13 @@ export function processEventOf(
       return { processId, event: { kind: "output", seq, stream, bytes: decoded(method, chunk) } };
     }
     case "process/exited": {
-      const { processId, seq, exitCode, sandboxDenied } = numbered(method, params);
+      const { processId, seq, exitCode, sandboxDenied, exit } = numbered(method, params);
       if (typeof exitCode !== "number") throw misfit(method);
-      return { processId, event: { kind: "exited", seq, exitCode, sandboxDenied: sandboxDenied === true } };
+      const report = typeof exit === "object" ? exit : undefined;
+      return {
+        processId,
+        event: { kind: "exited", seq, exitCode, sandboxDenied: sandboxDenied === true, ...report },
+      };
     }
     case "process/closed": {
       const { processId, seq } = numbered(method, params);

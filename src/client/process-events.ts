@@ -1,7 +1,7 @@
-import type { OutputStream } from "../protocol/process.ts";
+import type { OutputStream, ExitReport as WireExitReport } from "../protocol/process.ts";
 
-/** How a process ended, as far as it is known. */
-export interface ExitReport {
+/** How a process ended, as far as it is known. A Codex server tells no more than the first two. */
+export interface ExitReport extends Readonly<WireExitReport> {
   /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
   readonly exitCode: number | null;
   /** The server believes that its sandbox caused the end. */
@@ -18,6 +18,11 @@ export interface OutputEvent {
 export interface ExitedEvent extends ExitReport {
   readonly kind: "exited";
   readonly seq: number;
+}
+
+/** What an event tells of the end. */
+export function reportOf({ kind: _kind, seq: _seq, ...report }: ExitedEvent): ExitReport {
+  return report;
 }
 
 /** Events that the server no longer had when they were asked for again. */

@@ -3,7 +3,7 @@ import { ConnectionError } from "../base/errors.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import { EventHistory } from "./event-history.ts";
 import { EventOrder } from "./event-order.ts";
-import type { ExitReport, NumberedEvent, ProcessEvent } from "./process-events.ts";
+import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from "./process-events.ts";
 import { eventsOfRead, withGaps } from "./read-events.ts";
 import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
 
@@ -28,7 +28,6 @@ export class ProcessRoute implements Followed {
   readonly #order = new EventOrder((event) => this.#publish(event));
   readonly #history = new EventHistory();
   readonly #subscriptions = new Set<Subscription>();
-  readonly #listeners = new Set<(event: ProcessEvent) => void>();
   readonly #exited = createDeferred<ExitReport>();
   readonly #closed = createDeferred<void>();
   /** The last two events, which must outlive the history. */
@@ -116,14 +115,7 @@ export class ProcessRoute implements Followed {
     const error = new ConnectionError(message);
     this.#exited.reject(error);
     this.#closed.reject(error);
-    this.#listeners.clear();
     this.#owner.finished(this);
-  }
-
-  /** Calls `listener` with every event from now on, and does not make the process wait. */
-  listen(listener: (event: ProcessEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Events from the first one on. A reader that stops makes the process wait. */
@@ -171,21 +163,18 @@ export class ProcessRoute implements Followed {
     }
     this.#hand(event);
     if (event.kind === "exited") {
-      const { exitCode, sandboxDenied } = event;
-      this.#exited.resolve({ exitCode, sandboxDenied });
+      this.#exited.resolve(reportOf(event));
     } else if (event.kind === "closed") {
       this.#ends.push(event);
       this.#finished = true;
       this.#exited.resolve({ exitCode: null, sandboxDenied: false });
       this.#closed.resolve();
-      this.#listeners.clear();
       this.#owner.finished(this);
     }
   }
 
   #hand(event: ProcessEvent): void {
     this.#history.add(event);
-    for (const listener of this.#listeners) listener(event);
     for (const subscription of this.#subscriptions) subscription.push(event);
   }
 

@@ -1,6 +1,7 @@
-import { encodeBase64 } from "../base/base64.ts";
+import { decodeBase64, encodeBase64 } from "../base/base64.ts";
 import { ConnectionError, ExecError } from "../base/errors.ts";
 import type { Params, Result } from "../protocol/index.ts";
+import type { SignalName } from "../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
@@ -33,6 +34,22 @@ export interface WaitOptions {
 
 export interface CommunicateOptions extends CollectOptions {
   readonly signal?: AbortSignal;
+}
+
+/** See `RemoteProcess.snapshot`. */
+export interface Snapshot {
+  readonly running: boolean;
+  readonly exitCode: number | null;
+  readonly streams: readonly StreamSnapshot[];
+}
+
+export interface StreamSnapshot {
+  readonly stream: OutputChunk["stream"];
+  /** All of it when nothing is left out. */
+  readonly head: Uint8Array;
+  readonly omittedBytes: number;
+  readonly tail: Uint8Array;
+  readonly totalBytes: number;
 }
 
 /** A process on the server's machine. */
@@ -106,7 +123,43 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Sends SIGINT to the process group, as Ctrl-C does. */
   async interrupt(): Promise<void> {
-    await this.#retried("process/signal", { processId: this.id, signal: "interrupt" });
+    await this.signal("interrupt");
+  }
+
+  /** Sends a signal to the process group. A Codex server has only `interrupt`. */
+  async signal(signal: SignalName): Promise<void> {
+    if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
+    const name = signal === "SIGINT" ? "interrupt" : signal;
+    await this.#retried("process/signal", { processId: this.id, signal: name });
+  }
+
+  /**
+   * Asks the process group to end with SIGTERM, and kills what is left of it after `timeoutMs` (2 s). Tells whether the process had still been running.
+   */
+  async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
+    this.#needs("process/terminate.mode");
+    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+    const params = { processId: this.id, mode: "graceful" as const, ...timeout };
+    return (await this.#retried("process/terminate", params)).running;
+  }
+
+  /**
+   * The beginning and the end of what the process has written so far, stream by stream, with the number of bytes between them. It costs neither the process nor
+   * its readers anything. Needs a server that announces `process/snapshot`.
+   */
+  async snapshot({ maxBytes }: { maxBytes?: number } = {}): Promise<Snapshot> {
+    this.#needs("process/snapshot");
+    const params = { processId: this.id, ...(maxBytes === undefined ? {} : { maxBytes }) };
+    const { streams, running, exitCode } = await this.#retried("process/snapshot", params);
+    return {
+      running,
+      exitCode,
+      streams: streams.map(({ head, tail, ...rest }) => ({
+        ...rest,
+        head: decodeBase64(head),
+        tail: decodeBase64(tail),
+      })),
+    };
   }
 
   /** Kills the process group at once. Tells whether the process had still been running. */
@@ -213,6 +266,7 @@ type Repeatable =
   | "process/read"
   | "process/write"
   | "process/signal"
+  | "process/snapshot"
   | "process/terminate"
   | "process/closeStdin"
   | "process/resize";

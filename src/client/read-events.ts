@@ -41,8 +41,8 @@ export function withGaps(
   return filled;
 }
 
-function exitOf({ exitCode, sandboxDenied }: ReadResult, seq: number): ExitedEvent {
-  return { kind: "exited", seq, exitCode, sandboxDenied };
+function exitOf({ exitCode, sandboxDenied, exit }: ReadResult, seq: number): ExitedEvent {
+  return { kind: "exited", seq, exitCode, sandboxDenied, ...exit };
 }
 
 /** Output is given up from the oldest on, so the last number that is missing is the exit's. */

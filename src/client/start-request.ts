@@ -1,6 +1,7 @@
-import { UsageError } from "../base/errors.ts";
+import { ExecError, UsageError } from "../base/errors.ts";
 import { uriFromPath } from "../base/file-uri.ts";
 import type { Params } from "../protocol/index.ts";
+import type { ProcessLimits } from "../protocol/process.ts";
 import type { ClientSession } from "./session.ts";
 
 export interface StartOptions {
@@ -21,7 +22,20 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
   /** Names the process in this session; made up unless told. */
   readonly processId?: string;
+  // The rest needs a server that has it; a Codex server does not.
+  /** Ends the process after this long, and says so in its exit report. */
+  readonly timeoutMs?: number;
+  /** Ends the output with the process, although a background child may hold it open. */
+  readonly closeOnExit?: boolean;
+  /** For people; `Host.processes` shows it. */
+  readonly label?: string;
+  /** What the process, and each that it starts, may use. */
+  readonly limits?: ProcessLimits;
+  /** `prepared` when a policy of the caller has approved this very request. */
+  readonly specKind?: "direct" | "prepared";
 }
+
+const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "specKind"] as const;
 
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   /** 80 unless told. */
@@ -60,7 +74,19 @@ export function startParams(
     tty,
     ...(arg0 === undefined ? {} : { arg0 }),
     pipeStdin: options.stdin === "pipe",
+    ...extensionFields(session, options),
   };
+}
+
+function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {
+  const fields: Record<string, unknown> = {};
+  for (const field of EXTENSION_FIELDS) {
+    if (options[field] === undefined) continue;
+    if (!session.supports(`process/start.${field}`))
+      throw new ExecError("UNSUPPORTED", `this server does not have ${field} in process/start`);
+    fields[field] = options[field];
+  }
+  return fields;
 }
 
 /** The size of a new terminal: a field where the server has it, and otherwise a shell that sets it before the program starts. */

@@ -111,7 +111,7 @@ describe.each(clientTargets)("$name", ({ start, resumable }) => {
     const rest: string[] = [];
     for await (const { stream, bytes } of reader) rest.push(`${stream} ${Buffer.from(bytes).toString()}`);
     expect(rest.sort()).toEqual(["stderr three\n", "stdout two more\n"]);
-    expect(await process.exited).toEqual({ exitCode: 6, sandboxDenied: false });
+    expect(await process.exited).toMatchObject({ exitCode: 6, sandboxDenied: false });
     await process.closed;
     expect(process.isClosed).toBe(true);
   });

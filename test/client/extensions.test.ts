@@ -1,0 +1,176 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect } from "../../src/client/connect.ts";
+import type { Host } from "../../src/client/host.ts";
+import { CuttingProxy } from "../e2e/cutting-proxy.ts";
+import { withDeadline } from "../fault/deadline.ts";
+import { type ClientTarget, clientTargets } from "./client-targets.ts";
+
+// What this server adds to Codex's, through the library; and what the library says where it is missing.
+
+const DEADLINE_MS = 20_000;
+const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>
+  withDeadline(promise, DEADLINE_MS, () => what);
+
+const ours = clientTargets.filter(({ name }) => name.startsWith("our server"));
+const theirs = clientTargets.filter(({ name }) => name.startsWith("the real server"));
+
+describe.each(ours)("$name", ({ start }) => {
+  let target: ClientTarget;
+  let host: Host;
+
+  beforeAll(async () => {
+    target = await start();
+    host = await target.connect();
+  });
+
+  afterAll(async () => {
+    await host?.close();
+    await target?.stop();
+  });
+
+  test("a terminal changes its size", async () => {
+    await using shell = await host.terminal(["sh", "-c", "stty size; read go; stty size"], {
+      cols: 90,
+      rows: 20,
+    });
+    await shell.resize({ cols: 120, rows: 40 });
+    await shell.write("\n");
+    let screen = "";
+    for await (const { bytes } of shell.output()) screen += Buffer.from(bytes).toString();
+    expect(screen).toMatch(/20 90|40 120/);
+    expect(screen).toMatch(/40 120\r\n$/);
+  });
+
+  test("stdin ends when it is closed", async () => {
+    await using cat = await host.start(["cat"], { stdin: "pipe" });
+    await cat.write("all there is");
+    await cat.closeStdin();
+    expect((await inTime(cat.communicate(), "cat to end")).stdout).toBe("all there is");
+  });
+
+  test("signals go by name, and the report tells which one ended the process", async () => {
+    await using sleeper = await host.start(["sleep", "60"]);
+    await sleeper.signal("SIGUSR1");
+    const report = await inTime(sleeper.exited, "the end");
+    expect(report).toMatchObject({ exitCode: 138, signal: "SIGUSR1" });
+  });
+
+  test("a graceful end lets the process finish, and kills what does not", async () => {
+    await using polite = await host.start([
+      "sh",
+      "-c",
+      "trap 'echo bye; exit 0' TERM; echo ready; sleep 60 & wait",
+    ]);
+    await inTime(polite.output()[Symbol.asyncIterator]().next(), "the trap");
+    expect(await polite.terminate({ timeoutMs: 10_000 })).toBe(true);
+    expect(await inTime(polite.exited, "the end")).toMatchObject({ exitCode: 0 });
+
+    await using stubborn = await host.start([
+      "sh",
+      "-c",
+      "trap '' TERM; echo ready; while :; do sleep 60; done",
+    ]);
+    await inTime(stubborn.output()[Symbol.asyncIterator]().next(), "the trap");
+    await stubborn.terminate({ timeoutMs: 100 });
+    expect(await inTime(stubborn.exited, "the end")).toMatchObject({ exitCode: 137, signal: "SIGKILL" });
+  });
+
+  test("a process that takes too long is ended, and it is said why", async () => {
+    const { exit } = await inTime(host.run(["sleep", "60"], { timeoutMs: 100 }), "the end");
+    expect(exit).toMatchObject({ timedOut: true, killedBy: "timeout" });
+  });
+
+  test("the output ends with the process, although a background child holds it", async () => {
+    const { stdout, durationMs } = await inTime(
+      host.run(["sh", "-c", "sleep 30 & echo started"], { closeOnExit: true }),
+      "the end",
+    );
+    expect(stdout).toBe("started\n");
+    expect(durationMs).toBeLessThan(DEADLINE_MS);
+  });
+
+  test("a snapshot has both ends and counts what is between them", async () => {
+    await using loud = await host.start(["sh", "-c", "seq 1 100000; echo oops >&2; sleep 60"]);
+    const total = 588_895;
+    await inTime(
+      (async () => {
+        for await (const { stream } of loud.output()) if (stream === "stderr") break;
+      })(),
+      "the last line",
+    );
+    const { streams, running } = await loud.snapshot({ maxBytes: 100 });
+    const stdout = streams.find(({ stream }) => stream === "stdout");
+    expect(running).toBe(true);
+    expect(Buffer.from(stdout!.head).toString()).toMatch(/^1\n2\n3\n/);
+    expect(Buffer.from(stdout!.tail).toString()).toMatch(/99999\n100000\n$/);
+    expect(stdout!.head.length + stdout!.tail.length + stdout!.omittedBytes).toBe(total);
+    expect(stdout!.totalBytes).toBe(total);
+  });
+
+  test("processes are listed, with their labels", async () => {
+    const label = randomUUID();
+    await using sleeper = await host.start(["sleep", "60"], { label, cwd: "/" });
+    const listed = (await host.processes()).find((process) => process.label === label);
+    expect(listed).toMatchObject({
+      processId: sleeper.id,
+      argv: ["sleep", "60"],
+      cwd: "file:///",
+      state: "running",
+      own: true,
+    });
+    await expect(host.processes({ scope: "server" })).rejects.toThrow(
+      /does not show the processes of other sessions/,
+    );
+  });
+
+  test("limits bite", async () => {
+    const { stdout } = await host.run(["sh", "-c", "ulimit -n"], { limits: { openFiles: 33 } });
+    expect(stdout).toBe("33\n");
+  });
+});
+
+test("a start whose answer was lost is made once", async () => {
+  const target = await ours[0]!.start();
+  try {
+    await using proxy = await CuttingProxy.open(target.url!);
+    await using host = await connect(proxy.url);
+    const mark = randomUUID();
+    proxy.cutWithin(({ result }) => result?.["sandboxType"] === "none");
+    const starting = host.start(["sh", "-c", `echo ${mark}; sleep 60`]);
+    await proxy.until(() => proxy.isCut, "the cut");
+    proxy.readmit();
+    const started = await inTime(starting, "the start");
+    const reader = started.output();
+    expect(Buffer.from((await inTime(reader.next(), "the output")).value!.bytes).toString()).toBe(
+      `${mark}\n`,
+    );
+    const running = (await host.processes()).filter(({ argv }) => argv.join(" ").includes(mark));
+    expect(running).toHaveLength(1);
+  } finally {
+    await target.stop();
+  }
+});
+
+describe.each(theirs)("$name", ({ start }) => {
+  test("what it does not have is UNSUPPORTED", async () => {
+    const target = await start();
+    const host = await target.connect();
+    try {
+      await using shell = await host.terminal(["sh"]);
+      const unsupported = { code: "UNSUPPORTED" };
+      await expect(shell.resize({ cols: 1, rows: 1 })).rejects.toMatchObject(unsupported);
+      await expect(shell.closeStdin()).rejects.toMatchObject(unsupported);
+      await expect(shell.signal("SIGTERM")).rejects.toMatchObject(unsupported);
+      await expect(shell.terminate()).rejects.toMatchObject(unsupported);
+      await expect(shell.snapshot()).rejects.toMatchObject(unsupported);
+      await expect(host.processes()).rejects.toMatchObject(unsupported);
+      await expect(host.run(["true"], { timeoutMs: 1 })).rejects.toMatchObject(unsupported);
+      await expect(host.run(["true"], { limits: { openFiles: 9 } })).rejects.toMatchObject(unsupported);
+      await expect(host.run(["true"], { closeOnExit: true })).rejects.toMatchObject(unsupported);
+    } finally {
+      await host.close();
+      await target.stop();
+    }
+  });
+});
