@@ -47,8 +47,11 @@ export async function holdOutput(session) {
   return {
     untilMs,
     check: async () => {
-      const { chunks } = await session.wire.request("process/read", { processId: first, maxBytes: 1 });
-      if (chunks.length === 0) throw new Error("the output was not held until the end of the measurement");
+      const held = await session.wire.request("process/read", { processId: first, maxBytes: 1 }).then(
+        ({ chunks }) => chunks.length > 0,
+        () => false,
+      );
+      if (!held) throw new Error("the output was not held until the end of the measurement");
     },
   };
 }
