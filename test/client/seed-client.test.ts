@@ -457,6 +457,28 @@ test("what a server lacks is refused with UNSUPPORTED before anything is sent", 
   expect(connection.requests.map(({ method }) => method)).toEqual(["initialize", "process/start"]);
 });
 
+test("the size of a terminal is a field where the server has it, and a shell's business elsewhere", async () => {
+  const able = new FakeServer();
+  able.answers.set("initialize", () => ({
+    sessionId: "session-1",
+    environmentInfo: { extensions: ["process/start.terminalSize"] },
+  }));
+  const { host, connection } = await open(able);
+  await host.terminal(["top", "-d", "1"], { cols: 100 });
+  expect((await connection.request("process/start")).params).toMatchObject({
+    argv: ["top", "-d", "1"],
+    tty: true,
+    terminalSize: { cols: 100, rows: 24 },
+  });
+  const plain = await open(new FakeServer());
+  await plain.host.terminal(["top"], { cols: 100, rows: 30 });
+  await plain.host.terminal(["top"]);
+  const sized = await plain.connection.request("process/start");
+  expect(sized.params).not.toHaveProperty("terminalSize");
+  expect(sized.params["argv"].slice(-3)).toEqual(["100", "30", "top"]);
+  expect((await plain.connection.request("process/start", 2)).params).toMatchObject({ argv: ["top"] });
+});
+
 test("a request of the server is answered with method not found", async () => {
   const { connection } = await open(new FakeServer());
   const answers: unknown[] = [];
