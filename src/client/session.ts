@@ -66,6 +66,8 @@ export class ClientSession implements Caller, RouteOwner {
   #endMessage = disconnected(undefined).message;
   #pending = 0;
   #paused = false;
+  /** Requests that are yet to be sent. */
+  #waiting = 0;
 
   private constructor(connector: Connector, options: SessionOptions) {
     this.#connector = connector;
@@ -115,12 +117,12 @@ export class ClientSession implements Caller, RouteOwner {
     { signal }: RequestOptions = {},
   ): Promise<Result<M>> {
     signal?.throwIfAborted();
-    const link = this.#link ?? (await abortable(this.#whenConnected(), signal));
-    if (this.#pending >= MAX_PENDING_REQUESTS)
+    if (this.#pending + this.#waiting >= MAX_PENDING_REQUESTS)
       throw new ExecError(
         "LIMIT_REACHED",
         `exec-server has reached its limit of ${MAX_PENDING_REQUESTS} pending requests`,
       );
+    const link = this.#link ?? (await this.#waitForLink(signal));
     return abortable(this.#send(link, method, params), signal);
   }
 
@@ -198,6 +200,15 @@ export class ClientSession implements Caller, RouteOwner {
     const answer = link.request(method, params) as Promise<Result<M>>;
     answer.then(answered, answered);
     return answer;
+  }
+
+  async #waitForLink(signal: AbortSignal | undefined): Promise<Link> {
+    this.#waiting += 1;
+    try {
+      return await abortable(this.#whenConnected(), signal);
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   async #whenConnected(): Promise<Link> {
@@ -351,13 +362,14 @@ export class ClientSession implements Caller, RouteOwner {
   async #leave(detach: boolean): Promise<void> {
     const link = this.#link;
     if (link === undefined) return;
+    // Answers have to be read, whatever readers do.
+    link.resume();
     if (!detach) {
       const ends = [...this.#routes.keys()].map((processId) =>
         link.request("process/terminate", { processId }),
       );
       await within(Promise.allSettled(ends), CLOSE_DEADLINE_MS, () => new Error("late")).catch(() => {});
     }
-    link.resume();
     link.close();
     await within(this.#closed.promise, CLOSE_DEADLINE_MS, () => new Error("late")).catch(() =>
       link.destroy(),
@@ -380,7 +392,13 @@ export class ClientSession implements Caller, RouteOwner {
   #change(state: SessionState): void {
     if (this.#state === state) return;
     this.#state = state;
-    for (const listener of this.#listeners) listener(state);
+    for (const listener of this.#listeners) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#options.logger.error("a listener of the session's state failed", { error: messageOf(error) });
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
 import { Fifo } from "../base/fifo.ts";
 import { type NumberedEvent, type ProcessEvent, sizeOf } from "./process-events.ts";
+import { abortable } from "./waiting.ts";
 
 /** Unread bytes from which the process is asked to wait, and at which it may go on. */
 const HOLD_BYTES = 1024 * 1024;
@@ -118,7 +119,13 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
     this.#behind = false;
     if (this.#missedEvents > 0) this.#options.onLag?.(this.#missedEvents);
     this.#missedEvents = 0;
-    for (const event of await this.#followed.readAgain(this.#lastSeq)) this.#again.push(event);
+    try {
+      const read = this.#followed.readAgain(this.#lastSeq);
+      for (const event of await abortable(read, this.#options.signal)) this.#again.push(event);
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
     return this.#again.shift();
   }
 
