@@ -4,7 +4,7 @@ import { connect } from "../../src/client/connect.ts";
 import type { ConnectOptions } from "../../src/client/connect-options.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { ProcessEvent } from "../../src/client/process-events.ts";
-import { withDeadline } from "../fault/deadline.ts";
+import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { chunkOf, emptyRead, FakeServer, Refusal, unanswered } from "./fake-server.ts";
 
 // A lost connection is replaced: what the client asks then, what it keeps, and when it gives up.
@@ -160,6 +160,108 @@ test("requests made while recovering wait, and can be given up", async () => {
   await expect(aborted).rejects.toMatchObject({ name: "TimeoutError" });
   server.refusal = undefined;
   expect(await inTime(asked, "the answer")).toEqual({ late: true });
+});
+
+test("no more requests wait for a connection than may be in flight", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  await strand(server, host);
+  const waiting = Array.from({ length: 1024 }, () => host.request("environment/info", {}));
+  const message = "exec-server has reached its limit of 1024 pending requests";
+  const refused = host.request("environment/info", {});
+  await expect(inTime(refused, "the refusal")).rejects.toMatchObject({ code: "LIMIT_REACHED", message });
+  server.refusal = undefined;
+  await inTime(Promise.all(waiting), "the answers");
+  await inTime(host.request("environment/info", {}), "an answer");
+});
+
+test("a request that was given up while it waited leaves its place", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  await strand(server, host);
+  const controller = new AbortController();
+  const waiting = Array.from({ length: 1024 }, () =>
+    host.request("environment/info", {}, { signal: controller.signal }),
+  );
+  const settled = Promise.allSettled(waiting);
+  controller.abort();
+  await inTime(settled, "the end of the waiting");
+  const next = host.request("environment/info", {});
+  server.refusal = undefined;
+  await inTime(next, "an answer");
+});
+
+test("a listener of states that throws does no harm", async () => {
+  const server = new FakeServer();
+  const complaints: string[] = [];
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (message: string) => complaints.push(message),
+    error: (message: string) => complaints.push(message),
+  };
+  const host = await open(server, { logger });
+  const states: string[] = [];
+  host.onStateChange(() => {
+    throw new Error("careless");
+  });
+  host.onStateChange((state) => states.push(state));
+  const connected = nextState(host, "connected");
+  server.connections[0]!.cut();
+  await inTime(connected, "the recovery");
+  await inTime(host.request("environment/info", {}), "an answer");
+  expect(states).toEqual(["recovering", "connected"]);
+  expect(complaints.length).toBeGreaterThan(0);
+});
+
+test("a late reader can be given up while recovering", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  const process = await host.start(["any"], { processId: "p" });
+  // More than is remembered here, so that the reader has to ask.
+  for (let seq = 1; seq <= 300; seq += 1) server.connections[0]!.output("p", seq, "x");
+  await host.request("environment/info", {});
+  await strand(server, host);
+  const reason = new Error("too late");
+  const controller = new AbortController();
+  const next = process.output({ signal: controller.signal }).next();
+  controller.abort(reason);
+  await expect(inTime(next, "the end of the reading")).rejects.toBe(reason);
+});
+
+test("a server that is overloaded is tried again, one that refuses the client is not", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  await strand(server, host);
+  server.refusal = new ConnectionError("failed to connect: HTTP 503", { status: 503 });
+  const tried = server.attempts;
+  await pollUntil(
+    () => server.attempts > tried + 1,
+    DEADLINE_MS,
+    () => "more tries",
+  );
+  server.refusal = new ConnectionError("failed to connect: HTTP 401 Unauthorized", { status: 401 });
+  expect(await inTime(host.closed, "the end")).toEqual({
+    reason:
+      "exec-server transport disconnected; failed to resume exec-server session: failed to connect: HTTP 401 Unauthorized",
+  });
+});
+
+test("a host whose reader has stopped closes at once all the same", async () => {
+  const server = new FakeServer();
+  const host = await open(server);
+  const process = await host.start(["any"], { processId: "p" });
+  process.output();
+  const [connection] = server.connections;
+  const block = "b".repeat(256 * 1024);
+  for (let seq = 1; seq <= 5; seq += 1) connection!.output("p", seq, block);
+  await inTime(process.woken(0), "the first output");
+  // Only while it waits for this answer does the client still read.
+  await host.request("environment/info", {});
+  const begun = performance.now();
+  await inTime(host.close(), "the end");
+  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(connection!.requests.at(-1)).toMatchObject({ method: "process/terminate" });
 });
 
 test("a process started while recovering is started on the new connection and can be followed", async () => {
