@@ -156,12 +156,17 @@ const tasks: Readonly<Record<string, () => Task>> = {
 const burst = Array.from({ length: BURST_LINES }, (_, index) => `${BURST_FIRST + index}\n`).join("");
 
 /** A start whose answer was lost is the caller's business: it is made again, under another id. */
-async function start(host: Host, { script, tty }: Task): Promise<RemoteProcess> {
+function start(host: Host, { script, tty }: Task): Promise<RemoteProcess> {
+  const options: StartOptions = { stdin: "pipe", env: { FAULT_MARKER: marker } };
+  const argv = ["/bin/sh", "-c", script];
+  return untilStarted(host, () => (tty ? host.terminal(argv, options) : host.start(argv, options)));
+}
+
+/** Repeats what was lost with its connection before the server had answered. */
+async function untilStarted<T>(host: Host, begin: () => Promise<T>): Promise<T> {
   for (;;) {
-    const options: StartOptions = { stdin: "pipe", env: { FAULT_MARKER: marker } };
     try {
-      const argv = ["/bin/sh", "-c", script];
-      return tty ? await host.terminal(argv, options) : await host.start(argv, options);
+      return await begin();
     } catch (error) {
       if (!(error instanceof ConnectionError) || host.state === "closed") throw error;
       lostStarts += 1;
@@ -169,7 +174,20 @@ async function start(host: Host, { script, tty }: Task): Promise<RemoteProcess> 
   }
 }
 
+/** A whole run: input through a program and back. */
+async function filter(host: Host): Promise<void> {
+  const input = random.bytes(random.between(1, 60_000));
+  const options = { input, env: { FAULT_MARKER: marker } };
+  const { stdoutBytes, exitCode, gaps } = await untilStarted(host, () => host.run(["cat"], options));
+  bytes += stdoutBytes.length;
+  if (Buffer.compare(input, stdoutBytes) !== 0)
+    problems.push(`a run gave ${stdoutBytes.length} bytes back, other than the ${input.length} it was given`);
+  if (exitCode !== 0 || gaps.length > 0) problems.push(`a run ended with ${exitCode}, ${gaps.length} gaps`);
+  counts["filter"] = (counts["filter"] ?? 0) + 1;
+}
+
 async function perform(host: Host, kind: string): Promise<void> {
+  if (kind === "filter") return filter(host);
   const task = tasks[kind]!();
   const remote = await start(host, task);
   const what = `${kind} ${remote.id}`;
@@ -233,7 +251,7 @@ async function main(): Promise<void> {
     if (state === "recovering") recoveries += 1;
   });
   const end = performance.now() + Number(seconds) * 1000;
-  const kinds = ["echo", "quiet", "burst", "terminal", "echo", "quiet", "terminal", "echo"];
+  const kinds = ["echo", "quiet", "burst", "terminal", "filter", "quiet", "terminal", "echo"];
   const worker = async (index: number): Promise<void> => {
     for (let turn = index; performance.now() < end && problems.length === 0; turn += 1) {
       const kind = kinds[turn % kinds.length]!;

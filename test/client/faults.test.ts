@@ -66,7 +66,7 @@ test(
       expect(report.problems).toEqual([]);
       expect(code).toBe(0);
       expect(report.recoveries).toBeGreaterThan(seconds / 4);
-      for (const kind of ["echo", "quiet", "burst", "terminal"])
+      for (const kind of ["echo", "quiet", "burst", "terminal", "filter"])
         expect(report.processes[kind]).toBeGreaterThan(5);
       expect(report.requests.answered).toBeGreaterThan(0);
       // The rest belongs to stdin and stdout, which the test holds.
