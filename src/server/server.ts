@@ -1,4 +1,6 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { AllowedRoots } from "../capabilities/files/allowed-roots.ts";
+import { freeAccess } from "../capabilities/files/file-access.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
@@ -68,7 +70,7 @@ export function createServer(options: ServerOptions = {}): Server {
       ...sessionHandlers(environmentInfo),
       ...environmentHandlers(environmentInfo, codexHome),
       ...processHandlers(environment, limits),
-      ...fileHandlers(),
+      ...fileHandlers(limits.fsRoots.length > 0 ? new AllowedRoots(limits.fsRoots) : freeAccess),
       ...httpHandlers(environment),
       ...discoveryHandlers(codexHome),
       ...commandHandlers(launcher, limits),
