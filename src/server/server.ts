@@ -1,4 +1,6 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { AllowedRoots } from "../capabilities/files/allowed-roots.ts";
+import { freeAccess } from "../capabilities/files/file-access.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
@@ -75,7 +77,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const handlers = {
     ...processHandlers(environment, limits),
     ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
-    ...fileHandlers(),
+    ...fileHandlers(limits.fsRoots.length > 0 ? new AllowedRoots(limits.fsRoots) : freeAccess),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),
     ...commandHandlers(launcher, limits),

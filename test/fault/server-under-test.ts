@@ -8,7 +8,8 @@ import { withDeadline } from "./deadline.ts";
 
 const BANNER_DEADLINE_MS = 20_000;
 const EXIT_DEADLINE_MS = 20_000;
-const builtCli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+/** The program as it is built. */
+export const builtCli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 /** FAULT_TARGET_CODEX=1 aims the tests at the real server, to see whether they ask for what a server can give. */
 export const targetIsCodex = process.env["FAULT_TARGET_CODEX"] === "1";
@@ -31,6 +32,8 @@ export interface ServerOptions {
   marker?: string;
   /** The real server, whatever the tests are aimed at. */
   codex?: boolean;
+  /** Further flags. */
+  args?: readonly string[];
   /** User and group id to run as, without any other group. Needs root. */
   user?: number;
   /** A program with its options that becomes the server, such as `setpriv`. */
@@ -43,7 +46,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerUn
   // Not under the temporary directory: the real server warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-fault-");
   if (options.user !== undefined) await chown(home, options.user, options.user);
-  const child = spawn(command, [...args, "--listen", "ws://127.0.0.1:0"], {
+  const child = spawn(command, [...args, "--listen", "ws://127.0.0.1:0", ...(options.args ?? [])], {
     cwd: home,
     env: {
       PATH: process.env["PATH"],

@@ -12,6 +12,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { createDirectory } from "./directories.ts";
+import { type FileAccess, freeAccess } from "./file-access.ts";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { WRITE_FLAGS } from "./write-file.ts";
@@ -21,23 +22,60 @@ export async function copy(
   source: NativePath,
   destination: NativePath,
   { recursive }: { recursive: boolean },
+  access: FileAccess = freeAccess,
 ): Promise<void> {
-  const found = await lstat(source);
+  const found = await access.onEntry(source, (entry) => lstat(entry));
+  access.place(destination, { followSymlinks: true });
   if (found.isDirectory()) {
     if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
     await refuseCopyIntoItself(source, destination);
   }
-  if (!(await copyEntry(source, destination, found)))
+  if (!(await new Copier(access).copyEntry(source, destination, found)))
     throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
 }
 
-/** False for what cannot be copied, such as a pipe. In a directory it is passed over. */
-async function copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<boolean> {
-  if (found.isDirectory()) await copyDirectory(source, destination);
-  else if (found.isSymbolicLink()) await symlink(await readlink(source, { encoding: "buffer" }), destination);
-  else if (found.isFile()) await copyContents(source, destination, found);
-  else return false;
-  return true;
+/** Every entry is looked up anew, because links in the destination may lead anywhere. */
+class Copier {
+  readonly #access: FileAccess;
+
+  constructor(access: FileAccess) {
+    this.#access = access;
+  }
+
+  /** False for what cannot be copied, such as a pipe. In a directory it is passed over. */
+  async copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<boolean> {
+    if (found.isDirectory()) await this.#copyDirectory(source, destination);
+    else if (found.isSymbolicLink()) await this.#copyLink(source, destination);
+    else if (found.isFile()) await this.#copyFile(source, destination, found);
+    else return false;
+    return true;
+  }
+
+  async #copyLink(source: NativePath, destination: NativePath): Promise<void> {
+    const target = await this.#access.onEntry(source, (entry) => readlink(entry, { encoding: "buffer" }));
+    await this.#access.onEntry(destination, (entry) => symlink(target, entry));
+  }
+
+  async #copyFile(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
+    await this.#access.onTarget(source, { followSymlinks: false }, (from) =>
+      this.#access.onTarget(destination, { followSymlinks: true, create: true }, (to) =>
+        copyContents(from, to, found),
+      ),
+    );
+  }
+
+  async #copyDirectory(source: NativePath, destination: NativePath): Promise<void> {
+    const { path, followSymlinks } = this.#access.place(destination, { followSymlinks: true });
+    createDirectory(path, { recursive: true, followSymlinks });
+    const names = await this.#access.onTarget(source, { followSymlinks: false }, (directory) =>
+      readdir(directory, { encoding: "buffer" }),
+    );
+    for (const name of names) {
+      const from = joinPath(source, name);
+      const found = await this.#access.onEntry(from, (entry) => lstat(entry));
+      await this.copyEntry(from, joinPath(destination, name), found);
+    }
+  }
 }
 
 async function copyContents(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
@@ -50,14 +88,6 @@ async function copyContents(source: NativePath, destination: NativePath, found: 
     if (!isSpecial) await chmod(destination, found.mode);
   } else {
     await copyFile(source, destination, constants.COPYFILE_FICLONE);
-  }
-}
-
-async function copyDirectory(source: NativePath, destination: NativePath): Promise<void> {
-  createDirectory(destination, { recursive: true, followSymlinks: true });
-  for (const name of await readdir(source, { encoding: "buffer" })) {
-    const from = joinPath(source, name);
-    await copyEntry(from, joinPath(destination, name), await lstat(from));
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
+import { type FileAccess, freeAccess } from "./file-access.ts";
 import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { createDirectoryNoFollow } from "./no-follow.ts";
 
@@ -37,13 +38,18 @@ function createWithParents(path: NativePath): void {
   }
 }
 
-/** Links have the type of what they lead to; those that lead nowhere are left out. */
-export async function readDirectory(path: NativePath): Promise<DirectoryEntry[]> {
-  const found = await readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+/** Links have the type of what they lead to; those that lead nowhere, or where access does not reach, are left out. */
+export async function readDirectory(
+  path: NativePath,
+  access: FileAccess = freeAccess,
+): Promise<DirectoryEntry[]> {
+  const found = await access.onTarget(path, { followSymlinks: true }, (directory) =>
+    readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
+  );
   const entries: DirectoryEntry[] = [];
   for (const entry of found) {
     const name = entry.name as unknown as Buffer;
-    const target = entry.isSymbolicLink() ? targetOf(joinPath(path, name)) : entry;
+    const target = entry.isSymbolicLink() ? allowedTarget(joinPath(path, name), access) : entry;
     if (target === undefined) continue;
     entries.push({
       fileName: name.toString("utf8"),
@@ -57,6 +63,10 @@ export async function readDirectory(path: NativePath): Promise<DirectoryEntry[]>
       `fs/readDirectory returned ${entries.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
     );
   return entries;
+}
+
+function allowedTarget(path: NativePath, access: FileAccess): ReturnType<typeof targetOf> {
+  return access.allows(path) ? targetOf(path) : undefined;
 }
 
 function targetOf(path: NativePath): { isDirectory(): boolean; isFile(): boolean } | undefined {

@@ -2,8 +2,10 @@ import { closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
+import type { Place } from "./file-access.ts";
 import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
+import { openNoFollow } from "./no-follow.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
@@ -41,12 +43,13 @@ class OpenFile {
 export class FileHandles {
   readonly #handles = new Map<string, OpenFile>();
 
-  open(id: string, path: NativePath, mode: "read" | "replace"): void {
+  open(id: string, { path, followSymlinks }: Place, mode: "read" | "replace"): void {
     checkId(id);
     if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
     if (this.#handles.size >= MAX_OPEN_HANDLES)
       throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
-    const fd = mode === "read" ? openRegularFile(path, { followSymlinks: true }) : openForReplace(path);
+    const fd =
+      mode === "read" ? openRegularFile(path, { followSymlinks }) : openForReplace(path, { followSymlinks });
     this.#handles.set(id, new OpenFile(fd));
   }
 
@@ -116,8 +119,10 @@ function checkId(id: string): void {
 }
 
 /** The file is emptied at once and in place: what is written is seen before the handle is closed. */
-function openForReplace(path: NativePath): number {
-  const fd = openSync(path, WRITE_FLAGS, NEW_FILE_MODE);
+function openForReplace(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): number {
+  const fd = followSymlinks
+    ? openSync(path, WRITE_FLAGS, NEW_FILE_MODE)
+    : openNoFollow(path, WRITE_FLAGS, NEW_FILE_MODE);
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
   throw notAFile(path);

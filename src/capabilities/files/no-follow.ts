@@ -71,6 +71,29 @@ export function openDirectoryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, 0);
 }
 
+/** Opens a name of a directory for nothing but looking at it: a link itself, a device without waking it. */
+export function openEntryAt(directory: number, name: NativePath): number {
+  return openAt(directory, name, O_PATH | constants.O_NOFOLLOW, 0);
+}
+
+/** Opens the directory that these names lead to from the root, unless one of them is a link. */
+export function openDirectories(names: readonly NativePath[]): number {
+  let directory = openRoot();
+  try {
+    for (const name of names) directory = enter(directory, name);
+    return directory;
+  } catch (error) {
+    closeSync(directory);
+    throw error;
+  }
+}
+
+/** Makes an empty file where there is nothing. */
+export function createFileAt(directory: number, name: NativePath): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  return openAt(directory, name, flags, 0o666);
+}
+
 function inParent<T>(path: NativePath, work: (parent: number, name: NativePath) => T): T {
   const names = pathComponents(path);
   const last = names.pop() ?? ".";

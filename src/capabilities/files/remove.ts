@@ -1,6 +1,7 @@
 import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
+import { type FileAccess, freeAccess } from "./file-access.ts";
 import { fileError } from "./file-error.ts";
 import { type NativePath, splitPath } from "./native-path.ts";
 import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
@@ -16,12 +17,14 @@ export interface RemoveOptions {
 export async function remove(
   path: NativePath,
   { recursive, force, followSymlinks }: RemoveOptions,
+  access: FileAccess = freeAccess,
 ): Promise<void> {
   if (!followSymlinks && recursive)
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
-    if (followSymlinks) await removeFrom(path, recursive);
-    else removeNoFollow(path);
+    access.checkRemoval(path);
+    if (followSymlinks) await access.onEntry(path, (entry) => removeFrom(entry, recursive));
+    else removeNoFollow(access.place(path, { followSymlinks }).path);
   } catch (error) {
     const translated = fileError(error);
     if (!force || (translated as CapabilityError).errno !== "ENOENT") throw translated;

@@ -3,6 +3,7 @@ import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { Fifo } from "../../base/fifo.ts";
 import type { CapabilityError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
+import { type FileAccess, freeAccess } from "./file-access.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 
@@ -26,12 +27,17 @@ const ITEM_OVERHEAD_BYTES = 64;
 const DOT = 46;
 
 /** Lists a tree level by level, the names of each directory in order. What cannot be read is told and passed over. */
-export async function walk(root: NativePath, options: WalkOptions): Promise<WalkResult> {
+export async function walk(
+  root: NativePath,
+  options: WalkOptions,
+  access: FileAccess = freeAccess,
+): Promise<WalkResult> {
   checkWalkLimits(options);
+  access.place(root, { followSymlinks: true });
   // Where a link leads nowhere, that is the error, whether it would be followed or not.
   const isDirectory = (await stat(root)).isDirectory();
   const isLink = (await lstat(root)).isSymbolicLink();
-  const walker = new Walker(options);
+  const walker = new Walker(options, access);
   if (isDirectory && (!isLink || options.followDirectorySymlinks)) await walker.run(root);
   return walker.result;
 }
@@ -48,6 +54,7 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
 
 class Walker {
   readonly #options: WalkOptions;
+  readonly #access: FileAccess;
   readonly #queue = new Fifo<{ path: NativePath; depth: number }>();
   readonly #visited = new Set<string>();
   readonly #entries: WalkResult["entries"] = [];
@@ -57,8 +64,9 @@ class Walker {
   #bytes = 0;
   #truncated = false;
 
-  constructor(options: WalkOptions) {
+  constructor(options: WalkOptions, access: FileAccess) {
     this.#options = options;
+    this.#access = access;
   }
 
   get result(): WalkResult {
@@ -80,8 +88,8 @@ class Walker {
   async #list(directory: NativePath, depth: number): Promise<void> {
     for (const entry of await this.#read(directory)) {
       const path = joinPath(directory, entry.name);
-      const target = entry.type.isSymbolicLink() ? await targetOf(path) : entry.type;
-      // A link to nothing does not count.
+      const target = entry.type.isSymbolicLink() ? await this.#targetOf(path) : entry.type;
+      // A link to nothing, or to where access does not reach, does not count.
       if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
         this.#truncated = true;
@@ -100,13 +108,19 @@ class Walker {
 
   async #read(directory: NativePath): Promise<{ name: Buffer; type: Dirent }[]> {
     try {
-      const found = await readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+      const found = await this.#access.onTarget(directory, { followSymlinks: true }, (opened) =>
+        readdir(opened, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
+      );
       const entries = found.map((type) => ({ name: type.name as unknown as Buffer, type }));
       return entries.sort((left, right) => Buffer.compare(left.name, right.name));
     } catch (error) {
       this.#fail(directory, error);
       return [];
     }
+  }
+
+  async #targetOf(path: NativePath): Promise<FileKind | undefined> {
+    return this.#access.allows(path) ? targetOf(path) : undefined;
   }
 
   #kindOf(own: Dirent, target: FileKind): "directory" | "file" | undefined {

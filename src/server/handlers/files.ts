@@ -3,6 +3,7 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
 import { createDirectory, readDirectory } from "../../capabilities/files/directories.ts";
+import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
 import { FileHandles } from "../../capabilities/files/file-handles.ts";
 import { canonicalize, readMetadata } from "../../capabilities/files/metadata.ts";
@@ -22,13 +23,14 @@ import { refuseProtection } from "../refuse-protection.ts";
 /** From here on an answer is put together as bytes: stringifying it would look at every character. */
 const SMALL_BLOCK_BYTES = 4 * 1024;
 
-export function fileHandlers() {
+export function fileHandlers(access: FileAccess) {
   return {
     "fs/readFile": (_, params) => {
       const path = pathOf(params);
       const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
       return inFiles(async () => {
-        await readFile(path, { followSymlinks: params.followSymlinks ?? true }, (piece) =>
+        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
+        await readFile(place.path, place, (piece) =>
           parts.push(Buffer.from(piece.toString("base64"), "latin1")),
         );
         parts.push(Buffer.from('"}'));
@@ -40,7 +42,7 @@ export function fileHandlers() {
       const path = pathOf(params);
       const { handleId, mode } = params;
       return inFiles(() => {
-        handlesOf(client).open(handleId, path, mode ?? "read");
+        handlesOf(client).open(handleId, access.place(path, { followSymlinks: true }), mode ?? "read");
         return { handleId };
       });
     },
@@ -74,7 +76,8 @@ export function fileHandlers() {
       );
       const path = pathOf(params);
       return inFiles(async () => {
-        await writeFile(path, bytes, { followSymlinks: params.followSymlinks ?? true });
+        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
+        await writeFile(place.path, bytes, place);
         return {};
       });
     },
@@ -82,30 +85,32 @@ export function fileHandlers() {
     "fs/createDirectory": (_, params) => {
       const path = pathOf(params);
       return inFiles(() => {
-        createDirectory(path, {
-          recursive: params.recursive ?? true,
-          followSymlinks: params.followSymlinks ?? true,
-        });
+        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
+        const { followSymlinks } = place;
+        createDirectory(place.path, { recursive: params.recursive ?? true, followSymlinks });
         return {};
       });
     },
 
     "fs/getMetadata": (_, params) => {
       const path = pathOf(params);
-      return inFiles(() => ({
-        ...readMetadata(path, { followSymlinks: params.followSymlinks ?? true }),
-        createdAtMs: 0,
-      }));
+      return inFiles(() => {
+        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
+        const metadata = readMetadata(place.path, place);
+        return { ...metadata, isSymlink: place.isSymlink ?? metadata.isSymlink, createdAtMs: 0 };
+      });
     },
 
     "fs/canonicalize": (_, params) => {
       const path = pathOf(params);
-      return inFiles(() => ({ path: uriFromPath(canonicalize(path)) }));
+      return inFiles(async () => ({
+        path: uriFromPath(await access.onTarget(path, { followSymlinks: true }, canonicalize)),
+      }));
     },
 
     "fs/readDirectory": (_, params) => {
       const path = pathOf(params);
-      return inFiles(async () => ({ entries: await readDirectory(path) }));
+      return inFiles(async () => ({ entries: await readDirectory(path, access) }));
     },
 
     "fs/walk": (_, params) => {
@@ -114,7 +119,7 @@ export function fileHandlers() {
       checkWalkLimits(options);
       const path = pathOf(params);
       return inFiles(async () => {
-        const { entries, errors, truncated } = await walk(path, options);
+        const { entries, errors, truncated } = await walk(path, options, access);
         return {
           entries: entries.map((entry) => ({ path: uriFromPath(entry.path), kind: entry.kind })),
           errors: errors.map((entry) => ({ path: uriFromPath(entry.path), message: entry.message })),
@@ -126,11 +131,12 @@ export function fileHandlers() {
     "fs/remove": (_, params) => {
       const path = pathOf(params);
       return inFiles(async () => {
-        await remove(path, {
+        const options = {
           recursive: params.recursive ?? true,
           force: params.force ?? true,
           followSymlinks: params.followSymlinks ?? true,
-        });
+        };
+        await remove(path, options, access);
         return {};
       });
     },
@@ -139,13 +145,14 @@ export function fileHandlers() {
       const source = pathOf({ path: sourcePath, sandbox });
       const destination = pathOf({ path: destinationPath, sandbox });
       return inFiles(async () => {
-        await copy(source, destination, { recursive });
+        await copy(source, destination, { recursive }, access);
         return {};
       });
     },
 
     "fs/watchMissing": (client, { watchId, missing, present }) => {
       const paths = decodeAll(typeof present === "string" ? [...missing, present] : missing);
+      for (const path of paths ?? []) refuseOutside(path, access);
       const watch = watchOf(client);
       // A path of another system is never there.
       if (paths === undefined) return { watching: watch.replace(watchId, [], undefined) };
@@ -153,6 +160,15 @@ export function fileHandlers() {
       return { watching: watch.replace(watchId, paths, presentPath) };
     },
   } satisfies Handlers<ClientConnection>;
+}
+
+/** What else is wrong with a path only means that it cannot be watched. */
+function refuseOutside(path: NativePath, access: FileAccess): void {
+  try {
+    access.place(path, { followSymlinks: true });
+  } catch (error) {
+    if (error instanceof CapabilityError && error.code === "PERMISSION_DENIED") throw error;
+  }
 }
 
 /** What a connection holds open. It ends with the connection, unlike processes. */
