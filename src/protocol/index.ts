@@ -4,7 +4,7 @@ import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
-import { processExtensionMethods } from "./process-extensions.ts";
+import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 
@@ -25,6 +25,7 @@ export const serverMethods = { ...networkServerMethods };
 export const notifications = {
   ...sessionNotifications,
   ...processNotifications,
+  ...processExtensionNotifications,
   ...fileNotifications,
   ...httpNotifications,
   ...networkNotifications,

@@ -20,6 +20,7 @@ import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
+import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import { LocalLink } from "./local-link.ts";
@@ -71,6 +72,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const handlers = {
     ...processHandlers(environment),
+    ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
     ...fileHandlers(),
     ...httpHandlers(environment),

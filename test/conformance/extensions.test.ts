@@ -2,7 +2,9 @@ import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
 const EXTENSION_METHODS = [
+  "process/attach",
   "process/closeStdin",
+  "process/detach",
   "process/flow",
   "process/list",
   "process/resize",

@@ -52,6 +52,24 @@ export const processExtensionRequirements = {
   "process.wait:blocks-nobody": ours("Requests behind a wait are answered at once."),
   "process.wait:unknown": ours("An unknown process is refused."),
 
+  "process.attach:follows": ours("A second connection gets the same events, and may read and wait.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:only-looks": ours("An attached process cannot be written to, signalled or ended.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:id": ours("An attached process may have another id, which must be free and then is not.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:slow": ours("A follower that takes nothing delays nobody, and is told what it missed.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:unknown": ours(
+    "Without the id of a session and of a process in it there is nothing to attach.",
+  ),
+  "process.detach:stops": ours("After detaching no events come.", { transports: ["ws", "memory"] }),
+  "process.detach:own": ours("A session's own process can be detached, and attached again without a loss."),
+
   "process.list:session": ours(
     "The session's processes are listed in the order of their start, ended ones included.",
   ),
