@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
+import { fileExtensionMethods } from "./files-extensions.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
@@ -15,6 +16,7 @@ export const methods = {
   ...processExtensionMethods,
   ...environmentMethods,
   ...fileMethods,
+  ...fileExtensionMethods,
   ...discoveryMethods,
   ...httpMethods,
 };

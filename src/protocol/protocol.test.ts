@@ -397,6 +397,8 @@ describe("the table", () => {
       "process/detach",
       "process/list",
       "process/snapshot",
+      "fs/rename",
+      "http/cancel",
     ]);
   });
 });

@@ -18,6 +18,7 @@ import { listExtensions } from "./extensions.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
+import { fileExtensionHandlers } from "./handlers/files-extensions.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { processAttachHandlers } from "./handlers/process-attach.ts";
@@ -75,6 +76,7 @@ export function createServer(options: ServerOptions = {}): Server {
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
     ...fileHandlers(),
+    ...fileExtensionHandlers(),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),
   };

@@ -2,6 +2,8 @@ import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
 const EXTENSION_METHODS = [
+  "fs/rename",
+  "http/cancel",
   "process/attach",
   "process/closeStdin",
   "process/detach",

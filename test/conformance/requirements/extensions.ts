@@ -16,7 +16,7 @@ function oursToo(behavior: string, more: Partial<Requirement> = {}): Requirement
   };
 }
 
-export const processExtensionRequirements = {
+export const extensionRequirements = {
   "extensions:announced": {
     section: "ours",
     behavior: "Extension methods are announced in environmentInfo.extensions, or answered with -32601.",
@@ -84,6 +84,13 @@ export const processExtensionRequirements = {
   "process.snapshot:quiet-stream": ours("A few lines on stderr survive a flood of stdout."),
   "process.snapshot:terminal": ours("A terminal has one stream, pty."),
   "process.snapshot:unknown": ours("An unknown process is refused."),
+
+  "http.cancel:body": ours("A cancelled stream ends with an error, and the upstream connection is closed."),
+  "http.cancel:head": ours("A request that is cancelled before its head fails."),
+  "http.cancel:other": ours("Cancelling what does not stream is no error and touches nothing else."),
+
+  "files.rename:moves": ours("Files, links and directories move; a file at the new place is replaced."),
+  "files.rename:refuses": ours("What is missing or cannot be moved is refused, and stays."),
 
   "process.signal:names": oursToo("Each name of a signal sends that signal.", {
     note: "Knows only `interrupt`; any other name is -32602.",
