@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { method, notification } from "./define.ts";
-import { Base64, optional, Unsigned } from "./fields.ts";
+import { Base64, Empty, optional, Unsigned } from "./fields.ts";
 
 const RequestId = z.string().describe("Chosen by the client; names the stream of the body");
 
@@ -43,6 +43,13 @@ export const httpMethods = {
     family: "http",
     params: HttpRequest,
     result: HttpResponse,
+  }),
+  "http/cancel": method({
+    doc: "Ends a request with a streamed response: before its head with an error, after it with a last delta that says `cancelled`. One that has ended, or never was, is no error.",
+    family: "http",
+    extension: true,
+    params: z.object({ requestId: RequestId }),
+    result: Empty,
   }),
 };
 

@@ -3,9 +3,10 @@ import { commandMethods, commandNotifications } from "./command.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
+import { fileExtensionMethods } from "./files-extensions.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
-import { processExtensionMethods } from "./process-extensions.ts";
+import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 
@@ -16,6 +17,7 @@ export const methods = {
   ...processExtensionMethods,
   ...environmentMethods,
   ...fileMethods,
+  ...fileExtensionMethods,
   ...discoveryMethods,
   ...httpMethods,
   ...commandMethods,
@@ -27,6 +29,7 @@ export const serverMethods = { ...networkServerMethods };
 export const notifications = {
   ...sessionNotifications,
   ...processNotifications,
+  ...processExtensionNotifications,
   ...fileNotifications,
   ...httpNotifications,
   ...networkNotifications,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { method } from "./define.ts";
-import { Base64, Empty, optional, PathUri, ProcessId, Unsigned } from "./fields.ts";
+import { method, notification } from "./define.ts";
+import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
 import { ExitReport, OutputStream, TerminalSize } from "./process.ts";
 
 export const ListedProcess = z.object({
@@ -63,6 +63,32 @@ export const processExtensionMethods = {
       exit: ExitReport.optional(),
     }),
   }),
+  "process/attach": method({
+    doc: "Sends the events of a process to this connection too. It may be read, waited for and shown here, but not written to, signalled or ended. A process of another session does not wait for this connection: what it cannot keep is told by `process/gap`.",
+    family: "exec",
+    extension: true,
+    params: z.object({
+      sessionId: optional(z.string()).describe(
+        "Session that the process belongs to; this one when absent. Whoever knows the id of a session may attach, so keep it as a secret",
+      ),
+      processId: ProcessId,
+      as: optional(ProcessId).describe("Id that the process has on this connection; `processId` when absent"),
+      fromSeq: optional(Unsigned).describe("First event to send; only later ones when absent"),
+    }),
+    result: z.object({
+      processId: ProcessId.describe("The id that it has on this connection"),
+      nextSeq: Seq.describe("One past the newest event"),
+      exited: z.boolean(),
+      closed: z.boolean(),
+    }),
+  }),
+  "process/detach": method({
+    doc: "Sends no more events of a process to this connection, until it is attached again. The process goes on and does not wait.",
+    family: "exec",
+    extension: true,
+    params: z.object({ processId: ProcessId }),
+    result: Empty,
+  }),
   "process/list": method({
     doc: "Lists processes in the order of their start, the ended ones that can still be read among them.",
     family: "exec",
@@ -95,6 +121,19 @@ export const processExtensionMethods = {
       ),
       running: z.boolean(),
       exitCode: z.number().int().nullable(),
+    }),
+  }),
+};
+
+export const processExtensionNotifications = {
+  "process/gap": notification({
+    doc: "Events of an attached process were dropped before this connection could take them.",
+    from: "server",
+    extension: true,
+    params: z.object({
+      processId: ProcessId,
+      fromSeq: Seq,
+      toSeq: Seq.describe("The last one that is missing"),
     }),
   }),
 };

@@ -15,6 +15,8 @@ interface Followed {
   readonly process: ManagedProcess;
   readonly send: (event: ProcessEvent) => void;
   readonly unlisten: () => void;
+  /** The process never waits for this connection, which misses what the log cannot keep for it. */
+  readonly loose: boolean;
   nextSeq: number;
   /** Output that waits in the log. */
   unsentBytes: number;
@@ -25,6 +27,12 @@ interface Followed {
   /** Nothing is sent, because the client asked for that. */
   held: boolean;
   paused: boolean;
+}
+
+export interface FollowOptions {
+  /** The first event to send; one past the newest when absent. */
+  readonly fromSeq?: number;
+  readonly loose?: boolean;
 }
 
 /**
@@ -40,13 +48,15 @@ export class EventPump {
     this.#peer = peer;
   }
 
-  /** Sends every later event of a process. */
-  follow(processId: string, process: ManagedProcess): void {
+  /** Sends every later event of a process, and those from `fromSeq` on as soon as there is room. */
+  follow(processId: string, process: ManagedProcess, { fromSeq, loose = false }: FollowOptions = {}): void {
+    const { nextSeq } = process.state;
     const followed: Followed = {
       processId,
       process,
       send: this.#peer.eventSender(processId),
-      nextSeq: process.state.nextSeq,
+      loose,
+      nextSeq: Math.max(1, Math.min(fromSeq ?? nextSeq, nextSeq)),
       unsentBytes: 0,
       behind: false,
       queued: false,
@@ -55,6 +65,21 @@ export class EventPump {
       unlisten: process.listen((event) => this.#happened(followed, event)),
     };
     this.#followed.set(processId, followed);
+    if (followed.nextSeq < nextSeq) this.#fallBehind(followed);
+  }
+
+  isFollowed(processId: string): boolean {
+    return this.#followed.has(processId);
+  }
+
+  /** Sends nothing more of a process, which does not wait for that. */
+  unfollow(processId: string): void {
+    const followed = this.#followed.get(processId);
+    if (followed === undefined) return;
+    followed.unlisten();
+    followed.held = true;
+    if (followed.paused) followed.process.resumeOutput();
+    this.#followed.delete(processId);
   }
 
   /** Sends nothing more of a process until it is released; false when it is not followed. */
@@ -82,7 +107,8 @@ export class EventPump {
       if (followed.held) continue;
       const event = followed.process.event(followed.nextSeq);
       if (event === undefined) {
-        this.#caughtUp(followed);
+        if (followed.nextSeq < followed.process.firstSeq) this.#skip(followed);
+        else this.#caughtUp(followed);
       } else {
         followed.unsentBytes -= sizeOf(event);
         this.#send(followed, event);
@@ -119,10 +145,35 @@ export class EventPump {
     }
     followed.behind = true;
     if (!followed.held) this.#enqueue(followed);
+    this.#addUnsent(followed, event);
+  }
+
+  #addUnsent(followed: Followed, event: ProcessEvent): void {
     followed.unsentBytes += sizeOf(event);
-    if (followed.unsentBytes < PAUSE_BYTES || followed.paused) return;
+    if (followed.loose || followed.unsentBytes < PAUSE_BYTES || followed.paused) return;
     followed.paused = true;
     followed.process.pauseOutput();
+  }
+
+  /** What was there before it was followed is to be sent too, but not before the answer to whoever asked for it. */
+  #fallBehind(followed: Followed): void {
+    const { process } = followed;
+    followed.behind = true;
+    for (let seq = Math.max(followed.nextSeq, process.firstSeq); ; seq += 1) {
+      const event = process.event(seq);
+      if (event === undefined) break;
+      this.#addUnsent(followed, event);
+    }
+    this.#enqueue(followed);
+    setImmediate(() => this.drain());
+  }
+
+  /** Tells of events that were there and are gone. */
+  #skip(followed: Followed): void {
+    const { processId, process, nextSeq } = followed;
+    this.#peer.notify("process/gap", { processId, fromSeq: nextSeq, toSeq: process.firstSeq - 1 });
+    followed.nextSeq = process.firstSeq;
+    this.#enqueue(followed);
   }
 
   #caughtUp(followed: Followed): void {

@@ -21,3 +21,10 @@ export function known(client: ClientConnection, processId: string): ProcessEntry
 export function unknownProcess(processId: string): RpcError {
   return new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
 }
+
+/** Like `known`, also for processes of other sessions that were attached: they may be looked at. */
+export function visible({ session }: ClientConnection, processId: string): ProcessEntry {
+  const entry = session.process(processId) ?? session.guest(processId);
+  if (entry === undefined) throw unknownProcess(processId);
+  return entry;
+}

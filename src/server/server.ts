@@ -16,8 +16,10 @@ import { commandHandlers } from "./handlers/command.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
+import { fileExtensionHandlers } from "./handlers/files-extensions.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
+import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import { limitError } from "./limit-error.ts";
@@ -74,10 +76,13 @@ export function createServer(options: ServerOptions = {}): Server {
   });
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
+  const access = limits.fsRoots.length > 0 ? new AllowedRoots(limits.fsRoots) : freeAccess;
   const handlers = {
     ...processHandlers(environment, limits),
+    ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
-    ...fileHandlers(limits.fsRoots.length > 0 ? new AllowedRoots(limits.fsRoots) : freeAccess),
+    ...fileHandlers(access),
+    ...fileExtensionHandlers(access),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome),
     ...commandHandlers(launcher, limits),

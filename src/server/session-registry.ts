@@ -31,14 +31,24 @@ export class SessionRegistry {
     return session;
   }
 
+  /** Throws an RpcError when there is no such session. */
+  get(id: string): Session {
+    return this.#entry(id).session;
+  }
+
   resume(id: string, peer: Peer): Session {
-    const entry = this.#sessions.get(id);
-    if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
+    const entry = this.#entry(id);
     if (entry.session.attached)
       throw new RpcError(RpcCode.sessionAttached, `session ${id} is already attached to another connection`);
     clearTimeout(entry.expiry);
     entry.session.attach(peer);
     return entry.session;
+  }
+
+  #entry(id: string): { session: Session; expiry: NodeJS.Timeout | undefined } {
+    const entry = this.#sessions.get(id);
+    if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
+    return entry;
   }
 
   /** The session's connection is gone; it may be resumed until it expires. */

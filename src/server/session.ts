@@ -1,8 +1,24 @@
+import { RpcError } from "../base/errors.ts";
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
+import { RpcCode } from "../protocol/errors.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessPlace } from "./process-quota.ts";
 import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
+
+/** Processes of others that one connection may follow at once. */
+const MAX_GUESTS = 1024;
+
+/** A process of another session. */
+export interface Guest {
+  readonly owner: Session;
+  readonly processId: string;
+  readonly entry: ProcessEntry;
+}
+
+function isKnown({ owner, processId, entry }: Guest): boolean {
+  return owner.process(processId) === entry;
+}
 
 /** What outlives a connection: processes, and whoever follows them at the moment. */
 export class Session {
@@ -11,6 +27,8 @@ export class Session {
   readonly takePlace: () => ProcessPlace;
   readonly #processes: ProcessTable;
   #pump: EventPump | undefined;
+  /** Processes of other sessions that the connection follows, by the ids under which it does. */
+  readonly #guests = new Map<string, Guest>();
 
   constructor(
     id: string,
@@ -41,6 +59,7 @@ export class Session {
   detach(): void {
     this.#pump?.stop();
     this.#pump = undefined;
+    this.#guests.clear();
   }
 
   drain(): void {
@@ -55,6 +74,46 @@ export class Session {
   /** Stops or restarts the sending of a process's events; false when they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
     return (paused ? this.#pump?.hold(processId) : this.#pump?.release(processId)) ?? false;
+  }
+
+  /** True when that id has events sent to the connection. */
+  isFollowed(processId: string): boolean {
+    return this.#pump?.isFollowed(processId) ?? false;
+  }
+
+  /** Sends the events of one of the session's own processes again. */
+  follow(processId: string, { process }: ProcessEntry, fromSeq: number | undefined): void {
+    this.#pump?.follow(processId, process, fromSeq === undefined ? {} : { fromSeq });
+  }
+
+  /** Sends the events of another session's process, which never waits for this connection. */
+  followGuest(id: string, guest: Guest, fromSeq: number | undefined): void {
+    if (this.#guests.size >= MAX_GUESTS) this.#forgetGoneGuests();
+    if (this.#guests.size >= MAX_GUESTS)
+      throw new RpcError(
+        RpcCode.invalidRequest,
+        `process/attach: the connection has ${MAX_GUESTS} attached processes`,
+      );
+    this.#guests.set(id, guest);
+    this.#pump?.follow(id, guest.entry.process, {
+      loose: true,
+      ...(fromSeq === undefined ? {} : { fromSeq }),
+    });
+  }
+
+  unfollow(processId: string): void {
+    this.#pump?.unfollow(processId);
+    this.#guests.delete(processId);
+  }
+
+  /** A process that was attached under that id, as long as its own session knows it. */
+  guest(id: string): ProcessEntry | undefined {
+    const guest = this.#guests.get(id);
+    return guest !== undefined && isKnown(guest) ? guest.entry : undefined;
+  }
+
+  #forgetGoneGuests(): void {
+    for (const [id, guest] of this.#guests) if (!isKnown(guest)) this.unfollow(id);
   }
 
   process(processId: string): ProcessEntry | undefined {

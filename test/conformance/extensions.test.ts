@@ -2,7 +2,11 @@ import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
 const EXTENSION_METHODS = [
+  "fs/rename",
+  "http/cancel",
+  "process/attach",
   "process/closeStdin",
+  "process/detach",
   "process/flow",
   "process/list",
   "process/resize",

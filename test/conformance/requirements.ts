@@ -12,7 +12,7 @@ import { framingRequirements } from "./requirements/framing.ts";
 import { httpRequirements } from "./requirements/http.ts";
 import { listenRequirements } from "./requirements/listen.ts";
 import { notificationsRequirements } from "./requirements/notifications.ts";
-import { processExtensionRequirements } from "./requirements/process-extensions.ts";
+import { extensionRequirements } from "./requirements/extensions.ts";
 import { processRequirements } from "./requirements/process.ts";
 import type { Requirement } from "./requirements/requirement.ts";
 import { semanticsRequirements } from "./requirements/semantics.ts";
@@ -25,7 +25,7 @@ export const groups = [
   sessionsRequirements,
   valuesRequirements,
   processRequirements,
-  processExtensionRequirements,
+  extensionRequirements,
   notificationsRequirements,
   semanticsRequirements,
   filesReadRequirements,
@@ -48,7 +48,7 @@ export const requirements = {
   ...sessionsRequirements,
   ...valuesRequirements,
   ...processRequirements,
-  ...processExtensionRequirements,
+  ...extensionRequirements,
   ...notificationsRequirements,
   ...semanticsRequirements,
   ...filesReadRequirements,

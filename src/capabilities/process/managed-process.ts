@@ -108,6 +108,11 @@ export class ManagedProcess {
     return this.#terminal;
   }
 
+  /** The oldest event that is still known, or the next one. */
+  get firstSeq(): number {
+    return this.#log.firstSeq;
+  }
+
   event(seq: number): ProcessEvent | undefined {
     return this.#log.event(seq);
   }

@@ -154,7 +154,7 @@ export class OutputLog {
   chunksAfter(afterSeq: number, maxBytes: number): Chunk[] {
     const chunks: Chunk[] = [];
     let total = 0;
-    for (let seq = Math.max(afterSeq + 1, this.#firstSeq); seq < this.#nextSeq; seq += 1) {
+    for (let seq = Math.max(afterSeq + 1, this.firstSeq); seq < this.#nextSeq; seq += 1) {
       const entry = this.#entry(seq);
       if (entry?.kind !== "output") continue;
       if (chunks.length > 0 && total + entry.length > maxBytes) break;
@@ -187,12 +187,13 @@ export class OutputLog {
     return Buffer.concat(pieces);
   }
 
-  get #firstSeq(): number {
+  /** The oldest event that is still here, or the next one. */
+  get firstSeq(): number {
     return this.#nextSeq - this.#entries.size;
   }
 
   #entry(seq: number): Entry | undefined {
-    const offset = seq - this.#firstSeq;
+    const offset = seq - this.firstSeq;
     return offset < 0 ? undefined : this.#entries.at(offset);
   }
 

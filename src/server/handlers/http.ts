@@ -33,18 +33,24 @@ export function httpHandlers(environment: Environment) {
           `http/request streamResponse requestId \`${params.requestId}\` is already active`,
         );
       const request = decodeRequest(params, environment);
-      if (params.streamResponse) streams.add(params.requestId);
+      const limit = new TimeLimit(params.timeoutMs ?? undefined, client.signal);
+      if (params.streamResponse) streams.set(params.requestId, limit);
       // From here on only the upstream server is waited for, and that holds up nobody.
-      return new Waiting(perform(client, params, { request, environment }));
+      return new Waiting(perform(client, params, { request, environment, limit }));
+    },
+
+    "http/cancel": (client, { requestId }) => {
+      streamsOf(client).get(requestId)?.cancel();
+      return {};
     },
   } satisfies Handlers<ClientConnection>;
 }
 
 /** Requests whose bodies are being streamed, by connection. */
-const activeStreams = new WeakMap<ClientConnection, Set<string>>();
+const activeStreams = new WeakMap<ClientConnection, Map<string, TimeLimit>>();
 
-function streamsOf(client: ClientConnection): Set<string> {
-  const found = activeStreams.get(client) ?? new Set();
+function streamsOf(client: ClientConnection): Map<string, TimeLimit> {
+  const found = activeStreams.get(client) ?? new Map<string, TimeLimit>();
   activeStreams.set(client, found);
   return found;
 }
@@ -52,9 +58,8 @@ function streamsOf(client: ClientConnection): Set<string> {
 async function perform(
   client: ClientConnection,
   params: RequestParams,
-  { request, environment }: { request: HttpRequest; environment: Environment },
+  { request, environment, limit }: { request: HttpRequest; environment: Environment; limit: TimeLimit },
 ) {
-  const limit = new TimeLimit(params.timeoutMs ?? undefined, client.signal);
   const { requestId } = params;
   let response: HttpResponse;
   try {
@@ -63,7 +68,9 @@ async function perform(
   } catch (error) {
     limit.end();
     streamsOf(client).delete(requestId);
-    throw requestFailure(error, params);
+    throw limit.cancelled
+      ? new RpcError(RpcCode.internal, "http/request failed: cancelled", { cause: error })
+      : requestFailure(error, params);
   }
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
@@ -72,7 +79,7 @@ async function perform(
   }
   // The answer is sent when this function returns; deltas follow it.
   setImmediate(() => {
-    void streamBody(client, requestId, response).finally(() => {
+    void streamBody(client, requestId, { response, limit }).finally(() => {
       limit.end();
       streamsOf(client).delete(requestId);
     });
@@ -80,11 +87,12 @@ async function perform(
   return { status: response.status, headers, bodyBase64: "" };
 }
 
-/** Aborts when the time is over or the client is gone. */
+/** Aborts when the time is over, the client is gone or has cancelled. */
 class TimeLimit {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #client: AbortSignal;
+  cancelled = false;
   readonly #abort = (): void => this.#controller.abort();
 
   constructor(timeoutMs: number | undefined, client: AbortSignal) {
@@ -96,6 +104,11 @@ class TimeLimit {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.#abort();
   }
 
   end(): void {
@@ -132,7 +145,7 @@ async function readBody({ body }: HttpResponse): Promise<Buffer> {
 async function streamBody(
   client: ClientConnection,
   requestId: string,
-  { body }: HttpResponse,
+  { response: { body }, limit }: { response: HttpResponse; limit: TimeLimit },
 ): Promise<void> {
   let seq = 0;
   let failure: string | null = null;
@@ -146,7 +159,7 @@ async function streamBody(
       }
     }
   } catch {
-    failure = "error decoding response body";
+    failure = limit.cancelled ? "cancelled" : "error decoding response body";
   }
   client.notify("http/request/bodyDelta", {
     requestId,

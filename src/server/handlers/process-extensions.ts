@@ -8,7 +8,7 @@ import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
-import { known, unknownProcess, whenStarted } from "../known-process.ts";
+import { known, visible, whenStarted } from "../known-process.ts";
 import type { ProcessEntry } from "../process-table.ts";
 import type { Session } from "../session.ts";
 
@@ -25,11 +25,10 @@ export interface ProcessExtensionOptions {
 
 export function processExtensionHandlers({ sessions, allowServerScope }: ProcessExtensionOptions) {
   return {
-    "process/flow": ({ session }, { processId, paused }) =>
-      whenStarted(session, processId, () => {
+    "process/flow": (client, { processId, paused }) =>
+      whenStarted(client.session, processId, () => {
         // Events of a process that is known no longer may still be held.
-        if (!session.setFlow(processId, { paused }) && session.process(processId) === undefined)
-          throw unknownProcess(processId);
+        if (!client.session.setFlow(processId, { paused })) visible(client, processId);
         return {};
       }),
 
@@ -50,7 +49,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
 
     "process/wait": (client, params) =>
       whenStarted(client.session, params.processId, () => {
-        const { process } = known(client, params.processId);
+        const { process } = visible(client, params.processId);
         if (hasEnded(process, params) || params.timeoutMs === 0) return waitResult(process);
         const ended = waitForEnd(process, params, client.signal);
         return new Waiting(ended.then(() => waitResult(process)));
@@ -70,7 +69,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
 
     "process/snapshot": (client, { processId, stream, maxBytes }) =>
       whenStarted(client.session, processId, () => {
-        const { process } = known(client, processId);
+        const { process } = visible(client, processId);
         const { exitCode } = process.state;
         const streams = process.streams.filter((name) => name === (stream ?? name));
         return {

@@ -14,7 +14,7 @@ import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
-import { known, whenStarted } from "../known-process.ts";
+import { visible, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
@@ -56,7 +56,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       const answer = { processId, sandboxType: "none" as const };
       return whenStarted(session, processId, () => {
         if (isRepeated(session, params)) return answer;
-        if (session.process(processId) !== undefined)
+        if (session.process(processId) !== undefined || session.guest(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
         const started = session.start(processId, request, startDetails(params)).catch((error: unknown) => {
           throw startError(error);
@@ -67,7 +67,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
 
     "process/read": (client, params) =>
       whenStarted(client.session, params.processId, () => {
-        const { process } = known(client, params.processId);
+        const { process } = visible(client, params.processId);
         const waitMs = params.waitMs ?? 0;
         if (waitMs === 0 || hasNews(process, params)) return readResult(process, params);
         const news = waitForNews(process, params, waitMs, client.signal);

@@ -16,7 +16,7 @@ function oursToo(behavior: string, more: Partial<Requirement> = {}): Requirement
   };
 }
 
-export const processExtensionRequirements = {
+export const extensionRequirements = {
   "extensions:announced": {
     section: "ours",
     behavior: "Extension methods are announced in environmentInfo.extensions, or answered with -32601.",
@@ -52,6 +52,24 @@ export const processExtensionRequirements = {
   "process.wait:blocks-nobody": ours("Requests behind a wait are answered at once."),
   "process.wait:unknown": ours("An unknown process is refused."),
 
+  "process.attach:follows": ours("A second connection gets the same events, and may read and wait.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:only-looks": ours("An attached process cannot be written to, signalled or ended.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:id": ours("An attached process may have another id, which must be free and then is not.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:slow": ours("A follower that takes nothing delays nobody, and is told what it missed.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:unknown": ours(
+    "Without the id of a session and of a process in it there is nothing to attach.",
+  ),
+  "process.detach:stops": ours("After detaching no events come.", { transports: ["ws", "memory"] }),
+  "process.detach:own": ours("A session's own process can be detached, and attached again without a loss."),
+
   "process.list:session": ours(
     "The session's processes are listed in the order of their start, ended ones included.",
   ),
@@ -66,6 +84,13 @@ export const processExtensionRequirements = {
   "process.snapshot:quiet-stream": ours("A few lines on stderr survive a flood of stdout."),
   "process.snapshot:terminal": ours("A terminal has one stream, pty."),
   "process.snapshot:unknown": ours("An unknown process is refused."),
+
+  "http.cancel:body": ours("A cancelled stream ends with an error, and the upstream connection is closed."),
+  "http.cancel:head": ours("A request that is cancelled before its head fails."),
+  "http.cancel:other": ours("Cancelling what does not stream is no error and touches nothing else."),
+
+  "files.rename:moves": ours("Files, links and directories move; a file at the new place is replaced."),
+  "files.rename:refuses": ours("What is missing or cannot be moved is refused, and stays."),
 
   "process.signal:names": oursToo("Each name of a signal sends that signal.", {
     note: "Knows only `interrupt`; any other name is -32602.",
