@@ -8,6 +8,9 @@ const MAX_QUEUED_PIECES = 256;
 /** Small deltas share a piece up to this size: one read of a socket may bring more of them than there are pieces, before any reader has a turn. */
 const MAX_SHARED_BYTES = 64 * 1024;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/** Unread bytes of a stream from which the server is asked to wait, and at which it may go on. */
+const HOLD_BYTES = 1024 * 1024;
+const RELEASE_BYTES = 256 * 1024;
 const MAX_DELTA_BYTES = 1024 * 1024;
 
 type BodyDelta = NotificationParams<"http/request/bodyDelta">;
@@ -15,20 +18,24 @@ type BodyDelta = NotificationParams<"http/request/bodyDelta">;
 export interface HttpBodiesOptions {
   /** Told the id of a stream whose rest nobody wants, so that the server can be asked to stop. */
   readonly cancel?: (requestId: string) => void;
+  /** Asks the server to wait with a stream whose reader is behind, or to go on. */
+  readonly hold?: (requestId: string, on: boolean) => void;
+  /** Told when nothing more comes of a stream. */
+  readonly ended?: (requestId: string) => void;
 }
 
 /**
- * The bodies that a connection's server is streaming. The server does not wait for whoever reads a body, so what is queued has bounds: 256 pieces of one
- * stream and 16 MiB of all. A stream beyond them fails; the others go on.
+ * The bodies that a connection's server is streaming. A reader that is behind makes the server wait, as far as the server can. What comes all the same
+ * has bounds: 256 pieces of one stream and 16 MiB of all. A stream beyond them fails; the others go on.
  */
 export class HttpBodies {
   readonly #streams = new Map<string, BodyStream>();
-  readonly #cancel: ((requestId: string) => void) | undefined;
+  readonly #options: HttpBodiesOptions;
   readonly #budget: ByteBudget = { queuedBytes: 0 };
   #lastId = 0;
 
   constructor(options: HttpBodiesOptions = {}) {
-    this.#cancel = options.cancel;
+    this.#options = options;
   }
 
   /** Streams that may still receive something. */
@@ -40,9 +47,13 @@ export class HttpBodies {
   open(options: { readonly signal?: AbortSignal } = {}): BodyStream {
     this.#lastId += 1;
     const id = `http-${this.#lastId}`;
-    const stream = new BodyStream(id, this.#budget, options.signal, (isUnwanted) => {
-      this.#streams.delete(id);
-      if (isUnwanted) this.#cancel?.(id);
+    const stream = new BodyStream(id, this.#budget, options.signal, {
+      hold: (on) => this.#options.hold?.(id, on),
+      unregister: (isUnwanted) => {
+        this.#streams.delete(id);
+        if (isUnwanted) this.#options.cancel?.(id);
+        this.#options.ended?.(id);
+      },
     });
     this.#streams.set(id, stream);
     stream.watchSignal();
@@ -62,6 +73,12 @@ export class HttpBodies {
   }
 }
 
+/** What a stream tells its owner. */
+interface StreamOwner {
+  hold(on: boolean): void;
+  unregister(isUnwanted: boolean): void;
+}
+
 /** What all streams together hold. */
 interface ByteBudget {
   queuedBytes: number;
@@ -73,26 +90,23 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   readonly id: string;
   readonly #budget: ByteBudget;
   readonly #signal: AbortSignal | undefined;
-  readonly #unregister: (isUnwanted: boolean) => void;
+  readonly #owner: StreamOwner;
   readonly #queue = new Fifo<Piece>();
   readonly #readers = new Fifo<Deferred<IteratorResult<Uint8Array, undefined>>>();
   readonly #abort = (): void => this.#drop({ error: this.#signal?.reason });
   #lastSeq = 0;
+  #queuedBytes = 0;
+  #held = false;
   /** No more will be queued. */
   #ended = false;
   /** Given once, behind what is queued. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(
-    id: string,
-    budget: ByteBudget,
-    signal: AbortSignal | undefined,
-    unregister: (isUnwanted: boolean) => void,
-  ) {
+  constructor(id: string, budget: ByteBudget, signal: AbortSignal | undefined, owner: StreamOwner) {
     this.id = id;
     this.#budget = budget;
     this.#signal = signal;
-    this.#unregister = unregister;
+    this.#owner = owner;
   }
 
   watchSignal(): void {
@@ -128,7 +142,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const piece = this.#queue.shift();
     if (piece !== undefined) {
-      this.#budget.queuedBytes -= piece.length;
+      this.#take(piece);
       return Promise.resolve({ done: false, value: piece.memory.subarray(0, piece.length) });
     }
     if (!this.#ended) {
@@ -173,7 +187,21 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
       return false;
     }
     this.#budget.queuedBytes += bytes.length;
+    this.#queuedBytes += bytes.length;
+    if (this.#queuedBytes >= HOLD_BYTES) this.#hold(true);
     return true;
+  }
+
+  #take({ length }: Piece): void {
+    this.#budget.queuedBytes -= length;
+    this.#queuedBytes -= length;
+    if (this.#queuedBytes <= RELEASE_BYTES) this.#hold(false);
+  }
+
+  #hold(on: boolean): void {
+    if (this.#held === on || this.#ended) return;
+    this.#held = on;
+    this.#owner.hold(on);
   }
 
   /** The server goes on sending what cannot be taken. */
@@ -183,8 +211,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
 
   /** Throws away what is queued. */
   #drop(failure: { readonly error: unknown } | undefined): void {
-    for (let piece = this.#queue.shift(); piece !== undefined; piece = this.#queue.shift())
-      this.#budget.queuedBytes -= piece.length;
+    for (let piece = this.#queue.shift(); piece !== undefined; piece = this.#queue.shift()) this.#take(piece);
     this.#failure = failure;
     this.#end(true);
   }
@@ -193,7 +220,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     if (this.#ended) return;
     this.#ended = true;
     this.#signal?.removeEventListener("abort", this.#abort);
-    this.#unregister(isUnwanted);
+    this.#owner.unregister(isUnwanted);
     // Whoever waits has seen all that was queued: the first gets the failure, if there is one.
     for (let reader = this.#readers.shift(); reader !== undefined; reader = this.#readers.shift()) {
       const waiting = reader;

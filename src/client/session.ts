@@ -14,9 +14,10 @@ import { RpcCode } from "../protocol/errors.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
-import type { Caller, RequestOptions } from "./caller.ts";
+import type { RequestOptions } from "./caller.ts";
 import type { Connector } from "./connector.ts";
 import { type HandshakeOptions, openSession } from "./handshake.ts";
+import { FlowControl, type FlowOwner } from "./flow-control.ts";
 import { HttpBodies } from "./http-bodies.ts";
 import { processEventOf } from "./notifications.ts";
 import { ProcessRoute, type RouteOwner } from "./process-route.ts";
@@ -43,8 +44,13 @@ export interface SessionEnd {
 }
 
 /** One session with a server, over as many connections as it takes. */
-export class ClientSession implements Caller, RouteOwner {
-  readonly bodies = new HttpBodies();
+export class ClientSession implements FlowOwner, RouteOwner {
+  readonly bodies = new HttpBodies({
+    cancel: (requestId) => this.#cancel(requestId),
+    hold: (requestId, on) => this.#flow.hold("http", requestId, on),
+    ended: (requestId) => this.#flow.forget("http", requestId),
+  });
+  readonly #flow = new FlowControl(this);
   readonly #connector: Connector;
   readonly #options: SessionOptions;
   readonly #routes = new Map<string, ProcessRoute>();
@@ -53,7 +59,6 @@ export class ClientSession implements Caller, RouteOwner {
   readonly #closed = createDeferred<SessionEnd>();
   /** Starts whose answers were lost: whatever came of them has no owner. */
   readonly #orphans = new Set<string>();
-  readonly #held = new Set<string>();
   /** Links that ended before they were taken into use. */
   readonly #dead = new WeakSet<Link>();
   #sessionId = "";
@@ -65,7 +70,6 @@ export class ClientSession implements Caller, RouteOwner {
   #settled: Deferred<void> | undefined;
   #endMessage = disconnected(undefined).message;
   #pending = 0;
-  #paused = false;
   /** Requests that are yet to be sent. */
   #waiting = 0;
 
@@ -165,10 +169,7 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   hold(processId: string, on: boolean): void {
-    if (on) this.#held.add(processId);
-    else this.#held.delete(processId);
-    if (this.supports("process/flow")) this.#sendFlow(processId, on);
-    else this.#pauseIfHeld();
+    this.#flow.hold("process", processId, on);
   }
 
   overdue(route: ProcessRoute): void {
@@ -185,17 +186,17 @@ export class ClientSession implements Caller, RouteOwner {
 
   finished(route: ProcessRoute): void {
     this.#routes.delete(route.processId);
-    if (this.#held.delete(route.processId)) this.#pauseIfHeld();
+    this.#flow.forget("process", route.processId);
   }
 
   // Requests.
 
   #send<M extends MethodName>(link: Link, method: M, params: Params<M>): Promise<Result<M>> {
     this.#pending += 1;
-    this.#pauseIfHeld();
+    this.#flow.asked();
     const answered = (): void => {
       this.#pending -= 1;
-      this.#pauseIfHeld();
+      this.#flow.answered();
     };
     const answer = link.request(method, params) as Promise<Result<M>>;
     answer.then(answered, answered);
@@ -219,21 +220,15 @@ export class ClientSession implements Caller, RouteOwner {
     return this.#link;
   }
 
-  /**
-   * A server without flow control sends to whoever reads. So nothing is read while a reader of this session is behind, unless an answer is waited
-   * for: a reader that asks for something before it reads on must get it.
-   */
-  #pauseIfHeld(): void {
-    const paused = this.#held.size > 0 && this.#pending === 0 && !this.supports("process/flow");
-    if (paused === this.#paused || this.#link === undefined) return;
-    this.#paused = paused;
-    if (paused) this.#link.pause();
-    else this.#link.resume();
+  pauseLink(paused: boolean): void {
+    if (paused) this.#link?.pause();
+    else this.#link?.resume();
   }
 
-  #sendFlow(processId: string, paused: boolean): void {
-    this.request("process/flow", { processId, paused }).catch(() => {
-      // The process is gone, or the connection is; then it is said again on the next one.
+  #cancel(requestId: string): void {
+    if (!this.supports("http/cancel") || this.#link === undefined) return;
+    this.#send(this.#link, "http/cancel", { requestId }).catch(() => {
+      // The body ends with its connection anyway.
     });
   }
 
@@ -269,7 +264,6 @@ export class ClientSession implements Caller, RouteOwner {
   #connected({ link, sessionId, environmentInfo }: Awaited<ReturnType<typeof openSession>>): void {
     if (this.#dead.has(link)) throw disconnected(undefined);
     this.#link = link;
-    this.#paused = false;
     this.#sessionId = sessionId;
     this.#environment = environmentInfo ?? this.#environment;
     this.#change("connected");
@@ -333,7 +327,7 @@ export class ClientSession implements Caller, RouteOwner {
     }
     const settled = this.#settled;
     this.#settled = undefined;
-    for (const processId of this.#held) this.hold(processId, true);
+    this.#flow.renew();
     this.#terminateOrphans(opened.link);
     settled?.resolve();
   }

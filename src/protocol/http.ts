@@ -51,6 +51,13 @@ export const httpMethods = {
     params: z.object({ requestId: RequestId }),
     result: Empty,
   }),
+  "http/flow": method({
+    doc: "Stops or restarts the sending of one streamed body. Meanwhile the upstream server waits; nothing is lost.",
+    family: "http",
+    extension: true,
+    params: z.object({ requestId: RequestId, paused: z.boolean() }),
+    result: Empty,
+  }),
 };
 
 export const httpNotifications = {

@@ -415,6 +415,7 @@ describe("the table", () => {
       "process/snapshot",
       "fs/rename",
       "http/cancel",
+      "http/flow",
       "command/exec",
       "command/exec/write",
       "command/exec/terminate",

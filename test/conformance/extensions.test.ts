@@ -4,6 +4,7 @@ import { expectError, verifies } from "./verifies.ts";
 const EXTENSION_METHODS = [
   "fs/rename",
   "http/cancel",
+  "http/flow",
   "process/attach",
   "process/closeStdin",
   "process/detach",

@@ -29,6 +29,7 @@ it("a client may send these requests", () => {
     "fs/writeBlock",
     "fs/writeFile",
     "http/cancel",
+    "http/flow",
     "http/request",
     "initialize",
     "process/attach",

@@ -1,4 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
 import {
@@ -33,24 +34,29 @@ export function httpHandlers(environment: Environment) {
           `http/request streamResponse requestId \`${params.requestId}\` is already active`,
         );
       const request = decodeRequest(params, environment);
-      const limit = new TimeLimit(params.timeoutMs ?? undefined, client.signal);
-      if (params.streamResponse) streams.set(params.requestId, limit);
+      const active = new ActiveRequest(params.timeoutMs ?? undefined, client.signal);
+      if (params.streamResponse) streams.set(params.requestId, active);
       // From here on only the upstream server is waited for, and that holds up nobody.
-      return new Waiting(perform(client, params, { request, environment, limit }));
+      return new Waiting(perform(client, params, { request, environment, active }));
     },
 
     "http/cancel": (client, { requestId }) => {
       streamsOf(client).get(requestId)?.cancel();
       return {};
     },
+
+    "http/flow": (client, { requestId, paused }) => {
+      streamsOf(client).get(requestId)?.flow(paused);
+      return {};
+    },
   } satisfies Handlers<ClientConnection>;
 }
 
 /** Requests whose bodies are being streamed, by connection. */
-const activeStreams = new WeakMap<ClientConnection, Map<string, TimeLimit>>();
+const activeStreams = new WeakMap<ClientConnection, Map<string, ActiveRequest>>();
 
-function streamsOf(client: ClientConnection): Map<string, TimeLimit> {
-  const found = activeStreams.get(client) ?? new Map<string, TimeLimit>();
+function streamsOf(client: ClientConnection): Map<string, ActiveRequest> {
+  const found = activeStreams.get(client) ?? new Map<string, ActiveRequest>();
   activeStreams.set(client, found);
   return found;
 }
@@ -58,42 +64,46 @@ function streamsOf(client: ClientConnection): Map<string, TimeLimit> {
 async function perform(
   client: ClientConnection,
   params: RequestParams,
-  { request, environment, limit }: { request: HttpRequest; environment: Environment; limit: TimeLimit },
+  { request, environment, active }: { request: HttpRequest; environment: Environment; active: ActiveRequest },
 ) {
   const { requestId } = params;
   let response: HttpResponse;
   try {
     const followRedirects = params.redirectPolicy !== "stop";
-    response = await sendHttpRequest(request, { followRedirects, signal: limit.signal, environment });
+    response = await sendHttpRequest(request, { followRedirects, signal: active.signal, environment });
   } catch (error) {
-    limit.end();
+    active.end();
     streamsOf(client).delete(requestId);
-    throw limit.cancelled
+    throw active.cancelled
       ? new RpcError(RpcCode.internal, "http/request failed: cancelled", { cause: error })
       : requestFailure(error, params);
   }
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
-    const body = await readBody(response).finally(() => limit.end());
+    const body = await readBody(response).finally(() => active.end());
     return { status: response.status, headers, bodyBase64: encodeBase64(body) };
   }
   // The answer is sent when this function returns; deltas follow it.
   setImmediate(() => {
-    void streamBody(client, requestId, { response, limit }).finally(() => {
-      limit.end();
+    void streamBody(client, requestId, { response, active }).finally(() => {
+      active.end();
       streamsOf(client).delete(requestId);
     });
   });
   return { status: response.status, headers, bodyBase64: "" };
 }
 
-/** Aborts when the time is over, the client is gone or has cancelled. */
-class TimeLimit {
+/** One request: aborts when the time is over, the client is gone or has cancelled. */
+class ActiveRequest {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #client: AbortSignal;
   cancelled = false;
-  readonly #abort = (): void => this.#controller.abort();
+  #paused: Deferred<void> | undefined;
+  readonly #abort = (): void => {
+    this.#controller.abort();
+    this.#release();
+  };
 
   constructor(timeoutMs: number | undefined, client: AbortSignal) {
     this.#client = client;
@@ -109,6 +119,22 @@ class TimeLimit {
   cancel(): void {
     this.cancelled = true;
     this.#abort();
+  }
+
+  /** Makes the body wait, or go on. */
+  flow(paused: boolean): void {
+    if (!paused) this.#release();
+    else if (this.#paused === undefined && !this.signal.aborted) this.#paused = createDeferred();
+  }
+
+  /** Resolves when the body need not wait, or is not wanted any more. */
+  released(): Promise<void> | undefined {
+    return this.#paused?.promise;
+  }
+
+  #release(): void {
+    this.#paused?.resolve();
+    this.#paused = undefined;
   }
 
   end(): void {
@@ -145,7 +171,7 @@ async function readBody({ body }: HttpResponse): Promise<Buffer> {
 async function streamBody(
   client: ClientConnection,
   requestId: string,
-  { response: { body }, limit }: { response: HttpResponse; limit: TimeLimit },
+  { response: { body }, active }: { response: HttpResponse; active: ActiveRequest },
 ): Promise<void> {
   let seq = 0;
   let failure: string | null = null;
@@ -156,10 +182,11 @@ async function streamBody(
         const piece = chunk.subarray(start, start + MAX_DELTA_BYTES);
         client.sendBodyDelta(requestId, seq, piece);
         await client.drained();
+        await active.released();
       }
     }
   } catch {
-    failure = limit.cancelled ? "cancelled" : "error decoding response body";
+    failure = active.cancelled ? "cancelled" : "error decoding response body";
   }
   client.notify("http/request/bodyDelta", {
     requestId,
