@@ -17,7 +17,7 @@ const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body
  * A `fetch` whose requests leave from the server's machine. It is the platform's but for this: there are no cookies, no cache and no CORS, and every header but
  * those of the connection is sent as given; `url` is the one asked for, because the wire does not tell where redirects led; `redirect: "manual"` gives the
  * answer itself; a request's body is sent in one message, up to 47 MiB; `integrity` is refused; gzip and deflate are decompressed, anything else stays as it
- * came. A response's body must be read as fast as it comes: of one that is not, 256 pieces are kept, of all together 16 MiB, and beyond that it fails.
+ * came. A response's body that is read slowly makes the upstream server wait, as far as the server can; beyond 16 MiB that are unread it fails.
  */
 export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
   return async (input, init) => {
