@@ -15,7 +15,7 @@ const LINE_BYTES = 16;
 const TOTAL_BYTES = 48 * MEBIBYTE;
 const DEADLINE_MS = 90_000;
 const command = ["seq", String(FIRST_FIXED_WIDTH), String(FIRST_FIXED_WIDTH + TOTAL_BYTES / LINE_BYTES - 1)];
-const cleanups: (() => Promise<unknown>)[] = [];
+const cleanups: (() => PromiseLike<unknown>)[] = [];
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
