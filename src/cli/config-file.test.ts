@@ -21,23 +21,23 @@ function read(text: string) {
 }
 
 describe("readLimits", () => {
-  it("reads numbers, switches and paths", () => {
+  it("reads numbers, switches and paths", async () => {
     const text = `
       [limits]
       max_connections = 1_000
       allow_direct_exec = false
       fs_roots = ["/srv/work", "/tmp"]
     `;
-    expect(read(text)).toEqual({
+    expect(await read(text)).toEqual({
       maxConnections: 1000,
       allowDirectExec: false,
       fsRoots: ["/srv/work", "/tmp"],
     });
   });
 
-  it("takes an empty file and an empty table for no limits", () => {
-    expect(read("")).toEqual({});
-    expect(read("# nothing\n[limits]\n")).toEqual({});
+  it("takes an empty file and an empty table for no limits", async () => {
+    expect(await read("")).toEqual({});
+    expect(await read("# nothing\n[limits]\n")).toEqual({});
   });
 
   it.each([
@@ -71,17 +71,19 @@ describe("readLimits", () => {
       "2: limits.fs_roots must be a list of absolute paths",
     ],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],
-  ])("refuses %s, and says where", (_, text, message) => {
-    expect(() => read(text)).toThrow(new CliError(`Error: ${path}:${message}`, 1));
+  ])("refuses %s, and says where", async (_, text, message) => {
+    await expect(read(text)).rejects.toThrow(new CliError(`Error: ${path}:${message}`, 1));
   });
 
-  it("says where a file is no TOML", () => {
-    expect(() => read("[limits]\nmax_sessions = = 1\n")).toThrow(/limits\.toml:2:\d+: Invalid TOML document/);
+  it("says where a file is no TOML", async () => {
+    await expect(read("[limits]\nmax_sessions = = 1\n")).rejects.toThrow(
+      /limits\.toml:2:\d+: Invalid TOML document/,
+    );
   });
 
-  it("says why a file cannot be read", () => {
+  it("says why a file cannot be read", async () => {
     const missing = join(directory, "missing.toml");
-    expect(() => readLimits(missing)).toThrow(
+    await expect(readLimits(missing)).rejects.toThrow(
       `Error: failed to read the configuration ${missing}: No such file or directory (os error 2)`,
     );
   });

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { parse, TomlError } from "smol-toml";
 import { describeErrno } from "../capabilities/os-error.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import { type CliError, failure } from "./cli-error.ts";
@@ -7,9 +6,9 @@ import { type CliError, failure } from "./cli-error.ts";
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
 /** Reads the table `[limits]` of a configuration file. Anything else in the file is a mistake. */
-export function readLimits(path: string): Partial<ServerLimits> {
+export async function readLimits(path: string): Promise<Partial<ServerLimits>> {
   const text = readText(path);
-  const file = parseToml(path, text);
+  const file = await parseToml(path, text);
   const refuse = (key: string, why: string): CliError =>
     failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (key !== "limits") throw refuse(key, "is not a known key");
@@ -36,7 +35,8 @@ function readText(path: string): string {
   }
 }
 
-function parseToml(path: string, text: string): Record<string, unknown> {
+async function parseToml(path: string, text: string): Promise<Record<string, unknown>> {
+  const { parse, TomlError } = await import("smol-toml");
   try {
     return parse(text);
   } catch (error) {

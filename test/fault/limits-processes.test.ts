@@ -92,7 +92,7 @@ it("a start without room for its output is refused, until others have closed and
   await using server = limitedServer({
     maxRetainedBytesPerProcess: SMALLEST_LOG_BYTES,
     maxRetainedBytes: 2 * SMALLEST_LOG_BYTES,
-    exitedProcessRetentionMs: 300,
+    exitedProcessRetentionMs: 2000,
   });
   const [loud, other] = [await server.session(), await server.session()];
   await startIn(loud, "1");
@@ -124,7 +124,7 @@ it("the output of a session that has ended takes no room", async () => {
 });
 
 it("a process that has closed can be read for exitedProcessRetentionMs, and then its id is free", async () => {
-  await using server = limitedServer({ exitedProcessRetentionMs: 100 });
+  await using server = limitedServer({ exitedProcessRetentionMs: 1000 });
   const peer = await server.session();
   await startIn(peer, "p", "echo said");
   await peer.nextNotification("process/closed", "p");

@@ -41,7 +41,7 @@ const REFUSED_FLAGS = {
 
 /** Serves until it is told to stop, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { address, authentication, concurrentRequests, limits, logger } = parseOptions(args);
+  const { address, authentication, concurrentRequests, limits, logger } = await parseOptions(args);
   const server = create({ environment: process.env, logger, concurrentRequests, limits });
   const { maxMessageBytes } = limits;
   if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
@@ -66,7 +66,7 @@ function create(options: ServerOptions): Server {
   }
 }
 
-function parseOptions(args: readonly string[]): ServeOptions {
+async function parseOptions(args: readonly string[]): Promise<ServeOptions> {
   const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS }, SWITCHES);
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
@@ -87,7 +87,7 @@ function parseOptions(args: readonly string[]): ServeOptions {
     );
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
-  const limits = { ...(config === undefined ? {} : readLimits(config)), ...fromFlags };
+  const limits = { ...(config === undefined ? {} : await readLimits(config)), ...fromFlags };
   const authentication = loadAuthentication?.();
   return { address, authentication, concurrentRequests, limits, logger };
 }
