@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
-import { fileExtensionMethods } from "./files-extensions.ts";
+import { fileExtensionMethods, fileExtensionNotifications } from "./files-extensions.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
@@ -29,6 +29,7 @@ export const notifications = {
   ...processNotifications,
   ...processExtensionNotifications,
   ...fileNotifications,
+  ...fileExtensionNotifications,
   ...httpNotifications,
   ...networkNotifications,
 };

@@ -398,6 +398,8 @@ describe("the table", () => {
       "process/list",
       "process/snapshot",
       "fs/rename",
+      "fs/watch",
+      "fs/unwatch",
       "http/cancel",
     ]);
   });

@@ -21,7 +21,9 @@ it("a client may send these requests", () => {
     "fs/readFile",
     "fs/remove",
     "fs/rename",
+    "fs/unwatch",
     "fs/walk",
+    "fs/watch",
     "fs/watchMissing",
     "fs/writeBlock",
     "fs/writeFile",
@@ -57,6 +59,7 @@ it("notifications have these names and senders", () => {
     "process/closed": "server",
     "process/gap": "server",
     "fs/missingChanged": "server",
+    "fs/watch/changed": "server",
     "http/request/bodyDelta": "server",
     "network/policyDecision": "server",
   });

@@ -183,7 +183,9 @@ export class ManagedProcess {
     this.group.leaderReaped();
     if (this.group.gone) clearTimeout(this.#killTimer);
     this.#input?.close();
-    if (this.#killed || this.#closeOnExit) this.#finishSources();
+    if (this.#killed) this.#finishSources();
+    // A short process may end before anyone can listen to it, but not before the next turn.
+    else if (this.#closeOnExit) setImmediate(() => this.#finishSources());
     // What the process wrote last is usually there already but not read yet. Its end reads best after it.
     if (this.#openSources === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
