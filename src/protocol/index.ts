@@ -3,7 +3,7 @@ import { commandMethods, commandNotifications } from "./command.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
-import { fileExtensionMethods } from "./files-extensions.ts";
+import { fileExtensionMethods, fileExtensionNotifications } from "./files-extensions.ts";
 import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
@@ -31,6 +31,7 @@ export const notifications = {
   ...processNotifications,
   ...processExtensionNotifications,
   ...fileNotifications,
+  ...fileExtensionNotifications,
   ...httpNotifications,
   ...networkNotifications,
   ...commandNotifications,

@@ -414,6 +414,8 @@ describe("the table", () => {
       "process/list",
       "process/snapshot",
       "fs/rename",
+      "fs/watch",
+      "fs/unwatch",
       "http/cancel",
       "http/flow",
       "command/exec",

@@ -3,6 +3,8 @@ import { expectError, verifies } from "./verifies.ts";
 
 const EXTENSION_METHODS = [
   "fs/rename",
+  "fs/unwatch",
+  "fs/watch",
   "http/cancel",
   "http/flow",
   "process/attach",

@@ -12,7 +12,7 @@ import {
   untilOutput,
 } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
-import { start, verifies } from "./verifies.ts";
+import { fromBase64, start, verifies } from "./verifies.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.02; done");
@@ -108,14 +108,22 @@ verifies("process.start:close-on-exit", async ({ peer }) => {
   }
 });
 
-/** The number that a process wrote to its stderr. */
-async function untilNumberOn(peer: RawPeer, processId: string): Promise<number> {
-  for (;;) {
-    const { chunks } = await read(peer, processId);
-    const found = chunks.find((chunk: { stream: string }) => chunk.stream === "stderr");
-    if (found !== undefined) return Number(Buffer.from(found.chunk, "base64").toString());
-    await read(peer, processId, { afterSeq: chunks.at(-1)?.seq ?? 0, waitMs: 1000 });
+verifies("process.start:close-on-exit-at-once", async ({ peer }) => {
+  const connection = await peer();
+  for (let count = 0; count < 40; count += 1) {
+    const { events } = await run(connection, `p${count}`, ["true"], { closeOnExit: true });
+    expect(events.map(({ kind }) => kind)).toEqual(["exited", "closed"]);
   }
+});
+
+/** The number that a process wrote to its stderr, whatever it writes to its stdout. */
+async function untilNumberOn(peer: RawPeer, processId: string): Promise<number> {
+  const written = async () => {
+    const { streams } = await peer.request("process/snapshot", { processId, stream: "stderr" });
+    return fromBase64(streams[0].head);
+  };
+  await expect.poll(written, { timeout: 10_000, interval: 5 }).toMatch(/^\d+\n$/);
+  return Number(await written());
 }
 
 verifies("process.start:close-on-exit-flood", async ({ peer }) => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { expectDropped } from "./malformed.ts";
+import { exitReport } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { isAlive, resume } from "./session-peers.ts";
 import { base64, expectError, fromBase64, start, type VerifyContext, verifies } from "./verifies.ts";
@@ -255,6 +256,7 @@ verifies("session.detached:exit-kept", async (context) => {
       closed: true,
       failure: null,
       sandboxDenied: false,
+      ...(context.target.kind === "ours" && { exit: exitReport }),
     });
   });
 });

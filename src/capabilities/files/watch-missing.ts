@@ -1,10 +1,8 @@
-import { type FSWatcher, lstatSync, type Stats, statfsSync, watch } from "node:fs";
+import { type FSWatcher, lstatSync, type Stats, watch } from "node:fs";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
+import { isSilent } from "./silent-file-systems.ts";
 
 export const MAX_WATCHED_PATHS = 64;
-
-/** File systems whose changes the kernel does not tell: proc, sysfs, devpts. */
-const SILENT_FILE_SYSTEMS = new Set([0x9fa0, 0x62656572, 0x1cd1]);
 
 /**
  * Tells, once, when a path that is missing appears, when a directory on the way to it appears or goes, or when `present` is removed or changed. Undefined when it
@@ -108,10 +106,6 @@ class RunningWatch {
     this.close();
     this.#onChange();
   }
-}
-
-function isSilent(path: NativePath): boolean {
-  return SILENT_FILE_SYSTEMS.has(statfsSync(path).type);
 }
 
 function look(path: NativePath): Stats | "unknown" | undefined {

@@ -92,6 +92,16 @@ export const extensionRequirements = {
   "files.rename:moves": ours("Files, links and directories move; a file at the new place is replaced."),
   "files.rename:refuses": ours("What is missing or cannot be moved is refused, and stays."),
 
+  "files.watch:directory": ours(
+    "What comes, goes and changes in a watched directory is told, but not what is deeper.",
+  ),
+  "files.watch:recursive": ours("A recursive watch tells of directories that came later, too."),
+  "files.watch:file": ours("A watched file is still watched after it was replaced."),
+  "files.watch:burst": ours("A burst of more changes than a notification holds is told as an overflow."),
+  "files.watch:ended": ours("The removal of what is watched ends the watch, and its id is free again."),
+  "files.watch:unwatch": ours("After fs/unwatch nothing is told; an unknown id is no error."),
+  "files.watch:refuses": ours("Missing paths, ids in use and file systems that tell nothing are refused."),
+
   "process.signal:names": oursToo("Each name of a signal sends that signal.", {
     note: "Knows only `interrupt`; any other name is -32602.",
   }),
@@ -110,6 +120,9 @@ export const extensionRequirements = {
   "process.start:timeout-in-time": oursToo("A process that ends in time is not reported as timed out."),
   "process.start:close-on-exit": oursToo(
     "With closeOnExit the output ends with the process, whoever holds it open, and what was written before is sent.",
+  ),
+  "process.start:close-on-exit-at-once": oursToo(
+    "With closeOnExit the end of the shortest process is told too.",
   ),
   "process.start:close-on-exit-flood": oursToo(
     "With closeOnExit not even one who writes without end delays the end.",

@@ -1,0 +1,55 @@
+import { RpcError } from "../base/errors.ts";
+import { uriFromPath } from "../base/file-uri.ts";
+import type { NativePath } from "../capabilities/files/native-path.ts";
+import { type TreeChange, watchTree } from "../capabilities/files/watch-tree.ts";
+import { RpcCode } from "../protocol/errors.ts";
+import type { ClientConnection } from "./client-connection.ts";
+
+/** Watches that one connection may have. */
+const MAX_WATCHES = 128;
+
+/** What one connection watches, by the ids that it chose. */
+export class FileWatches {
+  readonly #client: ClientConnection;
+  readonly #stops = new Map<string, () => void>();
+
+  constructor(client: ClientConnection) {
+    this.#client = client;
+    client.signal.addEventListener("abort", () => this.#closeAll(), { once: true });
+  }
+
+  async add(watchId: string, path: NativePath, options: { recursive: boolean }): Promise<void> {
+    if (this.#stops.has(watchId))
+      throw new RpcError(RpcCode.invalidRequest, `fs/watch: the watch id ${watchId} is in use`);
+    if (this.#stops.size >= MAX_WATCHES)
+      throw new RpcError(RpcCode.invalidRequest, `fs/watch: the connection has ${MAX_WATCHES} watches`);
+    const opening = (): void => {};
+    this.#stops.set(watchId, opening);
+    try {
+      const stop = await watchTree(path, { ...options, onChange: (change) => this.#tell(watchId, change) });
+      // It may have been closed in the meantime.
+      if (this.#stops.get(watchId) === opening) this.#stops.set(watchId, stop);
+      else stop();
+    } catch (error) {
+      this.#stops.delete(watchId);
+      throw error;
+    }
+  }
+
+  /** An unknown one is no error. */
+  remove(watchId: string): void {
+    this.#stops.get(watchId)?.();
+    this.#stops.delete(watchId);
+  }
+
+  async #tell(watchId: string, { paths, overflow, ended }: TreeChange): Promise<void> {
+    if (ended) this.#stops.delete(watchId);
+    this.#client.notify("fs/watch/changed", { watchId, paths: paths.map(uriFromPath), overflow, ended });
+    await this.#client.drained();
+  }
+
+  #closeAll(): void {
+    for (const stop of this.#stops.values()) stop();
+    this.#stops.clear();
+  }
+}
