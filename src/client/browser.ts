@@ -15,7 +15,7 @@ import type { Host } from "./host.ts";
 export type BrowserConnectTarget = string | URL | Transport | OpenTransport | InProcessServer;
 
 /** Connects to a server and opens a session there. A lost connection is replaced, and nothing of what happened meanwhile is lost. */
-export function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+export async function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
   if (typeof target === "string" || target instanceof URL) {
     if (options.token !== undefined)
       throw new UsageError(

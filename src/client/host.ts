@@ -1,9 +1,10 @@
-import { ConnectionError, ExecError } from "../base/errors.ts";
+import { ExecError } from "../base/errors.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ListedProcess } from "../protocol/process-extensions.ts";
 import type { Caller, RequestOptions } from "./caller.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import { feed } from "./feed.ts";
 import { createFetch } from "./fetch.ts";
 import { Files } from "./files.ts";
 import { RemoteProcess } from "./process.ts";
@@ -113,7 +114,7 @@ export class Host implements Caller, AsyncDisposable {
       options.signal,
       route,
     );
-    if (bytes !== undefined) await this.#feed(process, bytes, closes);
+    if (bytes !== undefined) await feed(process, bytes, { close: closes, signal: options.signal });
     const result = await abortable(collected, options.signal);
     if (check && result.exitCode !== 0) throw new CommandError(argv, result);
     return result;
@@ -164,15 +165,5 @@ export class Host implements Caller, AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  /** A process may end, or close its stdin, without reading everything. That is its business. */
-  async #feed(process: RemoteProcess, bytes: Uint8Array, closes: boolean): Promise<void> {
-    try {
-      await process.write(bytes);
-      if (closes) await process.closeStdin();
-    } catch (error) {
-      if (error instanceof ConnectionError) throw error;
-    }
   }
 }

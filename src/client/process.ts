@@ -3,6 +3,7 @@ import { ConnectionError, ExecError } from "../base/errors.ts";
 import type { Params, Result } from "../protocol/index.ts";
 import type { SignalName } from "../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import { feed } from "./feed.ts";
 import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "./session.ts";
@@ -130,7 +131,8 @@ export class RemoteProcess implements AsyncDisposable {
   async signal(signal: SignalName): Promise<void> {
     if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
     const name = signal === "SIGINT" ? "interrupt" : signal;
-    await this.#retried("process/signal", { processId: this.id, signal: name });
+    // Not repeated when the answer is lost: a second Ctrl-C often means something else than the first.
+    await this.#session.request("process/signal", { processId: this.id, signal: name });
   }
 
   /**
@@ -188,10 +190,8 @@ export class RemoteProcess implements AsyncDisposable {
     const collected = collect(this.#route, options);
     // What ends the writing may end the reading too; the caller is told once.
     collected.catch(() => {});
-    if (input !== undefined) {
-      await this.write(input, signal === undefined ? {} : { signal });
-      if (this.#session.supports("process/closeStdin")) await this.closeStdin();
-    }
+    if (input !== undefined)
+      await feed(this, input, { close: this.#session.supports("process/closeStdin"), signal });
     return abortable(collected, signal);
   }
 
@@ -265,7 +265,6 @@ export class RemoteProcess implements AsyncDisposable {
 type Repeatable =
   | "process/read"
   | "process/write"
-  | "process/signal"
   | "process/snapshot"
   | "process/terminate"
   | "process/closeStdin"

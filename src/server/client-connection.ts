@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
@@ -37,6 +38,8 @@ export class ClientConnection {
   #readingPaused = false;
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
+    // Every request that waits listens to it.
+    setMaxListeners(0, this.#abort.signal);
     this.#options = options;
     this.#peer = connect({
       request: (id, method, params) => this.#enqueue(id, method, params),

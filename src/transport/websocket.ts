@@ -11,6 +11,9 @@ import type { Transport, TransportEvents } from "./transport.ts";
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
 const NOT_UTF8 = "\uFFFD";
 
+/** A client asks for a sign of life this often, and gives up after so long without one. */
+const DEFAULT_LIFE = { pingMs: 10_000, silenceMs: 30_000 };
+
 /** How long a peer may take to answer our close before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -61,6 +64,25 @@ export class WebSocketTransport implements Transport {
   /** See `TransportEvents.tooLong`. The WebSocket library ends the connection by itself. */
   refuseLongMessage(): void {
     if (!this.#ended) this.#events?.tooLong?.();
+  }
+
+  /**
+   * Ends the connection when the peer gives no sign of life for a while, although it is asked for one: a network that goes away says nothing. While
+   * this side does not read, silence proves nothing.
+   */
+  expectLife({ pingMs, silenceMs }: { pingMs: number; silenceMs: number }): void {
+    let heardAt = performance.now();
+    const heard = (): void => {
+      heardAt = performance.now();
+    };
+    for (const event of ["message", "ping", "pong"]) this.#webSocket.on(event, heard);
+    const timer = setInterval(() => {
+      if (this.#webSocket.isPaused) heard();
+      else if (performance.now() - heardAt > silenceMs)
+        this.destroy(`the server has been silent for ${formatDuration(silenceMs)}`);
+      else this.#webSocket.ping();
+    }, pingMs).unref();
+    this.#webSocket.once("close", () => clearInterval(timer));
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -137,6 +159,8 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** How often the server is asked for a sign of life, and after how long without one it is given up. */
+  readonly life?: { readonly pingMs: number; readonly silenceMs: number };
 }
 
 /** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
@@ -170,7 +194,9 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     });
     webSocket.once("open", () => {
       settle();
-      resolve(new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`));
+      const transport = new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`);
+      transport.expectLife(options.life ?? DEFAULT_LIFE);
+      resolve(transport);
     });
     webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
       refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),

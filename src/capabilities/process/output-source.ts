@@ -22,8 +22,8 @@ export interface OutputSink {
 }
 
 const READ_BYTES = 64 * 1024;
-/** More than the kernel keeps for any pipe or terminal. */
-const MAX_DRAIN_READS = 64;
+/** The most that a pipe holds. */
+const MAX_DRAIN_BYTES = 1024 * 1024;
 
 // One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -203,10 +203,11 @@ function intoReadBuffer(sink: OutputSink): SocketConstructorOpts {
 
 /** Reads what is there without waiting, and tells whether that was the end. Whoever still writes cannot keep it busy for ever. */
 function drain(fd: number, sink: OutputSink): "end" | "more may come" {
-  for (let reads = 0; reads < MAX_DRAIN_READS; reads += 1) {
+  for (let total = 0; total < MAX_DRAIN_BYTES; ) {
     const length = libc().read(fd, readBuffer, READ_BYTES);
     if (length === 0) return "end";
     if (length < 0) return "more may come";
+    total += length;
     sink.data(readBuffer.subarray(0, length));
   }
   return "more may come";
