@@ -75,7 +75,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const peer = `${formatHost(socket.remoteAddress ?? "")}:${socket.remotePort ?? 0}`;
       const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
-      const transport = new WebSocketTransport(webSocket, socket, source);
+      const transport = new WebSocketTransport(webSocket, socket, { source, side: "server" });
       limitFrames(transport, socket, { head, maxMessageBytes });
       transport.keepAlive();
       options.accept(transport);

@@ -6,6 +6,7 @@ import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { SendQueue } from "./send-queue.ts";
+import { MAX_SMALL_CHARACTERS, textFrame } from "./text-frame.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
@@ -21,6 +22,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 export class WebSocketTransport implements Transport {
   readonly source: string;
   readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
+  readonly #isServer: boolean;
   readonly #flush: FlushTimer;
   readonly #queue = new SendQueue(() => this.#events?.drain());
   #events: TransportEvents | undefined;
@@ -28,9 +31,15 @@ export class WebSocketTransport implements Transport {
   #destroyReason: string | undefined;
 
   /** `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. */
-  constructor(webSocket: WebSocket, socket: Socket, source: string) {
+  constructor(
+    webSocket: WebSocket,
+    socket: Socket,
+    { source, side }: { source: string; side: "client" | "server" },
+  ) {
     this.source = source;
     this.#webSocket = webSocket;
+    this.#socket = socket;
+    this.#isServer = side === "server";
     this.#flush = new FlushTimer(socket);
     // Until `open` nothing may be lost.
     webSocket.pause();
@@ -106,7 +115,10 @@ export class WebSocketTransport implements Transport {
       flushed?.();
       this.#queue.remove(bytes);
     };
-    if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
+    // Clients have to mask what they send, which is left to the library.
+    if (this.#isServer && typeof message === "string" && bytes <= MAX_SMALL_CHARACTERS)
+      this.#socket.write(textFrame(message), done);
+    else if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
     else this.#webSocket.send(message, { binary: false }, done);
   }
 
@@ -194,7 +206,10 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     });
     webSocket.once("open", () => {
       settle();
-      const transport = new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`);
+      const transport = new WebSocketTransport(webSocket, socket!, {
+        source: `websocket JSON-RPC message from ${url}`,
+        side: "client",
+      });
       transport.expectLife(options.life ?? DEFAULT_LIFE);
       resolve(transport);
     });
