@@ -93,7 +93,7 @@ export const REFUSED: readonly Refused[] = [
   refusedStart({ pipeStdin: 1 }, -32602),
   refusedStart({ envPolicy: {} }, -32602),
   refusedStart({ sandbox: {} }, -32602),
-  ...["/tmp", "tmp", "", "http://x/y", "file:///tmp?x=1", "file:///tmp#x", "file:///a%00b"].map((cwd) =>
+  ...["./tmp", "tmp", "", "http://x/y", "file:///tmp?x=1", "file:///tmp#x", "file:///a%00b"].map((cwd) =>
     refusedStart({ cwd }, -32602),
   ),
   ...["file://host/f", "file:///C:/x"].map((cwd) => refusedStart({ cwd }, -32602)),
