@@ -108,7 +108,7 @@ export const REFUSED: readonly Refused[] = [
   refusedStart({ env: { A: "a\u0000b" } }, -32603),
   { method: "process/read", params: { processId: "unknown" }, code: -32600 },
   { method: "process/read", params: { processId: "unknown", afterSeq: -1 }, code: -32602 },
-  { method: "process/write", params: { processId: "unknown", chunk: "YQ==" }, code: -32602 },
+  { method: "process/write", params: { processId: "unknown", chunk: "YQ==", writeId: null }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "YQ==", writeId: "" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "YQ", writeId: "1" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "****", writeId: "1" }, code: -32602 },
