@@ -93,7 +93,7 @@ export const REFUSED: readonly Refused[] = [
   refusedStart({ pipeStdin: 1 }, -32602),
   refusedStart({ envPolicy: {} }, -32602),
   refusedStart({ sandbox: {} }, -32602),
-  ...["/tmp", "tmp", "", "http://x/y", "file:///tmp?x=1", "file:///tmp#x", "file:///a%00b"].map((cwd) =>
+  ...["./tmp", "tmp", "", "http://x/y", "file:///tmp?x=1", "file:///tmp#x", "file:///a%00b"].map((cwd) =>
     refusedStart({ cwd }, -32602),
   ),
   ...["file://host/f", "file:///C:/x"].map((cwd) => refusedStart({ cwd }, -32602)),
@@ -108,7 +108,7 @@ export const REFUSED: readonly Refused[] = [
   refusedStart({ env: { A: "a\u0000b" } }, -32603),
   { method: "process/read", params: { processId: "unknown" }, code: -32600 },
   { method: "process/read", params: { processId: "unknown", afterSeq: -1 }, code: -32602 },
-  { method: "process/write", params: { processId: "unknown", chunk: "YQ==" }, code: -32602 },
+  { method: "process/write", params: { processId: "unknown", chunk: "YQ==", writeId: null }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "YQ==", writeId: "" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "YQ", writeId: "1" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "****", writeId: "1" }, code: -32602 },
