@@ -30,6 +30,7 @@ export interface Libc {
   unlockPseudoTerminal: IntCall<[fd: number]>;
   pseudoTerminalName: IntCall<[fd: number, name: Buffer, size: number]>;
   memfdCreate: IntCall<[name: string, flags: number]>;
+  access: IntCall<[path: string, mode: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
@@ -83,6 +84,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   unlockPseudoTerminal: "int unlockpt(int fd)",
   pseudoTerminalName: "int ptsname_r(int fd, void *name, size_t size)",
   memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
+  access: "int access(const char *path, int mode)",
   kill: "int kill(int pid, int signal)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
   wait4: "int wait4(int pid, void *status, int options, void *usage)",

@@ -1,7 +1,9 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
+import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
 
+const F_OK = 0;
 /** Where programs are looked for when the environment has no PATH. */
 const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
 
@@ -53,7 +55,7 @@ function probe(
     ? candidate
     : Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]);
   // Most entries of PATH do not have the program, and this is the cheapest way to learn it.
-  if (!existsSync(path)) return "missing";
+  if (typeof path === "string" && libc().access(path, F_OK) !== 0) return "missing";
   try {
     if (statSync(path).isDirectory()) return "directory";
   } catch {
