@@ -11,7 +11,16 @@ function fault(method: MethodName, params: unknown): string {
 it.each<[MethodName, unknown, string]>([
   ["initialize", null, "invalid type: null, expected struct InitializeParams"],
   ["initialize", {}, "missing field `clientName`"],
-  ["process/signal", { processId: "p", signal: "kill" }, "unknown variant `kill`, expected `interrupt`"],
+  [
+    "process/terminate",
+    { processId: "p", mode: "soon" },
+    "unknown variant `soon`, expected `now` or `graceful`",
+  ],
+  [
+    "process/snapshot",
+    { processId: "p", stream: "stdin" },
+    "unknown variant `stdin`, expected one of `stdout`, `stderr`, `pty`",
+  ],
   ["process/terminate", { processId: 1 }, "invalid type: number, expected a string"],
   ["process/read", { processId: "p", afterSeq: -1 }, "invalid number"],
   ["environment/status", [], "invalid type: sequence, expected unit"],
@@ -21,5 +30,5 @@ it.each<[MethodName, unknown, string]>([
 });
 
 it("a long value is not repeated in full", () => {
-  expect(fault("process/signal", { processId: "p", signal: "x".repeat(500) }).length).toBeLessThan(150);
+  expect(fault("process/terminate", { processId: "p", mode: "x".repeat(500) }).length).toBeLessThan(150);
 });
