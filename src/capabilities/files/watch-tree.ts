@@ -90,14 +90,16 @@ class TreeWatch {
     const pending = [start];
     for (let path = pending.pop(); path !== undefined && !this.#closed; path = pending.pop()) {
       if (this.#directories.has(keyOf(path))) continue;
-      this.#watch(path);
-      if (!recursive) continue;
-      const entries = await readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
-      for (const entry of entries) {
-        const name = entry.name as unknown as Buffer;
-        const inner = joinPath(path, utf8OrBytes(name));
-        found(inner);
-        if (entry.isDirectory()) pending.push(inner);
+      try {
+        this.#watch(path);
+        if (recursive)
+          for (const entry of await list(path)) {
+            found(entry.path);
+            if (entry.isDirectory) pending.push(entry.path);
+          }
+      } catch (error) {
+        // Below the first one, directories that go again or may not be read are passed over.
+        if (path === start || !isOutOfReach(error)) throw error;
       }
     }
   }
@@ -136,7 +138,7 @@ class TreeWatch {
     if (inode === undefined) return;
     // A directory that goes again meanwhile is told by the one that it is in.
     this.#add(path, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#lost();
+      if (!isOutOfReach(error)) this.#lost();
     });
   }
 
@@ -179,6 +181,19 @@ class TreeWatch {
     if (change.ended) this.close();
     else if (this.#changed.size > 0 || this.#overflow) this.#tellSoon();
   }
+}
+
+async function list(directory: NativePath): Promise<{ path: NativePath; isDirectory: boolean }[]> {
+  const entries = await readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+  return entries.map((entry) => {
+    const name = entry.name as unknown as Buffer;
+    return { path: joinPath(directory, utf8OrBytes(name)), isDirectory: entry.isDirectory() };
+  });
+}
+
+function isOutOfReach(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "EACCES" || code === "ENOTDIR";
 }
 
 /** Paths as they are, whether text or bytes, so that they can be compared. */

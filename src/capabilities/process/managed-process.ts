@@ -8,6 +8,8 @@ import type { ExitStatus } from "./reaper.ts";
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;
 const MAX_TIMER_MS = 2 ** 31 - 1;
+const PIPE_STREAMS: readonly StreamName[] = ["stdout", "stderr"];
+const TERMINAL_STREAMS: readonly StreamName[] = ["pty"];
 
 /** How long a process that was asked to end has before it is killed. */
 export const TERMINATE_GRACE_MS = 2_000;
@@ -52,8 +54,6 @@ export class ManagedProcess {
   readonly #input: InputWriter | undefined;
   readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
-  /** In the order in which they were opened. */
-  readonly streams: readonly StreamName[];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   #openSources: number;
   #settleTimer: NodeJS.Timeout | undefined;
@@ -78,7 +78,6 @@ export class ManagedProcess {
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openSources = parts.outputs.length;
-    this.streams = parts.outputs.map(({ stream }) => stream);
     for (const { stream, open } of parts.outputs)
       this.#sources.push(
         open({
@@ -119,6 +118,10 @@ export class ManagedProcess {
 
   chunksAfter(afterSeq: number, maxBytes: number): Chunk[] {
     return this.#log.chunksAfter(afterSeq, maxBytes);
+  }
+
+  get streams(): readonly StreamName[] {
+    return this.#terminal === undefined ? PIPE_STREAMS : TERMINAL_STREAMS;
   }
 
   /** See `OutputLog.snapshot`. */

@@ -51,6 +51,8 @@ type Entry =
   | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
+/** Most processes write nothing, and an empty list for each would cost. */
+const NO_RECORDS: StreamRecord[] = [];
 /** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
 export const EDGE_BYTES = 64 * 1024;
 
@@ -62,7 +64,8 @@ export class OutputLog {
   readonly #maxBytes: number;
   readonly #maxChunks: number;
   readonly #edgeBytes: number;
-  readonly #records = new Map<StreamName, StreamRecord>();
+  /** At most three. */
+  #records: StreamRecord[] = NO_RECORDS;
   readonly #entries = new Fifo<Entry>();
   #ring = Buffer.alloc(0);
   #head = 0;
@@ -87,12 +90,12 @@ export class OutputLog {
   /** All output ever, whether it is still here or not. */
   get totalBytes(): number {
     let total = 0;
-    for (const record of this.#records.values()) total += record.totalBytes;
+    for (const record of this.#records) total += record.totalBytes;
     return total;
   }
 
   appendOutput(stream: StreamName, bytes: Uint8Array): number {
-    const record = this.#records.get(stream) ?? this.#addRecord(stream);
+    const record = this.#record(stream) ?? this.#addRecord(stream);
     record.totalBytes += bytes.length;
     while (this.#entries.size > 0 && !this.#hasRoom(bytes.length)) this.#evict();
     if (!this.#hasRoom(bytes.length)) {
@@ -111,7 +114,7 @@ export class OutputLog {
 
   /** As much of the beginning and the end of a stream as is kept and `maxBytes` allow. Its bytes are valid until the next append. */
   snapshot(stream: StreamName, maxBytes: number): Snapshot {
-    const record = this.#records.get(stream);
+    const record = this.#record(stream);
     const totalBytes = record?.totalBytes ?? 0;
     const first = record?.evicted?.head ?? new Uint8Array(0);
     const last = this.#lastBytes(record);
@@ -167,8 +170,12 @@ export class OutputLog {
 
   #addRecord(stream: StreamName): StreamRecord {
     const record: StreamRecord = { stream, totalBytes: 0, retainedBytes: 0, evicted: undefined };
-    this.#records.set(stream, record);
+    this.#records = [...this.#records, record];
     return record;
+  }
+
+  #record(stream: StreamName): StreamRecord | undefined {
+    return this.#records.find((record) => record.stream === stream);
   }
 
   #evictedOf(record: StreamRecord): EvictedOutput {
