@@ -1,4 +1,4 @@
-// Builds dist/cli.js, one file with everything but the native FFI library, and (without --cli-only) the library as ES modules.
+// Builds dist/cli.js, one file with everything but the native FFI library and what is seldom needed, and (without --cli-only) the library as ES modules.
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ await build({
   format: "esm",
   minifySyntax: true,
   legalComments: "none",
-  external: ["koffi"],
+  external: ["koffi", "@xterm/headless"],
   define: { EXEC_SERVER_VERSION: JSON.stringify(version) },
   // Bundled CommonJS modules call `require` for Node's own.
   banner: {

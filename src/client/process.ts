@@ -42,6 +42,15 @@ export interface Snapshot {
   readonly running: boolean;
   readonly exitCode: number | null;
   readonly streams: readonly StreamSnapshot[];
+  /** What the terminal shows, where it was asked for and there is one. */
+  readonly screen?:
+    | {
+        readonly lines: readonly string[];
+        readonly cursor: { readonly row: number; readonly col: number };
+        /** False when the beginning of the output was given up, and something that it set up may be missing. */
+        readonly complete: boolean;
+      }
+    | undefined;
 }
 
 export interface StreamSnapshot {
@@ -149,13 +158,11 @@ export class RemoteProcess implements AsyncDisposable {
    * The beginning and the end of what the process has written so far, stream by stream, with the number of bytes between them. It costs neither the process nor
    * its readers anything. Needs a server that announces `process/snapshot`.
    */
-  async snapshot({ maxBytes }: { maxBytes?: number } = {}): Promise<Snapshot> {
+  async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
     this.#needs("process/snapshot");
-    const params = { processId: this.id, ...(maxBytes === undefined ? {} : { maxBytes }) };
-    const { streams, running, exitCode } = await this.#retried("process/snapshot", params);
+    const { streams, ...rest } = await this.#retried("process/snapshot", { processId: this.id, ...options });
     return {
-      running,
-      exitCode,
+      ...rest,
       streams: streams.map(({ head, tail, ...rest }) => ({
         ...rest,
         head: decodeBase64(head),

@@ -19,6 +19,16 @@ export const ListedProcess = z.object({
 });
 export type ListedProcess = z.infer<typeof ListedProcess>;
 
+export const TerminalScreen = z.object({
+  lines: z.array(z.string()).describe("From top to bottom, without the spaces at their ends"),
+  cursor: z.object({ row: Unsigned, col: Unsigned }).describe("From 0"),
+  complete: z
+    .boolean()
+    .describe(
+      "False when the beginning of the output was given up, and something that it set up may be missing",
+    ),
+});
+
 /** What this server adds to Codex's process methods. */
 export const processExtensionMethods = {
   "process/flow": method({
@@ -108,6 +118,7 @@ export const processExtensionMethods = {
       processId: ProcessId,
       stream: optional(OutputStream).describe("Only this one"),
       maxBytes: optional(Unsigned).describe("For each stream; 131072 when absent"),
+      screen: z.boolean().optional().describe("Tell what the terminal shows, too"),
     }),
     result: z.object({
       streams: z.array(
@@ -121,6 +132,7 @@ export const processExtensionMethods = {
       ),
       running: z.boolean(),
       exitCode: z.number().int().nullable(),
+      screen: TerminalScreen.optional().describe("Where it was asked for and there is a terminal"),
     }),
   }),
 };

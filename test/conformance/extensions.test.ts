@@ -2,6 +2,9 @@ import { expect } from "vitest";
 import { expectError, verifies } from "./verifies.ts";
 
 const EXTENSION_METHODS = [
+  "command/exec",
+  "command/exec/terminate",
+  "command/exec/write",
   "fs/rename",
   "fs/unwatch",
   "fs/watch",
@@ -22,6 +25,7 @@ const EXTENSION_FIELDS = [
   "process/start.idempotencyKey",
   "process/start.label",
   "process/start.limits",
+  "process/start.specKind",
   "process/start.terminalSize",
   "process/start.timeoutMs",
   "process/terminate.mode",

@@ -140,6 +140,33 @@ verifies("process.snapshot:terminal", async ({ peer }) => {
   ).toEqual([["pty", "text\r\n"]]);
 });
 
+verifies("process.snapshot:screen", async ({ peer }) => {
+  const connection = await peer();
+  const draw =
+    "printf 'first\\nsecond\\033[1;1HFIRST\\033[3;5Hx'; read line; printf '\\033[2J\\033[1;1Hcleared'";
+  await connection.request("process/start", {
+    ...start("p", shell(draw), { tty: true }),
+    terminalSize: { rows: 5, cols: 20 },
+  });
+  const shown = async () => (await snapshot(connection, "p", { screen: true })).screen;
+  await expect
+    .poll(shown, { timeout: 10_000 })
+    .toEqual({ lines: ["FIRST", "second", "    x", "", ""], cursor: { row: 2, col: 5 }, complete: true });
+  await connection.request("process/write", {
+    processId: "p",
+    chunk: Buffer.from("\n").toString("base64"),
+    writeId: "1",
+  });
+  await collect(connection, "p");
+  expect((await shown()).lines).toEqual(["cleared", "", "", "", ""]);
+});
+
+verifies("process.snapshot:no-screen", async ({ peer }) => {
+  const connection = await peer();
+  await run(connection, "p", ["true"]);
+  expect(await snapshot(connection, "p", { screen: true })).not.toHaveProperty("screen");
+});
+
 verifies("process.snapshot:unknown", async ({ peer }) => {
   await expectError(snapshot(await peer(), "nobody"), -32600, "unknown process id nobody");
 });

@@ -18,6 +18,7 @@ export interface InputWriter {
 
 /** The input of a terminal, through which its size can be set too. */
 export interface TerminalInput extends InputWriter {
+  readonly size: TerminalSize;
   resize(size: TerminalSize): void;
 }
 
@@ -62,11 +63,12 @@ const LONGEST_RETRY_MS = 50;
  * Writes to the master of a terminal, by a descriptor that is closed with the writer. libuv writes to terminals in blocking mode, so a program
  * that does not read its input would stop the server; this asks again after a while instead.
  */
-export function writeTerminal(master: number): TerminalInput {
-  return new TerminalWriter(master);
+export function writeTerminal(master: number, size: TerminalSize): TerminalInput {
+  return new TerminalWriter(master, size);
 }
 
 class TerminalWriter implements TerminalInput {
+  size: TerminalSize;
   readonly #master: number;
   readonly #queue = new Fifo<{ bytes: Uint8Array; done: () => void }>();
   #queuedBytes = 0;
@@ -76,8 +78,9 @@ class TerminalWriter implements TerminalInput {
   #ended = false;
   #closed = false;
 
-  constructor(master: number) {
+  constructor(master: number, size: TerminalSize) {
     this.#master = master;
+    this.size = size;
   }
 
   get queuedBytes(): number {
@@ -108,7 +111,9 @@ class TerminalWriter implements TerminalInput {
   }
 
   resize(size: TerminalSize): void {
-    if (!this.#closed) setTerminalSize(this.#master, size);
+    if (this.#closed) return;
+    setTerminalSize(this.#master, size);
+    this.size = size;
   }
 
   close(): void {

@@ -153,7 +153,7 @@ export class Launcher {
   async #startOnTerminal(program: Program, size: TerminalSize, record: WardenRecord): Promise<ProcessParts> {
     const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
     record.started(pid, "terminal");
-    const terminal = writeTerminal(master.input);
+    const terminal = writeTerminal(master.input, size);
     return {
       pid,
       group: this.#groups.track(pid, record),

@@ -4,6 +4,7 @@ import { type Chunk, OutputLog, type ProcessEvent, type Snapshot, type StreamNam
 import type { OutputSink, OutputSource } from "./output-source.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import type { ExitStatus } from "./reaper.ts";
+import { type Screen, TerminalScreen } from "./terminal-screen.ts";
 
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;
@@ -64,6 +65,7 @@ export class ManagedProcess {
   /** Who sent which signal. */
   #senders: Map<string, Killer> | undefined;
   #timedOut = false;
+  #screen: TerminalScreen | undefined;
   #closed = false;
   #killed = false;
   readonly #closeOnExit: boolean;
@@ -127,6 +129,13 @@ export class ManagedProcess {
   /** See `OutputLog.snapshot`. */
   snapshot(stream: StreamName, maxBytes: number): Snapshot {
     return this.#log.snapshot(stream, maxBytes);
+  }
+
+  /** What the terminal shows; undefined when the process does not run on one. */
+  async screen(): Promise<Screen | undefined> {
+    if (this.#terminal === undefined) return undefined;
+    this.#screen ??= new TerminalScreen(this);
+    return this.#screen.read(this.#terminal.size);
   }
 
   /** All output ever, and how much of it is kept. */

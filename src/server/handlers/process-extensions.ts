@@ -3,6 +3,7 @@ import { RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output-log.ts";
+import type { Screen } from "../../capabilities/process/terminal-screen.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -67,16 +68,15 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
       return { processes: all.toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
     },
 
-    "process/snapshot": (client, { processId, stream, maxBytes }) =>
-      whenStarted(client.session, processId, () => {
-        const { process } = visible(client, processId);
-        const { exitCode } = process.state;
-        const streams = process.streams.filter((name) => name === (stream ?? name));
-        return {
-          streams: streams.map((name) => snapshot(process, name, maxBytes ?? SNAPSHOT_BYTES)),
-          running: exitCode === undefined,
-          exitCode: exitCode ?? null,
-        };
+    "process/snapshot": (client, params) =>
+      whenStarted(client.session, params.processId, () => {
+        const { process } = visible(client, params.processId);
+        if (params.screen !== true) return snapshot(process, params);
+        const withScreen = process.screen().then((screen) => ({
+          ...snapshot(process, params),
+          ...(screen === undefined ? {} : { screen: screenResult(screen) }),
+        }));
+        return new Waiting(withScreen);
       }),
   } satisfies Handlers<ClientConnection>;
 }
@@ -104,7 +104,21 @@ function describe(processId: string, { process, ...entry }: ProcessEntry, own: b
   };
 }
 
-function snapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {
+function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process/snapshot">) {
+  const { exitCode } = process.state;
+  const streams = process.streams.filter((name) => name === (stream ?? name));
+  return {
+    streams: streams.map((name) => streamSnapshot(process, name, maxBytes ?? SNAPSHOT_BYTES)),
+    running: exitCode === undefined,
+    exitCode: exitCode ?? null,
+  };
+}
+
+function screenResult({ lines, cursor: { row, column }, complete }: Screen) {
+  return { lines: [...lines], cursor: { row, col: column }, complete };
+}
+
+function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {
   const { head, tail, omittedBytes, totalBytes } = process.snapshot(stream, maxBytes);
   return { stream, head: encodeBase64(head), omittedBytes, tail: encodeBase64(tail), totalBytes };
 }

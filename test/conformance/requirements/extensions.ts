@@ -83,6 +83,10 @@ export const extensionRequirements = {
   ),
   "process.snapshot:quiet-stream": ours("A few lines on stderr survive a flood of stdout."),
   "process.snapshot:terminal": ours("A terminal has one stream, pty."),
+  "process.snapshot:screen": ours(
+    "A snapshot can tell what the terminal shows: overwritten text is gone, and the cursor is where the program left it.",
+  ),
+  "process.snapshot:no-screen": ours("A process on pipes has no screen."),
   "process.snapshot:unknown": ours("An unknown process is refused."),
 
   "http.cancel:body": ours("A cancelled stream ends with an error, and the upstream connection is closed."),
