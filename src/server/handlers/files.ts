@@ -79,10 +79,9 @@ export function fileHandlers(access: FileAccess) {
           new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
       );
       const path = pathOf(params);
-      return inFiles(async () => {
+      return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        await writeFile(place.path, bytes, place);
-        return {};
+        return writeFile(place.path, bytes, place)?.then(() => ({})) ?? {};
       });
     },
 
