@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { formatDuration } from "../base/duration.ts";
@@ -10,6 +10,8 @@ import type { Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
 const NOT_UTF8 = "\uFFFD";
+
+const LONG_BYTES = 16 * 1024;
 
 /** How long a peer may take to answer our close before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -191,5 +193,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
 function toText(data: RawData, isBinary: boolean): string {
   // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
   const bytes = data as Buffer;
+  // ASCII is mere copying, which shows from some kilobytes on.
+  if (bytes.length > LONG_BYTES && isAscii(bytes)) return bytes.toString("latin1");
   return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");
 }
