@@ -29,7 +29,9 @@ export class ClientConnection {
   readonly #options: ClientConnectionOptions;
   readonly #peer: Peer;
   readonly #requests: RequestQueue;
-  readonly #abort = new AbortController();
+  /** Made when somebody wants to know of the end: most connections never have one who does. */
+  #abort: AbortController | undefined;
+  #ended = false;
   #session: Session | undefined;
   #initialized = false;
   readonly #drainWaiters: (() => void)[] = [];
@@ -53,6 +55,10 @@ export class ClientConnection {
 
   /** Aborted when the connection ends, for handlers that wait. */
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#ended) this.#abort.abort();
+    }
     return this.#abort.signal;
   }
 
@@ -207,7 +213,8 @@ export class ClientConnection {
   #closed(reason: string | undefined): void {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
     this.#requests.clear();
-    this.#abort.abort();
+    this.#ended = true;
+    this.#abort?.abort();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     if (this.#session !== undefined) {
       if (this.#options.resumable) this.#options.sessions.detach(this.#session);

@@ -18,7 +18,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Messages over a WebSocket whose handshake is done, at either end. */
 export class WebSocketTransport implements Transport {
-  readonly source: string;
+  readonly #describeSource: () => string;
   readonly #webSocket: WebSocket;
   readonly #flush: FlushTimer;
   readonly #queue = new SendQueue(() => this.#events?.drain());
@@ -26,13 +26,20 @@ export class WebSocketTransport implements Transport {
   #ended = false;
   #destroyReason: string | undefined;
 
-  /** `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. */
-  constructor(webSocket: WebSocket, socket: Socket, source: string) {
-    this.source = source;
+  /**
+   * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. `describeSource` is asked
+   * when a message is malformed: the address of a peer takes a system call.
+   */
+  constructor(webSocket: WebSocket, socket: Socket, describeSource: () => string) {
+    this.#describeSource = describeSource;
     this.#webSocket = webSocket;
     this.#flush = new FlushTimer(socket);
     // Until `open` nothing may be lost.
     webSocket.pause();
+  }
+
+  get source(): string {
+    return this.#describeSource();
   }
 
   get queuedBytes(): number {
@@ -172,7 +179,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     });
     webSocket.once("open", () => {
       settle();
-      resolve(new WebSocketTransport(webSocket, socket!, `websocket JSON-RPC message from ${url}`));
+      resolve(new WebSocketTransport(webSocket, socket!, () => `websocket JSON-RPC message from ${url}`));
     });
     webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
       refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
