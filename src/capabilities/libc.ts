@@ -40,6 +40,10 @@ export interface Libc {
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
   unlinkat: IntCall<[directory: number, path: Buffer, flags: number]>;
   linkat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer, flags: number]>;
+  renameat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer]>;
+  faccessat: IntCall<[directory: number, path: Buffer, mode: number, flags: number]>;
+  fchmod: IntCall<[fd: number, mode: number]>;
+  close: IntCall<[fd: number]>;
   fallocate: IntCall<[fd: number, mode: number, offset: number, length: number]>;
   listxattr: IntCall<[path: Buffer, list: Buffer, size: number]>;
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
@@ -93,6 +97,10 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",
   unlinkat: "int unlinkat(int directory, const void *path, int flags)",
   linkat: "int linkat(int fromDirectory, const void *from, int toDirectory, const void *to, int flags)",
+  renameat: "int renameat(int fromDirectory, const void *from, int toDirectory, const void *to)",
+  faccessat: "int faccessat(int directory, const void *path, int mode, int flags)",
+  fchmod: "int fchmod(int fd, unsigned int mode)",
+  close: "int close(int fd)",
   fallocate: "int fallocate(int fd, int mode, long offset, long length)",
   listxattr: "long listxattr(const void *path, void *list, size_t size)",
   read: "long read(int fd, void *buffer, size_t size)",

@@ -30,7 +30,9 @@ export class ClientConnection {
   readonly #options: ClientConnectionOptions;
   readonly #peer: Peer;
   readonly #requests: RequestQueue;
-  readonly #abort = new AbortController();
+  /** Made when somebody wants to know of the end: most connections never have one who does. */
+  #abort: AbortController | undefined;
+  #ended = false;
   #session: Session | undefined;
   #initialized = false;
   readonly #drainWaiters: (() => void)[] = [];
@@ -38,8 +40,6 @@ export class ClientConnection {
   #readingPaused = false;
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
-    // Every request that waits listens to it.
-    setMaxListeners(0, this.#abort.signal);
     this.#options = options;
     this.#peer = connect({
       request: (id, method, params) => this.#enqueue(id, method, params),
@@ -56,6 +56,12 @@ export class ClientConnection {
 
   /** Aborted when the connection ends, for handlers that wait. */
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      // Every request that waits listens to it.
+      setMaxListeners(0, this.#abort.signal);
+      if (this.#ended) this.#abort.abort();
+    }
     return this.#abort.signal;
   }
 
@@ -210,7 +216,8 @@ export class ClientConnection {
   #closed(reason: string | undefined): void {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
     this.#requests.clear();
-    this.#abort.abort();
+    this.#ended = true;
+    this.#abort?.abort();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     if (this.#session !== undefined) {
       if (this.#options.resumable) this.#options.sessions.detach(this.#session);

@@ -47,35 +47,34 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
   http.on("request", (request, response) => answer(request, response));
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    socket.on("error", () => socket.destroy());
-    if (refuse(request) === undefined && pathOf(request) === "/readyz") {
+    socket.on("error", destroyThis);
+    const refusal = refuse(request);
+    if (refusal === undefined && pathOf(request) === "/readyz") {
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
       return;
     }
-    const refusal = refuse(request) ?? refuseUpgrade(request);
-    if (refusal !== undefined) {
-      socket.end(formatRefusal(refusal));
+    const refused = refusal ?? refuseUpgrade(request);
+    if (refused !== undefined) {
+      socket.end(formatRefusal(refused));
       return;
     }
-    void authorize(request).then((unauthorized) => {
+    const decide = (unauthorized: string | undefined): void => {
       // Asked in the same step in which the connection is taken, so that two cannot take the last place.
       const full = options.refuse?.();
-      if (unauthorized !== undefined) socket.end(formatRefusal(unauthorized));
+      if (unauthorized !== undefined) socket.end(formatRefusal({ status: 401, body: unauthorized }));
       else if (full !== undefined) socket.end(formatRefusal({ status: 503, body: full }));
       else if (!socket.destroyed) upgrade(request, socket, head);
-    });
+    };
+    if (options.authenticate === undefined) decide(undefined);
+    else void options.authenticate(request.headers.authorization).then(decide);
   });
-
-  async function authorize(request: IncomingMessage): Promise<Refusal | undefined> {
-    const reason = await options.authenticate?.(request.headers.authorization);
-    return reason === undefined ? undefined : { status: 401, body: reason };
-  }
 
   function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const peer = `${formatHost(socket.remoteAddress ?? "")}:${socket.remotePort ?? 0}`;
-      const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
-      const transport = new WebSocketTransport(webSocket, socket, { source, side: "server" });
+      const transport = new WebSocketTransport(webSocket, socket, {
+        side: "server",
+        describeSource: () => describeSource(socket),
+      });
       limitFrames(transport, socket, { head, maxMessageBytes });
       transport.keepAlive();
       options.accept(transport);
@@ -165,6 +164,14 @@ function formatRefusal({ status, body, headers }: Refusal): string {
 
 function pathOf(request: IncomingMessage): string {
   return request.url?.split("?", 1)[0] ?? "/";
+}
+
+function destroyThis(this: Socket): void {
+  this.destroy();
+}
+
+function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
 }
 
 function limitFrames(

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { formatDuration } from "../base/duration.ts";
@@ -14,13 +14,14 @@ const NOT_UTF8 = "\uFFFD";
 
 /** A client asks for a sign of life this often, and gives up after so long without one. */
 const DEFAULT_LIFE = { pingMs: 10_000, silenceMs: 30_000 };
+const LONG_BYTES = 16 * 1024;
 
 /** How long a peer may take to answer our close before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Messages over a WebSocket whose handshake is done, at either end. */
 export class WebSocketTransport implements Transport {
-  readonly source: string;
+  readonly #describeSource: () => string;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   readonly #isServer: boolean;
@@ -30,19 +31,26 @@ export class WebSocketTransport implements Transport {
   #ended = false;
   #destroyReason: string | undefined;
 
-  /** `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. */
+  /**
+   * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. `describeSource` is asked
+   * when a message is malformed: the address of a peer takes a system call.
+   */
   constructor(
     webSocket: WebSocket,
     socket: Socket,
-    { source, side }: { source: string; side: "client" | "server" },
+    { side, describeSource }: { side: "client" | "server"; describeSource: () => string },
   ) {
-    this.source = source;
+    this.#describeSource = describeSource;
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#isServer = side === "server";
     this.#flush = new FlushTimer(socket);
     // Until `open` nothing may be lost.
     webSocket.pause();
+  }
+
+  get source(): string {
+    return this.#describeSource();
   }
 
   get queuedBytes(): number {
@@ -207,8 +215,8 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     webSocket.once("open", () => {
       settle();
       const transport = new WebSocketTransport(webSocket, socket!, {
-        source: `websocket JSON-RPC message from ${url}`,
         side: "client",
+        describeSource: () => `websocket JSON-RPC message from ${url}`,
       });
       transport.expectLife(options.life ?? DEFAULT_LIFE);
       resolve(transport);
@@ -232,5 +240,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
 function toText(data: RawData, isBinary: boolean): string {
   // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
   const bytes = data as Buffer;
+  // ASCII is mere copying, which shows from some kilobytes on.
+  if (bytes.length > LONG_BYTES && isAscii(bytes)) return bytes.toString("latin1");
   return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");
 }

@@ -6,6 +6,8 @@ import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { createDirectoryNoFollow } from "./no-follow.ts";
 
 export const MAX_DIRECTORY_ENTRIES = 50_000;
+/** What stands for bytes that are no UTF-8. */
+const NO_TEXT = "\uFFFD";
 
 export interface DirectoryEntry {
   readonly fileName: string;
@@ -43,16 +45,13 @@ export async function readDirectory(
   path: NativePath,
   access: FileAccess = freeAccess,
 ): Promise<DirectoryEntry[]> {
-  const found = await access.onTarget(path, { followSymlinks: true }, (directory) =>
-    readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
-  );
+  const found = await access.onTarget(path, { followSymlinks: true }, listDirectory);
   const entries: DirectoryEntry[] = [];
-  for (const entry of found) {
-    const name = entry.name as unknown as Buffer;
+  for (const { name, entry } of found) {
     const target = entry.isSymbolicLink() ? allowedTarget(joinPath(path, name), access) : entry;
     if (target === undefined) continue;
     entries.push({
-      fileName: name.toString("utf8"),
+      fileName: typeof name === "string" ? name : name.toString("utf8"),
       isDirectory: target.isDirectory(),
       isFile: target.isFile(),
     });
@@ -63,6 +62,21 @@ export async function readDirectory(
       `fs/readDirectory returned ${entries.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
     );
   return entries;
+}
+
+interface Listed {
+  readonly name: NativePath;
+  readonly entry: { isDirectory(): boolean; isFile(): boolean; isSymbolicLink(): boolean };
+}
+
+/** Names as text take Node a third of the time of names as bytes. Bytes are needed only for a link whose name is no text. */
+async function listDirectory(directory: NativePath): Promise<Listed[]> {
+  // Where the file system does not tell types, Node asks by name, and does not find what is no text.
+  const asText = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
+  if (asText?.some((entry) => entry.name.includes(NO_TEXT) && entry.isSymbolicLink()) === false)
+    return asText.map((entry) => ({ name: entry.name, entry }));
+  const asBytes = await readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
+  return asBytes.map((entry) => ({ name: entry.name as unknown as Buffer, entry }));
 }
 
 function allowedTarget(path: NativePath, access: FileAccess): ReturnType<typeof targetOf> {

@@ -8,10 +8,14 @@ export function fileError(error: unknown): unknown {
   return typeof errno === "number" && syscall !== undefined ? osError(Math.abs(errno)) : error;
 }
 
-/** Runs file operations, with their errors translated. */
-export async function inFiles<T>(work: () => T | Promise<T>): Promise<T> {
+/** Runs file operations, with their errors translated. What is done at once is returned, or thrown, at once. */
+export function inFiles<T>(work: () => T | Promise<T>): T | Promise<T> {
   try {
-    return await work();
+    const result = work();
+    if (!(result instanceof Promise)) return result;
+    return result.catch((error: unknown) => {
+      throw fileError(error);
+    });
   } catch (error) {
     throw fileError(error);
   }

@@ -49,7 +49,9 @@ export class FileHandles {
     if (this.#handles.size >= MAX_OPEN_HANDLES)
       throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
     const fd =
-      mode === "read" ? openRegularFile(path, { followSymlinks }) : openForReplace(path, { followSymlinks });
+      mode === "read"
+        ? openRegularFile(path, { followSymlinks }).fd
+        : openForReplace(path, { followSymlinks });
     this.#handles.set(id, new OpenFile(fd));
   }
 

@@ -33,6 +33,11 @@ export function pathComponents(path: NativePath): NativePath[] {
   return components;
 }
 
+/** As C functions take it: bytes that end with a zero. */
+export function toCString(path: NativePath): Buffer {
+  return typeof path === "string" ? Buffer.from(`${path}\0`) : Buffer.concat([path, Buffer.alloc(1)]);
+}
+
 /** For messages. */
 export function showPath(path: NativePath): string {
   return typeof path === "string" ? path : path.toString("utf8");

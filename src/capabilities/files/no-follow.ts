@@ -3,7 +3,7 @@ import { CapabilityError } from "../../base/errors.ts";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
-import { type NativePath, pathComponents } from "./native-path.ts";
+import { type NativePath, pathComponents, toCString } from "./native-path.ts";
 
 // No component of the path may be a symbolic link. A check before use could be outrun by a rename, so each directory is opened from the
 // one before it, refusing links, and the last step is done relative to that descriptor.
@@ -59,7 +59,7 @@ export function removeNoFollow(path: NativePath): void {
 
 /** Removes a name of an open directory, whatever it is; a directory must be empty. */
 export function removeAt(directory: number, name: NativePath): void {
-  const text = cString(name);
+  const text = toCString(name);
   if (libc().unlinkat(directory, text, 0) === 0) return;
   const errno = libc().errno();
   if (errno !== ERRNO.EISDIR) throw osError(errno);
@@ -117,17 +117,13 @@ function enter(directory: number, name: NativePath): number {
 }
 
 function makeDirectory(directory: number, name: NativePath, mayExist: boolean): void {
-  if (libc().mkdirat(directory, cString(name), 0o777) === 0) return;
+  if (libc().mkdirat(directory, toCString(name), 0o777) === 0) return;
   const errno = libc().errno();
   if (!mayExist || errno !== ERRNO.EEXIST) throw osError(errno);
 }
 
 function openAt(directory: number, name: NativePath, flags: number, mode: number): number {
-  const fd = libc().openat(directory, cString(name), flags | O_CLOEXEC, mode);
+  const fd = libc().openat(directory, toCString(name), flags | O_CLOEXEC, mode);
   if (fd < 0) throw osError(libc().errno());
   return fd;
-}
-
-function cString(name: NativePath): Buffer {
-  return Buffer.concat([Buffer.from(name), Buffer.alloc(1)]);
 }

@@ -16,42 +16,51 @@ const SMALL_FILE_BYTES = 64 * 1024;
 const PIECE_BYTES = 3 * 1024 * 1024;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
+/** What small files are read into: its contents are gone when the next one is read. */
+let smallBuffer: Buffer | undefined;
+
 /**
- * Hands out a regular file in pieces, each a multiple of 3 bytes except the last. A piece is valid until the next one is asked for. Opening never waits,
- * as it would on a pipe nobody writes to.
+ * Reads a regular file: returns a small one, which is valid until the next is read, and hands out others in pieces, each a multiple of 3 bytes except the
+ * last and valid until the next one is asked for. Opening never waits, as it would on a pipe nobody writes to.
  */
-export async function readFile(
+export function readFile(
   path: NativePath,
   options: { followSymlinks: boolean },
   onPiece: (piece: Buffer) => void,
-): Promise<void> {
-  const fd = openRegularFile(path, options);
+): Buffer | Promise<void> {
+  const { fd, size } = openRegularFile(path, options);
+  let small: Buffer | undefined;
   try {
-    const { size } = fstatSync(fd);
     if (size > MAX_READ_FILE_BYTES) throw tooLarge();
-    if (size > SMALL_FILE_BYTES) await readPieces(fd, onPiece);
-    else if (!readSmall(fd, onPiece)) await readPieces(fd, onPiece);
-  } finally {
-    await closeAsync(fd);
+    if (size <= SMALL_FILE_BYTES) small = readSmall(fd, size);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
+  if (small === undefined) return readPieces(fd, onPiece).finally(() => closeAsync(fd));
+  closeSync(fd);
+  return small;
 }
 
 /** Opens a file for reading, and refuses what is not a regular file. */
-export function openRegularFile(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): number {
-  if (!followSymlinks) {
-    const fd = openNoFollow(path, OPEN_FLAGS);
-    if (fstatSync(fd).isFile()) return fd;
-    closeSync(fd);
-    throw invalidInput("path is not a regular file");
-  }
+export function openRegularFile(
+  path: NativePath,
+  { followSymlinks }: { followSymlinks: boolean },
+): { fd: number; size: number } {
+  if (!followSymlinks)
+    return checkOpened(openNoFollow(path, OPEN_FLAGS), () => invalidInput("path is not a regular file"));
   // Looked at before it is opened, because opening some devices does something.
   const stat = statSync(path);
   if (stat.isSocket()) throw osError(ERRNO.ENXIO);
   if (!stat.isFile()) throw notAFile(path);
-  const fd = openSync(path, OPEN_FLAGS);
-  if (fstatSync(fd).isFile()) return fd;
+  return checkOpened(openSync(path, OPEN_FLAGS), () => notAFile(path));
+}
+
+function checkOpened(fd: number, refusal: () => Error): { fd: number; size: number } {
+  const stat = fstatSync(fd);
+  if (stat.isFile()) return { fd, size: stat.size };
   closeSync(fd);
-  throw notAFile(path);
+  throw refusal();
 }
 
 export function notAFile(path: NativePath): Error {
@@ -62,18 +71,17 @@ function tooLarge(): Error {
   return invalidInput(`file is too large to read: limit is ${MAX_READ_FILE_BYTES} bytes`);
 }
 
-/** False when there is more than fits: files of /proc say that they are empty. */
-function readSmall(fd: number, onPiece: (piece: Buffer) => void): boolean {
-  const buffer = Buffer.allocUnsafe(SMALL_FILE_BYTES + 1);
+/** Undefined when there is more than fits: files of /proc say that they are empty. */
+function readSmall(fd: number, size: number): Buffer | undefined {
+  smallBuffer ??= Buffer.allocUnsafeSlow(SMALL_FILE_BYTES + 1);
   let length = 0;
   for (;;) {
-    const count = readSync(fd, buffer, length, buffer.length - length, length);
+    const count = readSync(fd, smallBuffer, length, smallBuffer.length - length, length);
     length += count;
-    if (length > SMALL_FILE_BYTES) return false;
-    if (count === 0) break;
+    if (length > SMALL_FILE_BYTES) return undefined;
+    // More was asked for than the file says it has, and it gave exactly that: this is its end.
+    if (count === 0 || (count === size && count === length)) return smallBuffer.subarray(0, length);
   }
-  onPiece(buffer.subarray(0, length));
-  return true;
 }
 
 async function readPieces(fd: number, onPiece: (piece: Buffer) => void): Promise<void> {

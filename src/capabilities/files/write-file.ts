@@ -1,26 +1,22 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import {
-  accessSync,
   closeSync,
   constants,
-  fchmodSync,
   fchownSync,
   fstatSync,
   ftruncateSync,
   lstatSync,
   openSync,
   realpathSync,
-  renameSync,
   type Stats,
   unlinkSync,
   write,
-  writeSync,
 } from "node:fs";
 import { promisify } from "node:util";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
-import { joinPath, type NativePath, splitPath } from "./native-path.ts";
+import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 
 const writeAsync = promisify(write);
@@ -30,42 +26,110 @@ export const NEW_FILE_MODE = 0o666;
 /** Opening never waits, as it would on a pipe that nobody reads. */
 export const WRITE_FLAGS =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK | constants.O_NOCTTY;
-const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
+const O_CLOEXEC = 0o2000000;
+/** A file in a directory, but without a name. */
+const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY | O_CLOEXEC;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
+const NO_BYTES = Buffer.alloc(1);
+
+/** A file open for writing whose new contents do not count before they are committed. */
+interface Draft {
+  readonly fd: number;
+  /** Before anything is written. */
+  begin(length: number): void;
+  /** Returns another draft where the system does not let this one count; nothing has happened then. */
+  commit(length: number): Draft | undefined;
+  /** Leaves nothing of it behind, unless it was committed. */
+  close(): void;
+}
 
 /**
- * Creates or replaces a file. The new contents are written beside the old and take their place in one step, so that a full disk or a crash leaves the
- * old file or the new one, never a part. Where a new file could not be the same as the old in all but its contents (other names, another owner,
- * extended attributes) it is written in place.
+ * Creates or replaces a file; a small one is written when this returns. The new contents are written beside the old and take their place in one step, so
+ * that a full disk or a crash leaves the old file or the new one, never a part. Where a new file could not be the same as the old in all but its
+ * contents (other names, another owner, extended attributes) it is written in place.
  */
-export async function writeFile(
+export function writeFile(
   path: NativePath,
   bytes: Uint8Array,
   { followSymlinks }: { followSymlinks: boolean },
-): Promise<void> {
-  if (!followSymlinks) {
-    await overwrite(openRegularNoFollow(path), bytes);
-    return;
-  }
-  const target = resolveLinks(path);
-  const existing = lstatSync(target, { throwIfNoEntry: false });
-  // Whoever may not write a file may not replace it either, though the directory would allow it.
-  if (existing?.isFile()) accessSync(target, constants.W_OK);
-  const done =
-    (existing === undefined || isReplaceable(target, existing)) && (await replace(target, bytes, existing));
-  if (!done) await overwrite(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE), bytes);
+): void | Promise<void> {
+  const draft = followSymlinks ? openDraft(path) : new InPlace(openRegularNoFollow(path));
+  return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }
 
-/** Writes in place. Room is made for all of it first, so that a full disk leaves the old contents. Closes the descriptor. */
-async function overwrite(fd: number, bytes: Uint8Array): Promise<void> {
-  try {
-    const stat = fstatSync(fd);
-    if (stat.isFile()) reserve(fd, stat.size, bytes.length);
-    await writeAll(fd, bytes);
-    if (stat.isFile()) ftruncateSync(fd, bytes.length);
-  } finally {
-    closeSync(fd);
+function writeAtOnce(first: Draft, bytes: Uint8Array): void {
+  for (let draft: Draft | undefined = first; draft !== undefined; ) {
+    const { fd } = draft;
+    let next: Draft | undefined;
+    try {
+      draft.begin(bytes.length);
+      for (let written = 0; written < bytes.length; )
+        written += check(libc().write(fd, bytes.subarray(written), bytes.length - written));
+      next = draft.commit(bytes.length);
+    } finally {
+      draft.close();
+    }
+    draft = next;
+  }
+}
+
+async function writeInTurns(first: Draft, bytes: Uint8Array): Promise<void> {
+  for (let draft: Draft | undefined = first; draft !== undefined; ) {
+    const { fd } = draft;
+    let next: Draft | undefined;
+    try {
+      draft.begin(bytes.length);
+      for (let written = 0; written < bytes.length; )
+        written += (await writeAsync(fd, bytes, written, bytes.length - written)).bytesWritten;
+      next = draft.commit(bytes.length);
+    } finally {
+      draft.close();
+    }
+    draft = next;
+  }
+}
+
+/** The result of a C function, unless it failed. */
+function check(result: number): number {
+  if (result < 0) throw osError(libc().errno());
+  return result;
+}
+
+function openDraft(path: NativePath): Draft {
+  const { target, existing } = resolveLinks(path);
+  // Whoever may not write a file may not replace it either, though the directory would allow it.
+  if (existing?.isFile()) check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
+  const replacement =
+    existing === undefined || isReplaceable(target, existing) ? openReplacement(target, existing) : undefined;
+  return replacement ?? openInPlace(target);
+}
+
+function openInPlace(target: NativePath): Draft {
+  return new InPlace(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE));
+}
+
+/** The file itself. Room is made for all of it first, so that a full disk leaves the old contents. */
+class InPlace implements Draft {
+  readonly fd: number;
+  #isFile = false;
+
+  constructor(fd: number) {
+    this.fd = fd;
+  }
+
+  begin(length: number): void {
+    const stat = fstatSync(this.fd);
+    this.#isFile = stat.isFile();
+    if (this.#isFile) reserve(this.fd, stat.size, length);
+  }
+
+  commit(length: number): undefined {
+    if (this.#isFile) ftruncateSync(this.fd, length);
+  }
+
+  close(): void {
+    closeSync(this.fd);
   }
 }
 
@@ -86,14 +150,15 @@ function openRegularNoFollow(path: NativePath): number {
 }
 
 /** The file that a chain of links leads to, also when it does not exist yet. */
-function resolveLinks(path: NativePath): NativePath {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isSymbolicLink()) return path;
+function resolveLinks(path: NativePath): { target: NativePath; existing: Stats | undefined } {
+  const existing = lstatSync(path, { throwIfNoEntry: false });
+  if (existing === undefined || !existing.isSymbolicLink()) return { target: path, existing };
   try {
-    return realpathSync(path, { encoding: "buffer" });
+    const target = realpathSync(path, { encoding: "buffer" });
+    return { target, existing: lstatSync(target, { throwIfNoEntry: false }) };
   } catch (error) {
     // A link to nothing: opening it creates its target, which is left to the system.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return path;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { target: path, existing };
     throw error;
   }
 }
@@ -105,62 +170,76 @@ function isReplaceable(path: NativePath, stat: Stats): boolean {
 }
 
 function hasExtendedAttributes(path: NativePath): boolean {
-  const size = libc().listxattr(cString(path), Buffer.alloc(1), 0);
+  const size = libc().listxattr(toCString(path), NO_BYTES, 0);
   // A file system without such attributes says so by an error.
   return size > 0;
 }
 
-/** False when the directory does not allow it; nothing has happened then. */
-async function replace(path: NativePath, bytes: Uint8Array, existing: Stats | undefined): Promise<boolean> {
-  const { directory } = splitPath(path);
-  const temporary = openTemporary(directory);
-  if (temporary === undefined) return false;
-  const { fd } = temporary;
-  let { name } = temporary;
-  try {
-    await writeAll(fd, bytes);
-    if (existing !== undefined && !copyIdentity(fd, existing)) return false;
-    if (name === undefined) {
-      if (existing === undefined && link(fd, path)) return true;
-      name = temporaryName(directory);
-      if (!link(fd, name)) return false;
+/** A new file beside the old one. It has no name where the file system allows that, so that it vanishes with a crash. */
+class Replacement implements Draft {
+  readonly fd: number;
+  readonly #target: NativePath;
+  readonly #existing: Stats | undefined;
+  #name: NativePath | undefined;
+
+  constructor(
+    { fd, name }: { fd: number; name: NativePath | undefined },
+    target: NativePath,
+    existing: Stats | undefined,
+  ) {
+    this.fd = fd;
+    this.#name = name;
+    this.#target = target;
+    this.#existing = existing;
+  }
+
+  begin(): void {}
+
+  commit(): Draft | undefined {
+    if (this.#existing !== undefined && !copyIdentity(this.fd, this.#existing))
+      return openInPlace(this.#target);
+    if (this.#name === undefined) {
+      if (this.#existing === undefined && link(this.fd, this.#target)) return undefined;
+      const name = temporaryName(splitPath(this.#target).directory);
+      if (!link(this.fd, name)) return openInPlace(this.#target);
+      this.#name = name;
     }
-    renameSync(name, path);
-    name = undefined;
-    return true;
-  } catch (error) {
-    if (name !== undefined) unlinkSync(name);
+    if (libc().renameat(AT_FDCWD, toCString(this.#name), AT_FDCWD, toCString(this.#target)) === 0) {
+      this.#name = undefined;
+      return undefined;
+    }
+    const errno = libc().errno();
     // The file itself is a mount point, so nothing can take its place.
-    if ((error as NodeJS.ErrnoException).code === "EBUSY") return false;
-    throw error;
-  } finally {
-    closeSync(fd);
+    if (errno === ERRNO.EBUSY) return openInPlace(this.#target);
+    throw osError(errno);
+  }
+
+  close(): void {
+    libc().close(this.fd);
+    if (this.#name !== undefined) unlinkSync(this.#name);
   }
 }
 
-/** A file without a name, where the file system has such: it vanishes with a crash. Elsewhere one with a name. */
-function openTemporary(directory: NativePath): { fd: number; name: NativePath | undefined } | undefined {
-  try {
-    return { fd: openSync(directory, O_TMPFILE | constants.O_WRONLY, NEW_FILE_MODE), name: undefined };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EACCES" || code === "EPERM" || code === "EROFS") return undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") throw error;
-  }
+/** Undefined when the directory does not allow it. */
+function openReplacement(target: NativePath, existing: Stats | undefined): Draft | undefined {
+  const { directory } = splitPath(target);
+  const fd = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
+  if (fd >= 0) return new Replacement({ fd, name: undefined }, target, existing);
+  const errno = libc().errno();
+  if (errno === ERRNO.EACCES || errno === ERRNO.EPERM || errno === ERRNO.EROFS) return undefined;
+  if (errno === ERRNO.ENOENT || errno === ERRNO.ENOTDIR) throw osError(errno);
   const name = temporaryName(directory);
-  return {
-    fd: openSync(name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, NEW_FILE_MODE),
-    name,
-  };
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  return new Replacement({ fd: openSync(name, flags, NEW_FILE_MODE), name }, target, existing);
 }
 
 function temporaryName(directory: NativePath): NativePath {
-  return joinPath(directory, `.exec-server-${randomBytes(8).toString("hex")}`);
+  return joinPath(directory, `.exec-server-${randomUUID()}`);
 }
 
 function link(fd: number, path: NativePath): boolean {
   const from = Buffer.from(`/proc/self/fd/${fd}\0`);
-  if (libc().linkat(AT_FDCWD, from, AT_FDCWD, cString(path), AT_SYMLINK_FOLLOW) === 0) return true;
+  if (libc().linkat(AT_FDCWD, from, AT_FDCWD, toCString(path), AT_SYMLINK_FOLLOW) === 0) return true;
   const errno = libc().errno();
   if (errno === ERRNO.EEXIST || errno === ERRNO.ENOENT) return false;
   throw osError(errno);
@@ -168,26 +247,12 @@ function link(fd: number, path: NativePath): boolean {
 
 /** False when the system does not let the new file have the old one's owner. */
 function copyIdentity(fd: number, { uid, gid, mode }: Stats): boolean {
-  try {
-    if (uid !== process.geteuid?.() || gid !== process.getegid?.()) fchownSync(fd, uid, gid);
-    fchmodSync(fd, mode & 0o7777);
-    return true;
-  } catch {
-    return false;
+  if (uid !== process.geteuid?.() || gid !== process.getegid?.()) {
+    try {
+      fchownSync(fd, uid, gid);
+    } catch {
+      return false;
+    }
   }
-}
-
-async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  let written = 0;
-  while (written < bytes.length) {
-    const rest = bytes.length - written;
-    written +=
-      rest <= SMALL_FILE_BYTES
-        ? writeSync(fd, bytes, written, rest)
-        : (await writeAsync(fd, bytes, written, rest)).bytesWritten;
-  }
-}
-
-function cString(path: NativePath): Buffer {
-  return Buffer.concat([Buffer.from(path), Buffer.alloc(1)]);
+  return libc().fchmod(fd, mode & 0o7777) === 0;
 }

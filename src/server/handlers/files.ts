@@ -15,6 +15,7 @@ import { watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
+import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { decodePath } from "../path-param.ts";
@@ -27,14 +28,17 @@ export function fileHandlers(access: FileAccess) {
   return {
     "fs/readFile": (_, params) => {
       const path = pathOf(params);
-      const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
-      return inFiles(async () => {
+      return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        await readFile(place.path, place, (piece) =>
+        const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
+        const file = readFile(place.path, place, (piece) =>
           parts.push(Buffer.from(piece.toString("base64"), "latin1")),
         );
-        parts.push(Buffer.from('"}'));
-        return new JsonParts(parts);
+        if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
+        return file.then(() => {
+          parts.push(Buffer.from('"}'));
+          return new JsonParts(parts);
+        });
       });
     },
 
@@ -75,10 +79,9 @@ export function fileHandlers(access: FileAccess) {
           new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
       );
       const path = pathOf(params);
-      return inFiles(async () => {
+      return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        await writeFile(place.path, bytes, place);
-        return {};
+        return writeFile(place.path, bytes, place)?.then(() => ({})) ?? {};
       });
     },
 
