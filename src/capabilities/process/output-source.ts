@@ -24,6 +24,8 @@ export interface OutputSink {
 const READ_BYTES = 64 * 1024;
 /** More than the kernel keeps for any pipe or terminal. */
 const MAX_DRAIN_READS = 64;
+/** Enough to fill the buffer from a terminal; a writer of single bytes is not followed for ever. */
+const MAX_GATHER_READS = 32;
 
 // One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -39,7 +41,7 @@ export function readPipe(fd: number, sink: OutputSink): OutputSource {
  * source's to close.
  */
 export function readTerminal(master: number, rest: number, sink: OutputSink): OutputSource {
-  const stream = new ReadStream(master, intoReadBuffer(sink));
+  const stream = new ReadStream(master, intoReadBuffer(rest, sink));
   return new StreamSource(stream, sink, {
     drain: () => drain(rest, sink),
     close: () => closeSync(rest),
@@ -103,7 +105,7 @@ class PipeSource implements OutputSource {
       fd: this.#fd,
       readable: true,
       writable: false,
-      ...intoReadBuffer(this.#sink),
+      ...intoReadBuffer(this.#fd, this.#sink),
     });
     const drainNow = (): unknown => drain(this.#fd, this.#sink);
     this.#stream = new StreamSource(socket, this.#sink, { drain: drainNow, close: () => {} });
@@ -193,12 +195,27 @@ class StreamSource implements OutputSource {
 }
 
 /** Node documents `onread` for sockets that connect; it serves every socket, but the type does not say so. */
-function intoReadBuffer(sink: OutputSink): SocketConstructorOpts {
-  const callback = (length: number, buffer: Uint8Array): boolean => {
-    sink.data(buffer.subarray(0, length));
+function intoReadBuffer(fd: number, sink: OutputSink): SocketConstructorOpts {
+  const callback = (length: number): boolean => {
+    sink.data(readBuffer.subarray(0, gather(fd, length)));
     return true;
   };
   return { onread: { buffer: readBuffer, callback } } as SocketConstructorOpts;
+}
+
+/**
+ * The event loop reads once and then goes on, and a terminal gives 4 KiB at most then, a pipe what the last write put there. Takes what else is there already,
+ * because one large message costs far less than many small ones. Nothing is waited for. `length` bytes are in the buffer; returned is how many there are now.
+ */
+function gather(fd: number, length: number): number {
+  let total = length;
+  for (let reads = 0; reads < MAX_GATHER_READS && total < READ_BYTES; reads += 1) {
+    const more = libc().read(fd, readBuffer.subarray(total), READ_BYTES - total);
+    // An end or an error is there again when the event loop reads.
+    if (more <= 0) break;
+    total += more;
+  }
+  return total;
 }
 
 /** Reads what is there without waiting, and tells whether that was the end. Whoever still writes cannot keep it busy for ever. */
