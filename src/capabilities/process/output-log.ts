@@ -51,6 +51,7 @@ type Entry =
   | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
+const LARGE_RING_BYTES = 64 * 1024;
 /** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
 export const EDGE_BYTES = 64 * 1024;
 
@@ -229,7 +230,8 @@ export class OutputLog {
     const needed = this.#bytes + length;
     if (needed <= this.#ring.length) return;
     let size = Math.max(this.#ring.length, SMALLEST_RING_BYTES);
-    while (size < needed) size *= 2;
+    // Large ones grow faster: what they leave behind waits for the garbage collector, and memory that is not written to yet costs nothing.
+    while (size < needed) size *= size < LARGE_RING_BYTES ? 2 : 4;
     this.#resize(Math.min(size, this.#maxBytes));
   }
 
