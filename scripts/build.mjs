@@ -7,6 +7,15 @@ import { build } from "esbuild";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
+/** Messages are English; the other fifty languages would be a quarter of the program. */
+const onlyEnglish = {
+  name: "only-english",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    })),
+};
+
 await build({
   entryPoints: ["src/cli/main.ts"],
   outfile: "dist/cli.js",
@@ -15,8 +24,11 @@ await build({
   target: "node20",
   format: "esm",
   minifySyntax: true,
+  // Node keeps the text in memory, at two bytes a character if a single comment is not Latin.
+  minifyWhitespace: true,
   legalComments: "none",
   external: ["koffi", "@xterm/headless"],
+  plugins: [onlyEnglish],
   define: { EXEC_SERVER_VERSION: JSON.stringify(version) },
   // Bundled CommonJS modules call `require` for Node's own.
   banner: {

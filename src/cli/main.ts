@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import "./young-generation.ts";
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { HELP } from "./help.ts";

@@ -53,6 +53,7 @@ type Entry =
 const SMALLEST_RING_BYTES = 1024;
 /** Most processes write nothing, and an empty list for each would cost. */
 const NO_RECORDS: StreamRecord[] = [];
+const LARGE_RING_BYTES = 64 * 1024;
 /** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
 export const EDGE_BYTES = 64 * 1024;
 
@@ -236,7 +237,8 @@ export class OutputLog {
     const needed = this.#bytes + length;
     if (needed <= this.#ring.length) return;
     let size = Math.max(this.#ring.length, SMALLEST_RING_BYTES);
-    while (size < needed) size *= 2;
+    // Large ones grow faster: what they leave behind waits for the garbage collector, and memory that is not written to yet costs nothing.
+    while (size < needed) size *= size < LARGE_RING_BYTES ? 2 : 4;
     this.#resize(Math.min(size, this.#maxBytes));
   }
 

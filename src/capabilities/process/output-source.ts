@@ -2,6 +2,7 @@ import { closeSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { ReadStream } from "node:tty";
 import { libc } from "../libc.ts";
+import { ReadPace } from "./read-pace.ts";
 
 /** A descriptor that output comes from. */
 export interface OutputSource {
@@ -24,6 +25,10 @@ export interface OutputSink {
 const READ_BYTES = 64 * 1024;
 /** The most that a pipe holds. */
 const MAX_DRAIN_BYTES = 1024 * 1024;
+/** See `ReadPace`. The shortest that a timer can do. */
+const REST_MS = 1;
+/** Enough to fill the buffer from a terminal; a writer of single bytes is not followed for ever. */
+const MAX_GATHER_READS = 32;
 
 // One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -39,7 +44,7 @@ export function readPipe(fd: number, sink: OutputSink): OutputSource {
  * source's to close.
  */
 export function readTerminal(master: number, rest: number, sink: OutputSink): OutputSource {
-  const stream = new ReadStream(master, intoReadBuffer(sink));
+  const stream = new ReadStream(master, intoReadBuffer(rest, sink));
   return new StreamSource(stream, sink, {
     drain: () => drain(rest, sink),
     close: () => closeSync(rest),
@@ -47,7 +52,7 @@ export function readTerminal(master: number, rest: number, sink: OutputSink): Ou
   });
 }
 
-interface Rest {
+interface Leftover {
   /** Reads what is there without waiting. */
   drain(): unknown;
   close(): void;
@@ -99,11 +104,16 @@ class PipeSource implements OutputSource {
   watch(): OutputSource | undefined {
     if (this.#ended || this.#stream !== undefined) return this.#stream;
     freshPipes.delete(this);
+    const pace = new ReadPace();
+    const data = (bytes: Uint8Array): void => {
+      this.#sink.data(bytes);
+      if (pace.isTooEager(bytes.length, performance.now())) this.#stream?.rest();
+    };
     const socket = new Socket({
       fd: this.#fd,
       readable: true,
       writable: false,
-      ...intoReadBuffer(this.#sink),
+      ...intoReadBuffer(this.#fd, { data }),
     });
     const drainNow = (): unknown => drain(this.#fd, this.#sink);
     this.#stream = new StreamSource(socket, this.#sink, { drain: drainNow, close: () => {} });
@@ -151,13 +161,15 @@ const freshPipes = new FreshPipes();
 class StreamSource implements OutputSource {
   readonly #socket: Socket;
   readonly #sink: OutputSink;
-  readonly #rest: Rest;
+  readonly #leftover: Leftover;
+  #paused = false;
+  #restTimer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(socket: Socket, sink: OutputSink, rest: Rest) {
+  constructor(socket: Socket, sink: OutputSink, leftover: Leftover) {
     this.#socket = socket;
     this.#sink = sink;
-    this.#rest = rest;
+    this.#leftover = leftover;
     // EIO is how a terminal says that nobody is left on it.
     socket.on("error", () => this.#end());
     socket.on("end", () => this.#end());
@@ -166,39 +178,71 @@ class StreamSource implements OutputSource {
   }
 
   pause(): void {
+    this.#paused = true;
     if (!this.#ended) this.#socket.pause();
   }
 
   resume(): void {
-    if (!this.#ended) this.#socket.resume();
+    this.#paused = false;
+    this.#readOn();
+  }
+
+  /** Reads nothing for a moment, so that there is more to read then. */
+  rest(): void {
+    if (this.#ended || this.#restTimer !== undefined) return;
+    this.#socket.pause();
+    this.#restTimer = setTimeout(() => {
+      this.#restTimer = undefined;
+      this.#readOn();
+    }, REST_MS);
   }
 
   finish(): void {
     if (this.#ended) return;
-    this.#rest.drain();
+    this.#leftover.drain();
     this.#end();
   }
 
   /** The event loop is at it. */
   hurry(): void {}
 
+  #readOn(): void {
+    if (!this.#ended && !this.#paused && this.#restTimer === undefined) this.#socket.resume();
+  }
+
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (this.#rest.drainAtEnd) this.#rest.drain();
-    this.#rest.close();
+    clearTimeout(this.#restTimer);
+    if (this.#leftover.drainAtEnd) this.#leftover.drain();
+    this.#leftover.close();
     this.#socket.destroy();
     this.#sink.end();
   }
 }
 
 /** Node documents `onread` for sockets that connect; it serves every socket, but the type does not say so. */
-function intoReadBuffer(sink: OutputSink): SocketConstructorOpts {
-  const callback = (length: number, buffer: Uint8Array): boolean => {
-    sink.data(buffer.subarray(0, length));
+function intoReadBuffer(fd: number, sink: Pick<OutputSink, "data">): SocketConstructorOpts {
+  const callback = (length: number): boolean => {
+    sink.data(readBuffer.subarray(0, gather(fd, length)));
     return true;
   };
   return { onread: { buffer: readBuffer, callback } } as SocketConstructorOpts;
+}
+
+/**
+ * The event loop reads once and then goes on, and a terminal gives 4 KiB at most then, a pipe what the last write put there. Takes what else is there already,
+ * because one large message costs far less than many small ones. Nothing is waited for. `length` bytes are in the buffer; returned is how many there are now.
+ */
+function gather(fd: number, length: number): number {
+  let total = length;
+  for (let reads = 0; reads < MAX_GATHER_READS && total < READ_BYTES; reads += 1) {
+    const more = libc().read(fd, readBuffer.subarray(total), READ_BYTES - total);
+    // An end or an error is there again when the event loop reads.
+    if (more <= 0) break;
+    total += more;
+  }
+  return total;
 }
 
 /** Reads what is there without waiting, and tells whether that was the end. Whoever still writes cannot keep it busy for ever. */

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { ReadPace } from "./read-pace.ts";
+
+const KIB = 1024;
+
+/** What is said of reads of these lengths, that many milliseconds apart. */
+function judge(lengths: readonly number[], apartMs: number): boolean[] {
+  const pace = new ReadPace();
+  return lengths.map((length, index) => pace.isTooEager(length, index * apartMs));
+}
+
+describe("the pace of reads", () => {
+  it("is too eager at the fourth read of 8 KiB within a millisecond, and then counts anew", () => {
+    expect(judge(Array(8).fill(8 * KIB), 0.1)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it("is right for large reads, however fast they follow each other", () => {
+    expect(judge(Array(20).fill(32 * KIB), 0.01)).not.toContain(true);
+  });
+
+  it("is right when a large read comes among small ones", () => {
+    expect(
+      judge(
+        [8, 8, 8, 64, 8, 8, 8].map((size) => size * KIB),
+        0.01,
+      ),
+    ).not.toContain(true);
+  });
+
+  it("is right for keys and short lines, however many there are", () => {
+    expect(judge(Array(1000).fill(20), 0.002)).not.toContain(true);
+  });
+
+  it("is right for reads that are further apart", () => {
+    expect(judge(Array(20).fill(8 * KIB), 0.4)).not.toContain(true);
+  });
+});
