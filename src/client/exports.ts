@@ -18,6 +18,7 @@ export type { ConnectOptions } from "./connect-options.ts";
 export type { InProcessServer, OpenTransport } from "./connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
 export { FileError } from "./file-error.ts";
+export type { FileChanges, WatchOptions } from "./file-watches.ts";
 export { Files } from "./files.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./lazy.ts";

@@ -1,5 +1,7 @@
 import { encodeBase64 } from "../base/base64.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
+import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
+import { unsupported } from "./unsupported.ts";
 import type { Caller, RequestOptions } from "./caller.ts";
 import {
   BLOCK_BYTES,
@@ -88,11 +90,13 @@ export interface WalkResult {
  */
 export class Files {
   readonly #caller: Caller;
+  readonly #watches: FileWatches | undefined;
   #handles = 0;
   #canStreamWrites: boolean | undefined;
 
-  constructor(caller: Caller) {
+  constructor(caller: Caller, watches?: FileWatches) {
     this.#caller = caller;
+    this.#watches = watches;
   }
 
   /** Reads a regular file whole, of any size up to `maxBytes`. */
@@ -175,6 +179,21 @@ export class Files {
   async remove(path: string, options: RemoveOptions = {}): Promise<void> {
     const { recursive = false, force = false } = options;
     await this.#ask("remove", path, "fs/remove", { path: uriOf(path), recursive, force }, pick(options));
+  }
+
+  /** Moves a file, a link or a directory; a file at the new place is replaced. Needs a server that announces `fs/rename`. */
+  async rename(from: string, to: string, options: RequestOptions = {}): Promise<void> {
+    await this.#ask("rename", from, "fs/rename", { from: uriOf(from), to: uriOf(to) }, pick(options));
+  }
+
+  /**
+   * Tells of what comes, goes or changes at a file or in a directory, from the moment the promise resolves until the loop is left, the signal is aborted
+   * or what is watched is gone. Needs a server that announces `fs/watch`.
+   */
+  async watch(path: string, options: WatchOptions = {}): Promise<AsyncIterableIterator<FileChanges>> {
+    const uri = uriOf(path);
+    if (this.#watches === undefined) throw unsupported("fs/watch");
+    return this.#watches.open(uri, options);
   }
 
   /** Copies a file, a link or a directory on the server's machine; existing files are replaced, existing directories merged. */

@@ -18,6 +18,7 @@ import {
   withInputLength,
   withTerminalSize,
 } from "./start-request.ts";
+import { unsupported } from "./unsupported.ts";
 import { abortable } from "./waiting.ts";
 
 export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
@@ -55,7 +56,7 @@ export class Host implements Caller, AsyncDisposable {
 
   constructor(session: ClientSession) {
     this.#session = session;
-    this.files = new Files(session);
+    this.files = new Files(session, session.supports("fs/watch") ? session.watches : undefined);
     this.fetch = createFetch(session, session.bodies);
   }
 
@@ -134,8 +135,7 @@ export class Host implements Caller, AsyncDisposable {
 
   /** What this session runs and ran lately; with the scope `server` and a server that allows it, what all sessions do. */
   async processes({ scope }: { scope?: "session" | "server" } = {}): Promise<ListedProcess[]> {
-    if (!this.supports("process/list"))
-      throw new ExecError("UNSUPPORTED", "this server does not have process/list");
+    if (!this.supports("process/list")) throw unsupported("process/list");
     const params = scope === undefined ? {} : { scope };
     return (await this.#session.request("process/list", params)).processes;
   }
@@ -151,6 +151,28 @@ export class Host implements Caller, AsyncDisposable {
       throw error;
     }
     return new RemoteProcess(this.#session, route, { tty });
+  }
+
+  /**
+   * Follows a process of another session, whose id is the permission to do so. It can be read and waited for, but not written to or ended, and it
+   * does not wait for this reader: what the reader is too slow for is a gap.
+   */
+  async attach(sessionId: string, processId: string): Promise<RemoteProcess> {
+    if (!this.supports("process/attach")) throw unsupported("process/attach");
+    const route = this.#session.register(crypto.randomUUID());
+    try {
+      const { tty } = await this.#session.request("process/attach", {
+        sessionId,
+        processId,
+        as: route.processId,
+        fromSeq: 1,
+      });
+      route.started = true;
+      return new RemoteProcess(this.#session, route, { tty });
+    } catch (error) {
+      this.#session.unregister(route, { orphan: false });
+      throw error;
+    }
   }
 
   /** Ends the session, kills what it still runs and closes the connection. */

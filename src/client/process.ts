@@ -8,6 +8,7 @@ import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-event
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "./session.ts";
 import { OutputReader } from "./output-reader.ts";
+import { unsupported } from "./unsupported.ts";
 import { abortable, within } from "./waiting.ts";
 
 /** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
@@ -264,8 +265,7 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   #needs(method: string): void {
-    if (!this.#session.supports(method))
-      throw new ExecError("UNSUPPORTED", `this server does not have ${method}`);
+    if (!this.#session.supports(method)) throw unsupported(method);
   }
 }
 

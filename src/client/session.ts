@@ -17,6 +17,7 @@ import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { RequestOptions } from "./caller.ts";
 import type { Connector } from "./connector.ts";
 import { type HandshakeOptions, openSession } from "./handshake.ts";
+import { FileWatches } from "./file-watches.ts";
 import { FlowControl, type FlowOwner } from "./flow-control.ts";
 import { HttpBodies } from "./http-bodies.ts";
 import { processEventOf } from "./notifications.ts";
@@ -50,6 +51,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     hold: (requestId, on) => this.#flow.hold("http", requestId, on),
     ended: (requestId) => this.#flow.forget("http", requestId),
   });
+  readonly watches = new FileWatches(this);
   readonly #flow = new FlowControl(this);
   readonly #connector: Connector;
   readonly #options: SessionOptions;
@@ -273,6 +275,15 @@ export class ClientSession implements FlowOwner, RouteOwner {
     const told = processEventOf(method, params);
     if (told !== undefined) this.#routes.get(told.processId)?.receive(told.event);
     else if (method === "http/request/bodyDelta") this.bodies.receive(params);
+    else if (method === "fs/watch/changed") this.watches.receive(params);
+    else if (method === "process/gap") this.#missed(params);
+  }
+
+  /** Of an attached process, events were dropped: what the server still has of them is read. */
+  #missed(params: unknown): void {
+    const { processId } = (params ?? {}) as { processId?: unknown };
+    const route = typeof processId === "string" ? this.#routes.get(processId) : undefined;
+    if (route !== undefined) this.overdue(route);
   }
 
   #lost(reason: string | undefined): void {
@@ -328,6 +339,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     const settled = this.#settled;
     this.#settled = undefined;
     this.#flow.renew();
+    this.watches.renew();
     this.#terminateOrphans(opened.link);
     settled?.resolve();
   }
@@ -375,6 +387,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     this.#endMessage = reason ?? "the exec-server client was closed";
     for (const route of this.#routes.values()) route.fail(this.#endMessage);
     this.bodies.failAll(this.#endMessage);
+    this.watches.endAll(new ConnectionError(this.#endMessage));
     const settled = this.#settled;
     this.#settled = undefined;
     settled?.resolve();

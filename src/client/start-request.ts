@@ -1,7 +1,8 @@
-import { ExecError, UsageError } from "../base/errors.ts";
+import { UsageError } from "../base/errors.ts";
 import { uriFromPath } from "../base/file-uri.ts";
 import type { Params } from "../protocol/index.ts";
 import type { ProcessLimits } from "../protocol/process.ts";
+import { unsupported } from "./unsupported.ts";
 import type { ClientSession } from "./session.ts";
 
 export interface StartOptions {
@@ -82,8 +83,7 @@ function extensionFields(session: ClientSession, options: StartOptions): Partial
   const fields: Record<string, unknown> = {};
   for (const field of EXTENSION_FIELDS) {
     if (options[field] === undefined) continue;
-    if (!session.supports(`process/start.${field}`))
-      throw new ExecError("UNSUPPORTED", `this server does not have ${field} in process/start`);
+    if (!session.supports(`process/start.${field}`)) throw unsupported(`${field} in process/start`);
     fields[field] = options[field];
   }
   return fields;

@@ -88,6 +88,7 @@ export const processExtensionMethods = {
     result: z.object({
       processId: ProcessId.describe("The id that it has on this connection"),
       nextSeq: Seq.describe("One past the newest event"),
+      tty: z.boolean().describe("It runs on a terminal"),
       exited: z.boolean(),
       closed: z.boolean(),
     }),

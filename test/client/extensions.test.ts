@@ -124,6 +124,26 @@ describe.each(ours)("$name", ({ start }) => {
     );
   });
 
+  test("files move, and whoever watches is told", async () => {
+    const directory = (await host.run(["mktemp", "-d"], { check: true })).stdout.trim();
+    try {
+      const changes = await host.files.watch(directory);
+      await host.files.write(`${directory}/a`, "1");
+      await host.files.rename(`${directory}/a`, `${directory}/b`);
+      const seen = new Set<string>();
+      while (!seen.has(`${directory}/b`)) {
+        const { value, done } = await inTime(changes.next(), "a change");
+        expect(done).toBe(false);
+        for (const path of value!.paths) seen.add(path);
+      }
+      await changes.return?.();
+      expect(await host.files.readText(`${directory}/b`)).toBe("1");
+      expect(await host.files.exists(`${directory}/a`)).toBe(false);
+    } finally {
+      await host.files.remove(directory, { recursive: true });
+    }
+  });
+
   test("limits bite", async () => {
     const { stdout } = await host.run(["sh", "-c", "ulimit -n"], { limits: { openFiles: 33 } });
     expect(stdout).toBe("33\n");
@@ -152,6 +172,29 @@ test("a start whose answer was lost is made once", async () => {
   }
 });
 
+test("others follow a process, and cannot touch it", async () => {
+  const target = await ours[0]!.start();
+  try {
+    await using owner = await connect(target.url!);
+    await using guest = await connect(target.url!);
+    await using process = await owner.start(["sh", "-c", "echo begun; read line; echo $line; exit 4"], {
+      stdin: "pipe",
+    });
+    const followed = await guest.attach(owner.sessionId, process.id);
+    const output = followed.output();
+    expect(Buffer.from((await inTime(output.next(), "the beginning")).value!.bytes).toString()).toBe(
+      "begun\n",
+    );
+    await expect(followed.write("mine\n")).rejects.toThrow();
+    await process.write("theirs\n");
+    expect(Buffer.from((await inTime(output.next(), "the rest")).value!.bytes).toString()).toBe("theirs\n");
+    expect(await inTime(followed.exited, "the end")).toMatchObject({ exitCode: 4 });
+    await expect(guest.attach("no such session", process.id)).rejects.toMatchObject({ code: "RPC_ERROR" });
+  } finally {
+    await target.stop();
+  }
+});
+
 describe.each(theirs)("$name", ({ start }) => {
   test("what it does not have is UNSUPPORTED", async () => {
     const target = await start();
@@ -164,6 +207,9 @@ describe.each(theirs)("$name", ({ start }) => {
       await expect(shell.signal("SIGTERM")).rejects.toMatchObject(unsupported);
       await expect(shell.terminate()).rejects.toMatchObject(unsupported);
       await expect(shell.snapshot()).rejects.toMatchObject(unsupported);
+      await expect(host.attach(host.sessionId, shell.id)).rejects.toMatchObject(unsupported);
+      await expect(host.files.rename("/a", "/b")).rejects.toMatchObject(unsupported);
+      await expect(host.files.watch("/")).rejects.toMatchObject(unsupported);
       await expect(host.processes()).rejects.toMatchObject(unsupported);
       await expect(host.run(["true"], { timeoutMs: 1 })).rejects.toMatchObject(unsupported);
       await expect(host.run(["true"], { limits: { openFiles: 9 } })).rejects.toMatchObject(unsupported);

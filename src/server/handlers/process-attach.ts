@@ -45,7 +45,8 @@ function attach(
   if (owner === session) session.follow(id, entry, fromSeq);
   else session.followGuest(id, { owner, processId, entry }, fromSeq);
   const { nextSeq, exitCode, closed } = entry.process.state;
-  return { processId: id, nextSeq, exited: exitCode !== undefined, closed };
+  const tty = entry.process.terminal !== undefined;
+  return { processId: id, nextSeq, tty, exited: exitCode !== undefined, closed };
 }
 
 /** A process of the session may be attached again under its own id. */
