@@ -21,6 +21,7 @@ describe("resolveLimits", () => {
       shutdownGraceMs: 0,
       allowDirectExec: true,
       allowPreparedExec: true,
+      allowServerScope: false,
       fsRoots: [],
     });
   });

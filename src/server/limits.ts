@@ -123,6 +123,11 @@ export const LIMITS = {
     default: true,
     doc: "Whether processes may be started that the client's policy has approved: specKind prepared",
   },
+  allowServerScope: {
+    kind: "switch",
+    default: false,
+    doc: "Whether every client may list the processes of all sessions: process/list with scope server",
+  },
   fsRoots: {
     kind: "paths",
     default: [],

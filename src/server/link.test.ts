@@ -270,7 +270,7 @@ test("neither side sees what the other does to an object afterwards", async () =
 });
 
 test("a server that allows it lists the processes of all sessions", async () => {
-  const one = await connect({ allowServerScope: true });
+  const one = await connect({ limits: { allowServerScope: true } });
   const other = await connect();
   await one.link.request("process/start", startParams("p", ["sleep", "1000"]));
   await other.link.request("process/start", startParams("q", ["sleep", "1000"]));

@@ -42,8 +42,6 @@ export interface ServerOptions {
   readonly concurrentRequests?: number;
   /** Limits that differ from their defaults; see `LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
-  /** Lets every client list the processes of all sessions. */
-  readonly allowServerScope?: boolean;
 }
 
 /** Serves any number of clients, over transports that it is given or in its own program. */
@@ -80,7 +78,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const handlers = {
     ...processHandlers(environment, limits),
     ...processAttachHandlers(sessions),
-    ...processExtensionHandlers({ sessions, allowServerScope: options.allowServerScope ?? false }),
+    ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
     ...fileHandlers(access),
     ...fileExtensionHandlers(access),
     ...httpHandlers(environment),
