@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // What every entry of the client has, whatever it runs in.
 export {
   ConnectionError,
