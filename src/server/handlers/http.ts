@@ -143,15 +143,10 @@ class ActiveRequest {
   }
 }
 
-async function readBody({ body }: HttpResponse): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+async function readBody(response: HttpResponse): Promise<Buffer> {
+  let body: Buffer | undefined;
   try {
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > MAX_BUFFERED_BODY_BYTES) break;
-      chunks.push(chunk);
-    }
+    body = await response.readAll(MAX_BUFFERED_BODY_BYTES);
   } catch (cause) {
     throw new RpcError(
       RpcCode.internal,
@@ -159,12 +154,11 @@ async function readBody({ body }: HttpResponse): Promise<Buffer> {
       { cause },
     );
   }
-  if (bytes > MAX_BUFFERED_BODY_BYTES)
-    throw new RpcError(
-      RpcCode.internal,
-      `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
-    );
-  return Buffer.concat(chunks);
+  if (body !== undefined) return body;
+  throw new RpcError(
+    RpcCode.internal,
+    `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
+  );
 }
 
 /** One notification a piece, as fast as the client takes them; the upstream server waits meanwhile. */
