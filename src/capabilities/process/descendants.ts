@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { listChildren, type ProcessStat, readStat, signalProcess } from "./process-stat.ts";
 
 /** How long a tree that keeps growing is followed at a stretch. */
-const MAX_FOLLOW_MS = 100;
+const MAX_FOLLOW_MS = 500;
 
 /**
  * Everything below a process by parent links, which last as long as the parents do. With `stop` each one is stopped before its children are

@@ -59,8 +59,8 @@ export class TracedFamily implements ProcessFamily {
   terminate(outputs: readonly OutputEnd[]): void {
     this.#seeLeader();
     const below = this.#leaderReaped ? [] : findDescendants(this.pid, { stop: false });
-    this.#group.signal("SIGTERM");
-    this.#ask(below);
+    if (below.every(({ group }) => group === this.pid)) this.#group.signal("SIGTERM");
+    else this.#askAtRest();
     this.#sweeper.sweep(this, { outputs: watch(outputs), kill: false });
   }
 
@@ -99,6 +99,16 @@ export class TracedFamily implements ProcessFamily {
     if (this.#leaderReaped) return;
     this.#leader = readStat(this.pid);
     this.#leaderSeenTicks = ticksNow();
+  }
+
+  /** Whoever forks while others end would have children without a parent to find them by. So all stand still for a moment. */
+  #askAtRest(): void {
+    this.#group.signal("SIGSTOP");
+    const below = findDescendants(this.pid, { stop: true });
+    this.#group.signal("SIGTERM");
+    this.#ask(below);
+    for (const member of below) if (!member.stopped) signalProcess(member, constants.signals.SIGCONT);
+    if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
   }
 
   #ask(found: readonly ProcessStat[]): void {

@@ -9,6 +9,7 @@ export interface ProcessStat {
   readonly session: number;
   /** Since the machine was started. */
   readonly startTicks: number;
+  readonly stopped: boolean;
   /** False for one that has ended and is only waited for. */
   readonly alive: boolean;
 }
@@ -36,6 +37,7 @@ export function readStat(pid: number): ProcessStat | undefined {
     group: Number(fields[GROUP]),
     session: Number(fields[SESSION]),
     startTicks: Number(fields[START]),
+    stopped: state === "T",
     // The first thread of a program may end before the others.
     alive: (state !== "Z" && state !== "X") || Number(fields[THREADS]) > 1,
   };
