@@ -13,7 +13,7 @@ const READY_THEN_SLEEP = "'echo ready; exec sleep 1000'";
 const READY_THEN_HIDE = `'echo ready; exec sleep 1000 ${OWN_OUTPUT}'`;
 const IGNORE_THEN_HIDE = `'trap "" TERM; echo ready; exec sleep 1000 ${OWN_OUTPUT}'`;
 
-/** Each has left the process group in a way that can still be traced. */
+/** Each has left the process group in a way that can still be traced. Jobs are bash's: other shells have none without a terminal. */
 export const TRACEABLE: readonly Kind[] = [
   { name: "a fork bomb", script: `echo ready; exec sh ${bomb} ${GENERATIONS}` },
   {
@@ -38,14 +38,14 @@ export const TRACEABLE: readonly Kind[] = [
     name: "a child with its own session and descriptors that ignores SIGTERM",
     script: `setsid sh -c ${IGNORE_THEN_HIDE} & wait`,
   },
-  { name: "a background job", script: `set -m; sh -c ${READY_THEN_HIDE} & wait` },
+  { name: "a background job", script: `exec bash -c "set -m; sh -c ${READY_THEN_HIDE} & wait"` },
   {
     name: "a background job whose parent has exited",
-    script: `sh -c "set -m; sh -c ${READY_THEN_HIDE} &"; exec sleep 1000`,
+    script: `bash -c "set -m; sh -c ${READY_THEN_HIDE} &"; exec sleep 1000`,
   },
   {
     name: "a background job on a terminal that ignores SIGTERM",
-    script: `sh -c "set -m; sh -c 'trap \\"\\" TERM HUP; echo ready; exec sleep 1000 ${OWN_OUTPUT}' &"; exec sleep 1000`,
+    script: `bash -c "set -m; sh -c 'trap \\"\\" TERM HUP; echo ready; exec sleep 1000 ${OWN_OUTPUT}' &"; exec sleep 1000`,
     tty: true,
   },
 ];
