@@ -32,6 +32,7 @@ export interface Libc {
   memfdCreate: IntCall<[name: string, flags: number]>;
   access: IntCall<[path: string, mode: number]>;
   kill: IntCall<[pid: number, signal: number]>;
+  poll: IntCall<[descriptors: Int32Array, count: number, timeoutMs: number]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
   prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array, old: null]>;
@@ -90,6 +91,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
   access: "int access(const char *path, int mode)",
   kill: "int kill(int pid, int signal)",
+  poll: "int poll(void *descriptors, unsigned long count, int timeoutMs)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
   wait4: "int wait4(int pid, void *status, int options, void *usage)",
   prlimit: "int prlimit(int pid, int resource, void *limit, void *old)",

@@ -52,6 +52,11 @@ export function osError(errno: number): CapabilityError {
   return new CapabilityError(codeOf(name), describeErrno(name, errno), { errno: name });
 }
 
+/** True for an error of Node's file functions with one of these names, such as `ENOENT`. */
+export function isErrno(error: unknown, ...names: readonly string[]): boolean {
+  return error instanceof Error && names.includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
 export function describeErrno(name: string, errno: number): string {
   return `${TEXTS[name] ?? name} (os error ${errno})`;
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// oxlint-disable-next-line import/no-unassigned-import -- it has to run before everything else
 import "./young-generation.ts";
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";

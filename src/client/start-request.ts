@@ -32,11 +32,13 @@ export interface StartOptions {
   readonly label?: string;
   /** What the process, and each that it starts, may use. */
   readonly limits?: ProcessLimits;
+  /** Keeps all that the process starts in a control group of its own, so that nothing of it outlives its end. */
+  readonly contain?: boolean;
   /** `prepared` when a policy of the caller has approved this very request. */
   readonly specKind?: "direct" | "prepared";
 }
 
-const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "specKind"] as const;
+const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
 
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   /** 80 unless told. */

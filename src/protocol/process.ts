@@ -111,7 +111,7 @@ export const ProcessStart = z.object({
   ),
   timeoutMs: extensionField(
     optional(Unsigned).describe(
-      "After this the process is ended: by SIGTERM, and 2 s later by SIGKILL with all of its group",
+      "After this the process is ended: by SIGTERM, and 2 s later by SIGKILL, together with what it has started",
     ),
   ),
   closeOnExit: extensionField(
@@ -132,6 +132,14 @@ export const ProcessStart = z.object({
     optional(ProcessLimits).describe(
       "Set before the program runs; not together with `arg0`. The program sees its path as its name",
     ),
+  ),
+  contain: extensionField(
+    z
+      .boolean()
+      .optional()
+      .describe(
+        "Keep everything that the process starts in a control group (cgroup v2), so that nothing of it can outlive its end; not together with `arg0`. Refused with `UNSUPPORTED` where the server cannot",
+      ),
   ),
   sandbox: optional(SandboxContext),
   enforceManagedNetwork: z.boolean().optional(),
@@ -222,14 +230,14 @@ export const processMethods = {
     result: Empty,
   }),
   "process/terminate": method({
-    doc: "Kills the process group, at once unless told otherwise. `running` tells whether the process had not exited yet.",
+    doc: "Kills the process and what it has started, at once unless told otherwise. `running` tells whether the process had not exited yet.",
     family: "exec",
     lane: "control",
     params: z.object({
       processId: ProcessId,
       mode: extensionField(
         optional(z.enum(["now", "graceful"])).describe(
-          "`now` when absent; `graceful` sends SIGTERM first, and kills what is left of the group after `timeoutMs`",
+          "`now` when absent; `graceful` sends SIGTERM first, and kills what is left after `timeoutMs`",
         ),
       ),
       timeoutMs: extensionField(optional(Unsigned).describe("2000 when absent")),

@@ -30,6 +30,8 @@ export class ProcessTable {
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Forgotten, but not without remains. */
+  readonly #lingering = new Set<ManagedProcess>();
   #ended = false;
 
   /** `started` is called in the same step in which a process enters the table. */
@@ -88,10 +90,11 @@ export class ProcessTable {
     this.#ended = true;
     const ends: Promise<unknown>[] = [...this.#starting.values()];
     for (const { process } of this.#entries.values()) {
-      if (process.state.closed) continue;
-      ends.push(closed(process));
+      if (!process.state.closed) ends.push(closed(process));
       process.dispose();
     }
+    for (const process of this.#lingering) process.dispose();
+    this.#lingering.clear();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     await Promise.all(ends);
@@ -121,6 +124,7 @@ export class ProcessTable {
       if (event.kind !== "closed") return;
       place.closed(process.outputBytes.retained);
       this.#forgetLater(processId, place, idempotency?.key);
+      for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
   }
@@ -128,6 +132,8 @@ export class ProcessTable {
   #forgetLater(processId: string, place: ProcessPlace, key: string | undefined): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
+      const process = this.#entries.get(processId)?.process;
+      if (process?.gone === false) this.#lingering.add(process);
       this.#entries.delete(processId);
       this.#free(place);
       if (key !== undefined) this.#keys.delete(key);

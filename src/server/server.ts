@@ -107,6 +107,7 @@ export function createServer(options: ServerOptions = {}): Server {
     if (limits.shutdownGraceMs > 0) await launcher.terminateAll(limits.shutdownGraceMs);
     await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
     launcher.killAll();
+    await withDeadline(launcher.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of clients) client.close();
   }
 

@@ -41,7 +41,11 @@ export const KINDS: readonly Kind[] = [
 ];
 
 /** Every process that carries the marker or is in `family` is gone, and none comes any more. */
-export async function awaitNoneLeft(marker: string, family: readonly ProcessIdentity[] = []): Promise<void> {
+export async function awaitNoneLeft(
+  marker: string,
+  family: readonly ProcessIdentity[] = [],
+  deadlineMs = GONE_DEADLINE_MS,
+): Promise<void> {
   const left = () => [...processesMarked(marker), ...family.filter(isStillAlive).map(({ pid }) => pid)];
   let emptyLooks = 0;
   await pollUntil(
@@ -49,7 +53,7 @@ export async function awaitNoneLeft(marker: string, family: readonly ProcessIden
       emptyLooks = left().length === 0 ? emptyLooks + 1 : 0;
       return emptyLooks >= EMPTY_LOOKS;
     },
-    GONE_DEADLINE_MS,
+    deadlineMs,
     () => `the end of ${left().map(commandLine).join(" | ")}`,
   );
 }
@@ -61,22 +65,25 @@ export function killMarked(marker: string): void {
   }
 }
 
-export const markedStart = (processId: string, kind: Kind, marker: string): object =>
-  startParams(processId, ["sh", "-c", kind.script, marker], {
+export const markedStart = (processId: string, kind: Kind, marker: string, more: object = {}): object => ({
+  ...startParams(processId, ["sh", "-c", kind.script, marker], {
     tty: kind.tty ?? false,
     env: { FAULT_MARKER: marker },
-  });
+  }),
+  ...more,
+});
 
 export interface ReadyProcesses {
   readonly client: SessionClient;
   readonly isClosed: (processId: string) => boolean;
 }
 
-/** Starts one process of each kind, named after it, and waits until all have said that they are ready. */
+/** Starts one process of each kind, named after it, and waits until all have said that they are ready. `more` is added to each start. */
 export async function startReady(
   url: string,
   kinds: readonly Kind[],
   marker: string,
+  more: object = {},
 ): Promise<ReadyProcesses> {
   const output = new Map<string, string>();
   const closed = new Set<string>();
@@ -88,7 +95,7 @@ export async function startReady(
   };
   const client = await openSession(url, { onNotification });
   await Promise.all(
-    kinds.map((kind) => client.request("process/start", markedStart(kind.name, kind, marker))),
+    kinds.map((kind) => client.request("process/start", markedStart(kind.name, kind, marker, more))),
   );
   const waiting = () => kinds.filter(({ name }) => !output.get(name)?.includes("ready"));
   await pollUntil(

@@ -29,7 +29,13 @@ export interface Notification {
 interface Message extends Partial<Notification> {
   id?: number | string;
   result?: unknown;
-  error?: { code: number; message: string };
+  error?: RpcErrorObject;
+}
+
+interface RpcErrorObject {
+  code: number;
+  message: string;
+  data?: unknown;
 }
 
 interface Call {
@@ -41,10 +47,12 @@ interface Call {
 /** The server answered with an error. */
 export class RpcFailure extends Error {
   readonly code: number;
+  readonly data: unknown;
 
-  constructor(method: string, error: { code: number; message: string }) {
+  constructor(method: string, error: RpcErrorObject) {
     super(`${method}: ${error.code} ${error.message}`);
     this.code = error.code;
+    this.data = error.data;
   }
 }
 

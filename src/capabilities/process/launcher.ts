@@ -5,10 +5,15 @@ import { Fifo } from "../../base/fifo.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { MAX_ASYNC_CALLS } from "../libc.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
-import { applyLimits, checkLimits, gated, type ResourceLimits } from "./resource-limits.ts";
+import { ContainedFamily } from "./contained-family.ts";
+import type { ControlGroup } from "./control-group.ts";
+import { ControlGroups } from "./control-groups.ts";
+import { gated } from "./gate.ts";
+import { applyLimits, checkLimits, type ResourceLimits } from "./resource-limits.ts";
 import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
 import { readPipe, readTerminal } from "./output-source.ts";
-import { ProcessGroups } from "./process-groups.ts";
+import { type ProcessFamily, TracedFamily } from "./process-family.ts";
+import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "./reaper.ts";
 import {
@@ -20,6 +25,7 @@ import {
   spawnOnTerminal,
   type TerminalSize,
 } from "./spawn.ts";
+import { Sweeper } from "./sweeper.ts";
 import { Warden, type WardenRecord } from "./warden.ts";
 
 export interface LaunchRequest extends ProcessOptions {
@@ -31,6 +37,8 @@ export interface LaunchRequest extends ProcessOptions {
   readonly env: ReadonlyMap<string, string>;
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
   readonly limits?: ResourceLimits;
+  /** Keeps all that the process starts in a control group, which nothing leaves. */
+  readonly contain?: boolean;
 }
 
 /** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
@@ -42,6 +50,8 @@ export class Launcher {
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
+  readonly #sweeper = new Sweeper((pid) => this.#groups.has(pid));
+  readonly #controlGroups = new ControlGroups((home) => this.#warden.guardControlGroup(home));
   readonly #waiting = new Fifo<() => void>();
   readonly #running = new Set<ManagedProcess>();
   #starting = 0;
@@ -58,8 +68,9 @@ export class Launcher {
     const program = resolveProgram(request);
     await this.#takeTurn();
     try {
-      if (request.limits === undefined) return await this.#start(program, request);
-      return await this.#startLimited(program, request, request.limits);
+      if (request.limits === undefined && request.contain !== true)
+        return await this.#start(program, request);
+      return await this.#startGated(program, request);
     } finally {
       this.#giveTurn();
     }
@@ -67,7 +78,7 @@ export class Launcher {
 
   /** Asks all that runs to end. Resolves when it has, or after this long. */
   async terminateAll(deadlineMs: number): Promise<void> {
-    for (const { group } of this.#running) group.signal("SIGTERM");
+    for (const process of this.#running) process.askToEnd("server");
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, deadlineMs);
       const look = (): void => {
@@ -83,9 +94,15 @@ export class Launcher {
     });
   }
 
-  /** Kills all that was ever started here and stayed in its process group. */
+  /** Kills all that was ever started here and stayed in its process group, or had to. */
   killAll(): void {
     this.#groups.killAll();
+    this.#controlGroups.killAll();
+  }
+
+  /** Resolves when nothing is left to be found of the families that were killed. */
+  async swept(): Promise<void> {
+    await Promise.all([this.#sweeper.idle(), this.#controlGroups.emptied()]);
   }
 
   #prepare(): void {
@@ -106,43 +123,50 @@ export class Launcher {
     this.#waiting.shift()?.();
   }
 
-  /** A shell waits at the gate until its limits are set, then becomes the program. */
-  async #startLimited(
-    program: Program,
-    request: LaunchRequest,
-    limits: ResourceLimits,
-  ): Promise<ManagedProcess> {
-    checkLimits(request, limits);
+  /** A shell waits at the gate until all is set, then becomes the program. */
+  async #startGated(program: Program, request: LaunchRequest): Promise<ManagedProcess> {
+    const { limits } = request;
+    checkGated(request);
+    const controlGroup = request.contain === true ? this.#controlGroups.create() : undefined;
     const gate = openPipe();
     try {
-      const managed = await this.#start(gated(program, request.env, gate.readEnd), request);
+      const managed = await this.#start(gated(program, request.env, gate.readEnd), request, controlGroup);
       try {
-        applyLimits(managed.pid, limits);
+        if (controlGroup !== undefined) await this.#controlGroups.join(controlGroup, managed.pid);
+        if (limits !== undefined) applyLimits(managed.pid, limits);
       } catch (error) {
         managed.dispose();
         throw error;
       }
       writeSync(gate.writeEnd, "\n");
       return managed;
+    } catch (error) {
+      if (controlGroup !== undefined) this.#controlGroups.release(controlGroup);
+      throw error;
     } finally {
       closeSync(gate.readEnd);
       closeSync(gate.writeEnd);
     }
   }
 
-  async #start(program: Program, request: LaunchRequest): Promise<ManagedProcess> {
+  async #start(
+    program: Program,
+    request: LaunchRequest,
+    controlGroup?: ControlGroup,
+  ): Promise<ManagedProcess> {
     const { stdin } = request;
     const record = this.#warden.reserve();
     try {
-      const parts = await (typeof stdin === "object"
-        ? this.#startOnTerminal(program, stdin.terminal, record)
-        : this.#startOnPipes(program, stdin === "pipe", record));
-      const managed = new ManagedProcess(parts, this.#limits, request);
+      const { pid, ...streams } = await (typeof stdin === "object"
+        ? startOnTerminal(program, stdin.terminal, record)
+        : startOnPipes(program, stdin === "pipe", record));
+      const family = this.#family(pid, this.#groups.track(pid, record), controlGroup);
+      const managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, request);
       this.#running.add(managed);
       managed.listen((event) => {
         if (event.kind === "closed") this.#running.delete(managed);
       });
-      this.#reaper.watch(parts.pid, (status) => managed.exited(status));
+      this.#reaper.watch(pid, (status) => managed.exited(status));
       return managed;
     } catch (error) {
       record.release();
@@ -150,32 +174,63 @@ export class Launcher {
     }
   }
 
-  async #startOnTerminal(program: Program, size: TerminalSize, record: WardenRecord): Promise<ProcessParts> {
-    const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
-    record.started(pid, "terminal");
-    const terminal = writeTerminal(master.input, size);
-    return {
-      pid,
-      group: this.#groups.track(pid, record),
-      input: terminal,
-      terminal,
-      outputs: [{ stream: "pty", open: (sink) => readTerminal(master.output, master.outputRest, sink) }],
-    };
+  #family(pid: number, group: ProcessGroup, controlGroup: ControlGroup | undefined): ProcessFamily {
+    return controlGroup === undefined
+      ? new TracedFamily(pid, { group, sweeper: this.#sweeper })
+      : new ContainedFamily(group, controlGroup, this.#controlGroups);
   }
+}
 
-  async #startOnPipes(program: Program, pipeStdin: boolean, record: WardenRecord): Promise<ProcessParts> {
-    const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, record.starting);
-    record.started(pid, "pipes");
-    return {
-      pid,
-      group: this.#groups.track(pid, record),
-      input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
-      outputs: [
-        { stream: "stdout", open: (sink) => readPipe(pipes.stdout, sink) },
-        { stream: "stderr", open: (sink) => readPipe(pipes.stderr, sink) },
-      ],
-    };
-  }
+type StartedParts = Omit<ProcessParts, "family">;
+
+async function startOnTerminal(
+  program: Program,
+  size: TerminalSize,
+  record: WardenRecord,
+): Promise<StartedParts> {
+  const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
+  record.started(pid, "terminal");
+  const terminal = writeTerminal(master.input, size);
+  return {
+    pid,
+    input: terminal,
+    terminal,
+    outputs: [
+      {
+        stream: "pty",
+        end: { fd: master.outputRest, kind: "terminal" },
+        open: (sink) => readTerminal(master.output, master.outputRest, sink),
+      },
+    ],
+  };
+}
+
+async function startOnPipes(
+  program: Program,
+  pipeStdin: boolean,
+  record: WardenRecord,
+): Promise<StartedParts> {
+  const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, record.starting);
+  record.started(pid, "pipes");
+  return {
+    pid,
+    input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
+    outputs: (["stdout", "stderr"] as const).map((stream) => ({
+      stream,
+      end: { fd: pipes[stream], kind: "pipe" },
+      open: (sink) => readPipe(pipes[stream], sink),
+    })),
+  };
+}
+
+/** Throws a CapabilityError for what a shell at the gate cannot do. */
+function checkGated({ arg0, limits }: LaunchRequest): void {
+  if (arg0 !== undefined)
+    throw new CapabilityError(
+      "INVALID_INPUT",
+      `${limits === undefined ? "contain" : "limits"} cannot be set for a program that is given another name`,
+    );
+  if (limits !== undefined) checkLimits(limits);
 }
 
 let knownLoginShell: string | undefined;

@@ -2,7 +2,8 @@ import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import { type Chunk, OutputLog, type ProcessEvent, type Snapshot, type StreamName } from "./output-log.ts";
 import type { OutputSink, OutputSource } from "./output-source.ts";
-import type { ProcessGroup } from "./process-groups.ts";
+import type { OutputEnd } from "./output-holders.ts";
+import type { ProcessFamily } from "./process-family.ts";
 import type { ExitStatus } from "./reaper.ts";
 import { type Screen, TerminalScreen } from "./terminal-screen.ts";
 
@@ -23,11 +24,15 @@ export interface LogLimits {
 /** What a started process is made of. Streams are opened here, because their sink is the process. */
 export interface ProcessParts {
   readonly pid: number;
-  readonly group: ProcessGroup;
+  readonly family: ProcessFamily;
   readonly input: InputWriter | undefined;
   /** The same as `input`, where that is a terminal. */
   readonly terminal?: TerminalInput;
-  readonly outputs: readonly { stream: StreamName; open: (sink: OutputSink) => OutputSource }[];
+  readonly outputs: readonly {
+    stream: StreamName;
+    end: OutputEnd;
+    open: (sink: OutputSink) => OutputSource;
+  }[];
 }
 
 export interface ProcessOptions {
@@ -50,13 +55,13 @@ export interface ProcessState {
  */
 export class ManagedProcess {
   readonly pid: number;
-  readonly group: ProcessGroup;
+  readonly #family: ProcessFamily;
   readonly #log: OutputLog;
   readonly #input: InputWriter | undefined;
   readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
-  #openSources: number;
+  readonly #openOutputs: Set<OutputEnd>;
   #settleTimer: NodeJS.Timeout | undefined;
   readonly #timeLimit: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
@@ -72,20 +77,20 @@ export class ManagedProcess {
 
   constructor(parts: ProcessParts, limits: LogLimits, options: ProcessOptions = {}) {
     this.pid = parts.pid;
-    this.group = parts.group;
+    this.#family = parts.family;
     this.#input = parts.input;
     this.#terminal = parts.terminal;
     this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
     this.#closeOnExit = options.closeOnExit ?? false;
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
-    this.#openSources = parts.outputs.length;
-    for (const { stream, open } of parts.outputs)
+    this.#openOutputs = new Set(parts.outputs.map(({ end }) => end));
+    for (const { stream, end, open } of parts.outputs)
       this.#sources.push(
         open({
           data: (bytes) =>
             this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
-          end: () => this.#sourceEnded(),
+          end: () => this.#outputEnded(end),
         }),
       );
   }
@@ -159,28 +164,40 @@ export class ManagedProcess {
 
   /** Once the process has ended, what it left behind in its group is nobody's to signal. */
   signal(signal: NodeJS.Signals): void {
-    if (this.#status === undefined) this.#send(signal, "client");
+    if (this.#status !== undefined) return;
+    this.#noteSender(signal, "client");
+    this.#family.signal(signal);
   }
 
   /**
-   * Kills the group of a process that has not ended. Output ends with the process then, although someone who left the group may hold it open.
+   * Kills the family of a process that has not ended, or that is contained. Output ends with the process then, although someone who left the
+   * family may hold it open.
    */
   kill(): void {
-    if (this.#status !== undefined) return;
-    this.#killed = true;
-    this.#send("SIGKILL", "client");
+    if (this.#canEnd) this.#end("client");
   }
 
-  /** Asks the group of a process that has not ended to end. What is left of it after the time of grace is killed, the process's end or not. */
+  /** Asks the family to end. What is left of it after the time of grace is killed, the process's end or not. */
   terminate(graceMs: number, by: Killer): void {
-    if (this.#status !== undefined) return;
-    this.#send("SIGTERM", by);
-    this.#killTimer ??= setTimeout(() => this.#dispose(by), Math.min(graceMs, MAX_TIMER_MS)).unref();
+    if (!this.#canEnd) return;
+    this.askToEnd(by);
+    this.#killTimer ??= setTimeout(() => this.#end(by), Math.min(graceMs, MAX_TIMER_MS)).unref();
   }
 
-  /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
+  /** Sends SIGTERM to the family, or to what the process left of it. */
+  askToEnd(by: Killer): void {
+    this.#noteSender("SIGTERM", by);
+    this.#family.terminate([...this.#openOutputs]);
+  }
+
+  /** Kills the family, and ends the output although someone may hold it open: nobody will read it. */
   dispose(): void {
-    this.#dispose("server");
+    if (!this.#closed || this.#family.contained) this.#end("server");
+  }
+
+  /** False when something may be left that only `kill` and `dispose` can reach. */
+  get gone(): boolean {
+    return this.#closed && (!this.#family.contained || this.#family.gone);
   }
 
   /** True once `kill` was called in time. */
@@ -192,13 +209,12 @@ export class ManagedProcess {
   exited(status: ExitStatus): void {
     this.#status = status;
     clearTimeout(this.#timeLimit);
-    this.group.leaderReaped();
-    if (this.group.gone) clearTimeout(this.#killTimer);
+    this.#family.leaderReaped();
     this.#input?.close();
     if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
     // What the process wrote last may be there already but not read yet. Its end reads best after it.
-    if (this.#openSources === 0) this.#tellEnd();
+    if (this.#openOutputs.size === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
   }
 
@@ -207,25 +223,32 @@ export class ManagedProcess {
     this.terminate(TERMINATE_GRACE_MS, "timeout");
   }
 
-  #dispose(by: Killer): void {
-    this.#killed = true;
-    this.#send("SIGKILL", by);
+  /** What a process leaves behind lives on, as long as nothing but its number tells whose it is. */
+  get #canEnd(): boolean {
+    return this.#status === undefined || this.#family.contained;
+  }
+
+  #end(by: Killer): void {
+    this.#killed ||= !this.#closed;
+    clearTimeout(this.#killTimer);
+    this.#killTimer = undefined;
+    this.#noteSender("SIGKILL", by);
+    this.#family.kill([...this.#openOutputs]);
     if (this.#status !== undefined) this.#finishSources();
   }
 
-  #send(signal: NodeJS.Signals, by: Killer): void {
+  #noteSender(signal: NodeJS.Signals, by: Killer): void {
     this.#senders ??= new Map();
     this.#senders.set(signal, by);
-    this.group.signal(signal);
   }
 
   #finishSources(): void {
     for (const source of this.#sources) source.finish();
   }
 
-  #sourceEnded(): void {
-    this.#openSources -= 1;
-    if (this.#openSources === 0 && this.#status !== undefined) this.#tellEnd();
+  #outputEnded(end: OutputEnd): void {
+    this.#openOutputs.delete(end);
+    if (this.#openOutputs.size === 0 && this.#status !== undefined) this.#tellEnd();
   }
 
   #tellEnd(): void {

@@ -19,7 +19,7 @@ export interface ProcessGroup {
  * others; so groups that outlive their leader are looked at from time to time.
  */
 export class ProcessGroups {
-  readonly #tracked = new Set<TrackedGroup>();
+  readonly #tracked = new Map<number, TrackedGroup>();
   readonly #lingering = new Set<TrackedGroup>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -28,17 +28,22 @@ export class ProcessGroups {
     const group = new TrackedGroup(pgid, {
       linger: () => this.#linger(group),
       forget: () => {
-        this.#tracked.delete(group);
+        this.#tracked.delete(pgid);
         record.release();
       },
     });
-    this.#tracked.add(group);
+    this.#tracked.set(pgid, group);
     return group;
+  }
+
+  /** True when that number is a group that was started here and has members. */
+  has(pgid: number): boolean {
+    return this.#tracked.has(pgid);
   }
 
   /** Kills all that is left of every group. */
   killAll(): void {
-    for (const group of this.#tracked) group.signal("SIGKILL");
+    for (const group of this.#tracked.values()) group.signal("SIGKILL");
   }
 
   #linger(group: TrackedGroup): void {

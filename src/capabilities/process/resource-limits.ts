@@ -1,7 +1,6 @@
 import { CapabilityError } from "../../base/errors.ts";
 import { libc } from "../libc.ts";
 import { osError } from "../os-error.ts";
-import type { Program } from "./spawn.ts";
 
 /** What a process may use at most; children inherit it. */
 export interface ResourceLimits {
@@ -19,33 +18,10 @@ type Resource = keyof typeof RESOURCES;
 /** The limit after which SIGXCPU is sent comes this much before that of SIGKILL. */
 const CPU_GRACE_SECONDS = 1;
 
-/** Variables that shells set on their own. */
-const SHELL_VARIABLES = ["PWD", "OLDPWD", "SHLVL"];
-
 /** Throws a CapabilityError for what cannot be had. */
-export function checkLimits({ arg0 }: { readonly arg0?: string }, limits: ResourceLimits): void {
-  if (arg0 !== undefined)
-    throw new CapabilityError(
-      "INVALID_INPUT",
-      "limits cannot be set for a program that is given another name",
-    );
+export function checkLimits(limits: ResourceLimits): void {
   if (limits.processes !== undefined && process.geteuid?.() === 0)
     throw new CapabilityError("UNSUPPORTED", "the number of processes cannot be limited for root");
-}
-
-/**
- * posix_spawn cannot set limits, and setting them on a program that runs already comes too late. So a shell is started that waits for a line at
- * the gate; when its limits are set it gets the line, and becomes the program. If the line never comes, it ends.
- */
-export function gated(program: Program, env: ReadonlyMap<string, string>, gate: number): Program {
-  const own = SHELL_VARIABLES.filter((name) => !env.has(name));
-  const script = `read -r go <&3 || exit 126; exec 3<&-; unset ${own.join(" ")}; exec "$@"`;
-  return {
-    ...program,
-    path: "/bin/sh",
-    argv: ["sh", "-c", script, "sh", program.path, ...program.argv.slice(1)],
-    extra: gate,
-  };
 }
 
 export function applyLimits(pid: number, limits: ResourceLimits): void {

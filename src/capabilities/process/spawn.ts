@@ -237,13 +237,13 @@ function openPseudoTerminal(opened: number[]): number {
   return master;
 }
 
-function duplicate(fd: number, opened: number[]): number {
+export function duplicate(fd: number, opened: number[] = []): number {
   const copy = check(libc().fcntl(fd, F_DUPFD_CLOEXEC, 0));
   opened.push(copy);
   return copy;
 }
 
-function pseudoTerminalName(master: number): string {
+export function pseudoTerminalName(master: number): string {
   const name = Buffer.alloc(64);
   const errno = libc().pseudoTerminalName(master, name, name.length);
   if (errno !== 0) throw osError(errno);

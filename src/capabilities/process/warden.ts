@@ -12,22 +12,29 @@ const EMPTY = "-";
  * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A record is `p PGID` for a process
  * group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a child that was being started: what its stdout links to is all that is known of
  * it. A terminal is gone together with the server, and others may have its name by now or have had it before, so the second of its creation counts too.
+ * `c DIRECTORY` is a control group with contained processes in groups below it.
  * Leaders are asked first, as the kernel would do it: by SIGTERM, or by the terminal's hanging up. A child that was being started may not
  * have its stdout yet at the first look, hence the second.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
 read -r nothing
-starting= groups=
+starting= groups= contained=
 while read -r kind value created; do
   case $kind in
     p) groups="$groups $value"; kill -s TERM "$value" ;;
     t) groups="$groups $value" ;;
     '?') starting="$starting $value|$created" ;;
+    c) contained="$value\${created:+ $created}" ;;
   esac
 done < /proc/self/fd/3 2>/dev/null
 sleep 0.5
 for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
+for try in 1 2 3 4 5 6 7 8 9 10; do
+  [ -n "$contained" ] && [ -d "$contained" ] || break
+  echo 1 > "$contained/cgroup.kill" || for pid in $(find "$contained" -name cgroup.procs -exec cat {} +); do kill -s KILL "$pid"; done
+  find "$contained" -depth -type d -exec rmdir {} + || sleep 0.1
+done 2>/dev/null
 [ -n "$starting" ] || exit 0
 for look in 1 2; do
   for process in /proc/[0-9]*; do
@@ -88,6 +95,17 @@ export class Warden {
         this.#freeRecords.push(record);
       },
     };
+  }
+
+  /** Lists a control group for good: what is not there any more at the server's end is no matter. */
+  guardControlGroup(directory: string): void {
+    this.#table ??= this.#open();
+    const line = Buffer.from(`c ${directory}\n`);
+    const records = Math.ceil(line.length / RECORD_BYTES);
+    const padded = Buffer.alloc(records * RECORD_BYTES, " ");
+    line.copy(padded, padded.length - line.length);
+    libc().pwrite(this.#table, padded, padded.length, this.#records * RECORD_BYTES);
+    this.#records += records;
   }
 
   #write(record: number, text: string): void {

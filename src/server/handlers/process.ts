@@ -164,6 +164,7 @@ function launchRequest(params: ProcessStart, environment: Environment): LaunchRe
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
     ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
     ...(params.closeOnExit === true ? { closeOnExit: true } : {}),
+    ...(params.contain === true ? { contain: true } : {}),
     ...(params.limits === undefined || params.limits === null ? {} : { limits: givenLimits(params.limits) }),
   };
 }

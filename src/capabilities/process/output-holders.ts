@@ -1,0 +1,61 @@
+import { closeSync, fstatSync, readlinkSync } from "node:fs";
+import { libc } from "../libc.ts";
+import { listDirectory, type ProcessStat, readProcFile } from "./process-stat.ts";
+import { duplicate, pseudoTerminalName } from "./spawn.ts";
+
+/** The server's end of an output, as long as its source has it open. */
+export interface OutputEnd {
+  readonly fd: number;
+  readonly kind: "pipe" | "terminal";
+}
+
+const POLLHUP = 0x10;
+const O_ACCMODE = 3;
+const O_RDONLY = 0;
+
+/** Keeps an output open in order to see who writes to it: its name cannot become another's meanwhile. */
+export class WatchedOutput {
+  /** What descriptors of the other end link to in /proc. */
+  readonly link: string;
+  readonly #fd: number;
+
+  constructor({ fd, kind }: OutputEnd) {
+    this.#fd = duplicate(fd);
+    this.link = kind === "pipe" ? `pipe:[${fstatSync(fd).ino}]` : pseudoTerminalName(fd);
+  }
+
+  /** Whether anyone at all has the other end open. */
+  get held(): boolean {
+    // struct pollfd: a descriptor, 16 bits of what to ask for, 16 bits of answer.
+    const request = new Int32Array([this.#fd, 0]);
+    libc().poll(request, 1, 0);
+    return (new Int16Array(request.buffer)[3]! & POLLHUP) === 0;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+/** The ones among `links` that a process can write to. */
+export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): string[] {
+  return listDirectory(`/proc/${pid}/fd`).flatMap((fd) => {
+    const link = readLink(`/proc/${pid}/fd/${fd}`);
+    return link !== undefined && links.has(link) && isWritable(pid, fd) ? [link] : [];
+  });
+}
+
+/** Both ends of a pipe have one name. Whoever only reads it has opened it to look. */
+function isWritable(pid: number, fd: string): boolean {
+  const flags = /^flags:\s*([0-7]+)$/m.exec(readProcFile(`${pid}/fdinfo/${fd}`) ?? "")?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== O_RDONLY;
+}
+
+/** Undefined where there is none any more. */
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

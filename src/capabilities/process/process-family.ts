@@ -1,0 +1,169 @@
+import { constants } from "node:os";
+import { findDescendants } from "./descendants.ts";
+import { type OutputEnd, WatchedOutput } from "./output-holders.ts";
+import type { ProcessGroup } from "./process-groups.ts";
+import { type ProcessStat, readStat, signalProcess, ticksNow } from "./process-stat.ts";
+import type { ProcessSnapshot, Sweeper } from "./sweeper.ts";
+
+/** Everything that a process has started, as far as it can be found. */
+export interface ProcessFamily {
+  /** True when it is found also after the process itself is gone, because the system keeps it together. */
+  readonly contained: boolean;
+  /** Sends a signal to the process group alone. */
+  signal(signal: NodeJS.Signals): void;
+  /** Sends SIGTERM to all; `outputs` are those that are still open. */
+  terminate(outputs: readonly OutputEnd[]): void;
+  /** Kills all, however it resists. */
+  kill(outputs: readonly OutputEnd[]): void;
+  /** The process has been waited for: its number is no longer its own. */
+  leaderReaped(): void;
+  /** True when nothing is known to be left. */
+  readonly gone: boolean;
+}
+
+/**
+ * Members are known by what the kernel tells of them: their process group; parents, as long as those live; the session, which background
+ * jobs share; and the output that they hold open. Whoever has left all four cannot be told from a stranger and is left alone.
+ */
+export class TracedFamily implements ProcessFamily {
+  readonly contained = false;
+  readonly pid: number;
+  readonly #group: ProcessGroup;
+  readonly #sweeper: Sweeper;
+  /** Outside the group; some may be gone by now. */
+  readonly #members = new Map<number, ProcessStat>();
+  /** The process itself, when it was last seen with its own number. */
+  #leader: ProcessStat | undefined;
+  #leaderSeenTicks = -1;
+  #leaderReaped = false;
+
+  constructor(pid: number, { group, sweeper }: { group: ProcessGroup; sweeper: Sweeper }) {
+    this.pid = pid;
+    this.#group = group;
+    this.#sweeper = sweeper;
+  }
+
+  get gone(): boolean {
+    if (!this.#group.gone) return false;
+    for (const { pid, startTicks } of this.#members.values()) {
+      const now = readStat(pid);
+      if (now?.startTicks === startTicks && now.alive) return false;
+    }
+    return true;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#group.signal(signal);
+  }
+
+  terminate(outputs: readonly OutputEnd[]): void {
+    this.#seeLeader();
+    const below = this.#leaderReaped ? [] : findDescendants(this.pid, { stop: false });
+    if (below.every(({ group }) => group === this.pid)) this.#group.signal("SIGTERM");
+    else this.#askAtRest();
+    this.#sweeper.sweep(this, { outputs: watch(outputs), kill: false });
+  }
+
+  kill(outputs: readonly OutputEnd[]): void {
+    this.#seeLeader();
+    const watched = watch(outputs);
+    // The group stands still before anyone looks: whoever were killed first would leave children without a parent to find them by.
+    this.#group.signal("SIGSTOP");
+    if (!this.#leaderReaped) this.#add(findDescendants(this.pid, { stop: true }));
+    this.#killMembers();
+    this.#group.signal("SIGKILL");
+    this.#sweeper.sweep(this, { outputs: watched, kill: true });
+  }
+
+  leaderReaped(): void {
+    this.#leaderReaped = true;
+    this.#group.leaderReaped();
+  }
+
+  /** Sends SIGTERM to members that have not got it. `holders` have the output open. */
+  askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void {
+    this.#ask(this.#find(snapshot, holders));
+  }
+
+  /** Kills members that are left, with all below them; false when there are none. */
+  killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): boolean {
+    const found = this.#find(snapshot, holders);
+    for (const member of found) signalProcess(member, constants.signals.SIGSTOP);
+    this.#add(found);
+    this.#add(found.flatMap(({ pid }) => findDescendants(pid, { stop: true })));
+    this.#killMembers();
+    return found.length > 0;
+  }
+
+  #seeLeader(): void {
+    if (this.#leaderReaped) return;
+    this.#leader = readStat(this.pid);
+    this.#leaderSeenTicks = ticksNow();
+  }
+
+  /** Whoever forks while others end would have children without a parent to find them by. So all stand still for a moment. */
+  #askAtRest(): void {
+    this.#group.signal("SIGSTOP");
+    const below = findDescendants(this.pid, { stop: true });
+    this.#group.signal("SIGTERM");
+    this.#ask(below);
+    for (const member of below) if (!member.stopped) signalProcess(member, constants.signals.SIGCONT);
+    if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
+  }
+
+  #ask(found: readonly ProcessStat[]): void {
+    const unasked = found.filter(({ pid, group }) => group !== this.pid && !this.#members.has(pid));
+    for (const member of unasked) signalProcess(member, constants.signals.SIGTERM);
+    this.#add(unasked);
+  }
+
+  #add(found: readonly ProcessStat[]): void {
+    for (const member of found) this.#members.set(member.pid, member);
+  }
+
+  #killMembers(): void {
+    for (const member of this.#members.values())
+      if (!signalProcess(member, constants.signals.SIGKILL)) this.#members.delete(member.pid);
+  }
+
+  #find(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): ProcessStat[] {
+    const found = new Set(holders);
+    for (const { pid, startTicks } of this.#members.values()) {
+      const now = snapshot.get(pid);
+      if (now?.startTicks === startTicks && now.alive) found.add(now);
+    }
+    const session = Array.from(snapshot.values()).filter(
+      ({ session, alive }) => alive && session === this.pid,
+    );
+    if (this.#ownsSession(snapshot, session, found)) for (const member of session) found.add(member);
+    return [...found];
+  }
+
+  /** A session's number is given to others once its last member is gone. One member that is surely ours shows that it is not. */
+  #ownsSession(
+    snapshot: ProcessSnapshot,
+    session: readonly ProcessStat[],
+    found: ReadonlySet<ProcessStat>,
+  ): boolean {
+    const leader = snapshot.get(this.pid);
+    if (leader !== undefined) return leader.startTicks === this.#leader?.startTicks;
+    return session.some(
+      (member) =>
+        // Sessions are inherited at the start, and at that moment the number was the leader's.
+        member.startTicks <= this.#leaderSeenTicks ||
+        found.has(member) ||
+        (member.group === this.pid && !this.#group.gone),
+    );
+  }
+}
+
+/** Where there is no descriptor left to watch with, the family ends all the same, without those who only hold its output. */
+function watch(outputs: readonly OutputEnd[]): WatchedOutput[] {
+  return outputs.flatMap((output) => {
+    try {
+      return [new WatchedOutput(output)];
+    } catch {
+      return [];
+    }
+  });
+}
