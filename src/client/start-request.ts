@@ -30,8 +30,6 @@ export interface StartOptions {
   readonly closeOnExit?: boolean;
   /** For people; `Host.processes` shows it. */
   readonly label?: string;
-  /** Keeps everything that the process starts together, so that all of it ends with the process: in a control group, where the machine has one to give. */
-  readonly contain?: boolean;
   /** What the process, and each that it starts, may use. */
   readonly limits?: ProcessLimits;
   /** Keeps all that the process starts in a control group of its own, so that nothing of it outlives its end. */
@@ -40,7 +38,7 @@ export interface StartOptions {
   readonly specKind?: "direct" | "prepared";
 }
 
-const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "contain", "limits", "specKind"] as const;
+const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
 
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   /** 80 unless told. */
