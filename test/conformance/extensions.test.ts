@@ -19,6 +19,7 @@ const EXTENSION_METHODS = [
 const EXTENSION_FIELDS = [
   "process/signal.signal",
   "process/start.closeOnExit",
+  "process/start.contain",
   "process/start.idempotencyKey",
   "process/start.label",
   "process/start.limits",
