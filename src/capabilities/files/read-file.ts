@@ -37,7 +37,7 @@ export function readFile(
     closeSync(fd);
     throw error;
   }
-  if (small === undefined) return readPieces(fd, onPiece).finally(() => closeAsync(fd));
+  if (small === undefined) return readPieces(fd, onPiece);
   closeSync(fd);
   return small;
 }
@@ -84,14 +84,19 @@ function readSmall(fd: number, size: number): Buffer | undefined {
   }
 }
 
+/** Closes the descriptor. */
 async function readPieces(fd: number, onPiece: (piece: Buffer) => void): Promise<void> {
-  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
-  for (let position = 0; ; ) {
-    const length = await fill(fd, buffer, position);
-    position += length;
-    if (position > MAX_READ_FILE_BYTES) throw tooLarge();
-    onPiece(buffer.subarray(0, length));
-    if (length < buffer.length) return;
+  try {
+    const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (let position = 0; ; ) {
+      const length = await fill(fd, buffer, position);
+      position += length;
+      if (position > MAX_READ_FILE_BYTES) throw tooLarge();
+      onPiece(buffer.subarray(0, length));
+      if (length < buffer.length) return;
+    }
+  } finally {
+    await closeAsync(fd);
   }
 }
 
