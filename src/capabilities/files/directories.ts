@@ -78,7 +78,7 @@ async function listDirectory(directory: NativePath): Promise<Listed[]> {
   const asText = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
   if (asText?.some((entry) => entry.name.includes(NO_TEXT) && entry.isSymbolicLink()) === false)
     return asText;
-  // Node's types know no such encoding together with the types of entries.
+  // Node's types take the names for text here; they are buffers.
   const encoding = "buffer" as BufferEncoding;
   return readdir(directory, { withFileTypes: true, encoding });
 }

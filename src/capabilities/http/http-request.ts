@@ -25,8 +25,6 @@ export interface HttpResponse {
   readonly headers: readonly Header[];
   /** As it came: nothing is decompressed. Reading slowly makes the upstream server wait. */
   readonly body: AsyncIterable<Buffer>;
-  /** The whole body at once, instead of `body`. Undefined when it is longer than that; the connection is cut then. */
-  readAll(maxBytes: number): Promise<Buffer | undefined>;
   /** Reads the body to its end for nobody, so that the connection can serve another request. */
   discard(): void;
 }
@@ -86,39 +84,22 @@ async function sendOnce(request: HttpRequest, options: SendOptions): Promise<Htt
       );
     let outgoing: ClientRequest;
     try {
-      outgoing = open(request, route);
+      outgoing = open(request, route, options.signal);
     } catch (error) {
       fail(error);
       return;
     }
-    // Not by the option of Node, which makes a dozen listeners for it.
-    const abort = (): void => void outgoing.destroy(new Error("aborted"));
-    options.signal.addEventListener("abort", abort, { once: true });
-    outgoing.on("close", () => options.signal.removeEventListener("abort", abort));
     outgoing.on("error", fail);
     // What a proxy says instead of opening a tunnel is not the server's answer.
     outgoing.on("proxyConnect", ({ statusCode }: { statusCode: number }) => {
       if (statusCode !== 200) outgoing.destroy(new Error(`the proxy answered ${statusCode}`));
     });
-    outgoing.on("response", (incoming) =>
-      resolve({
-        ...toHead(incoming),
-        body: bodyOf(incoming),
-        readAll: (maxBytes) => readAll(incoming, maxBytes),
-        discard: () => void incoming.on("error", () => {}).resume(),
-      }),
-    );
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming, bodyOf(incoming))));
     outgoing.on("upgrade", (incoming, socket) => {
       // Nobody here speaks what the connection would be used for.
       socket.destroy();
-      resolve({
-        ...toHead(incoming),
-        body: noBody(),
-        readAll: async () => Buffer.alloc(0),
-        discard: () => {},
-      });
+      resolve(toResponse(incoming, noBody()));
     });
-    if (options.signal.aborted) abort();
     outgoing.end(bodyToSend(request));
   });
 }
@@ -144,7 +125,7 @@ async function routeTo(url: URL, environment: SendOptions["environment"]): Promi
   return { agent: new HttpsProxyAgent(proxy) };
 }
 
-function open(request: HttpRequest, { agent, proxy }: Route): ClientRequest {
+function open(request: HttpRequest, { agent, proxy }: Route, signal: AbortSignal): ClientRequest {
   const target = proxy ?? request.url;
   const outgoing = (target.protocol === "https:" ? requestHttps : requestHttp)(target, {
     agent,
@@ -152,6 +133,7 @@ function open(request: HttpRequest, { agent, proxy }: Route): ClientRequest {
     method: request.method,
     setHost: false,
     maxHeaderSize: MAX_HEADER_BYTES,
+    signal,
   });
   // Node makes methods upper case; they are sent as given.
   outgoing.method = request.method;
@@ -191,35 +173,9 @@ async function* bodyOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
   if (socket.errored) throw socket.errored;
 }
 
-/** The same with events: for a short body the iteration of a stream costs more than the rest of the request. */
-function readAll(incoming: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
-  const { socket } = incoming;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    incoming.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      resolve(undefined);
-      incoming.destroy();
-    });
-    incoming.on("end", () => {
-      if (socket.errored) reject(socket.errored);
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-    });
-    incoming.on("error", reject);
-    incoming.on("close", () => {
-      if (!incoming.readableEnded) reject(new Error("the connection was closed before the end"));
-    });
-  });
-}
-
 async function* noBody(): AsyncGenerator<Buffer> {}
 
-function toHead(incoming: IncomingMessage): Pick<HttpResponse, "status" | "headers"> {
+function toResponse(incoming: IncomingMessage, body: AsyncIterable<Buffer>): HttpResponse {
   const headers: Header[] = [];
   const raw = incoming.rawHeaders;
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -230,7 +186,10 @@ function toHead(incoming: IncomingMessage): Pick<HttpResponse, "status" | "heade
   const inOrder = [...grouped(headers)].flatMap(([name, values]) =>
     values.map((value): Header => [name, value]),
   );
-  return { status: incoming.statusCode ?? 0, headers: inOrder };
+  const discard = (): void => {
+    incoming.on("error", () => {}).resume();
+  };
+  return { status: incoming.statusCode ?? 0, headers: inOrder, body, discard };
 }
 
 function grouped(headers: readonly Header[]): Map<string, string[]> {

@@ -55,7 +55,7 @@ export function fileHandlers(access: FileAccess) {
       inFiles(async () => {
         const { bytes, eof } = await handlesOf(client).read(handleId, offset, len);
         if (bytes.length < SMALL_BLOCK_BYTES) return { chunk: encodeBase64(bytes), eof };
-        return new JsonParts([toBytes('{"chunk":"', encodeBase64(bytes), `","eof":${eof}}`)]);
+        return new JsonParts([Buffer.from(`{"chunk":"${encodeBase64(bytes)}","eof":${eof}}`, "latin1")]);
       }),
 
     "fs/writeBlock": (client, { handleId, offset, chunk }) => {
@@ -232,14 +232,6 @@ class MissingWatches {
     this.#stop?.();
     this.#stop = undefined;
   }
-}
-
-/** Puts ASCII together without making one text of it first. */
-function toBytes(...texts: readonly string[]): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(texts.reduce((length, text) => length + text.length, 0));
-  let end = 0;
-  for (const text of texts) end += bytes.write(text, end, "latin1");
-  return bytes;
 }
 
 type Sandboxed = { path: string; sandbox?: Parameters<typeof refuseProtection>[0]["sandbox"] };

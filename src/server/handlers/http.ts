@@ -143,10 +143,15 @@ class ActiveRequest {
   }
 }
 
-async function readBody(response: HttpResponse): Promise<Buffer> {
-  let body: Buffer | undefined;
+async function readBody({ body }: HttpResponse): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    body = await response.readAll(MAX_BUFFERED_BODY_BYTES);
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > MAX_BUFFERED_BODY_BYTES) break;
+      chunks.push(chunk);
+    }
   } catch (cause) {
     throw new RpcError(
       RpcCode.internal,
@@ -154,11 +159,12 @@ async function readBody(response: HttpResponse): Promise<Buffer> {
       { cause },
     );
   }
-  if (body !== undefined) return body;
-  throw new RpcError(
-    RpcCode.internal,
-    `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
-  );
+  if (bytes > MAX_BUFFERED_BODY_BYTES)
+    throw new RpcError(
+      RpcCode.internal,
+      `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
+    );
+  return Buffer.concat(chunks);
 }
 
 /** One notification a piece, as fast as the client takes them; the upstream server waits meanwhile. */

@@ -140,9 +140,10 @@ const killRequirements = {
     behavior: "Terminate is SIGKILL at once: no handler runs and nothing can ignore it.",
   },
   "kill:stopped": { section: "10.3", behavior: "A stopped process is killed as well." },
-  "kill:escaped-survive": {
+  "kill:escaped": {
     section: "10.3",
-    behavior: "A descendant in a session of its own survives, and closed comes although it holds stdout.",
+    behavior:
+      "Closed comes although a descendant in a session of its own holds stdout. It survives with Codex; here it ends too.",
   },
   "kill:tty-exit-code": {
     section: "10.3",

@@ -1,0 +1,156 @@
+import { createHash, type Hash } from "node:crypto";
+import { expect, it } from "vitest";
+import { pollUntil } from "./deadline.ts";
+import { FIRST_FIXED_WIDTH, fixedWidthOffset, numberedLines } from "./numbered-lines.ts";
+import { startServer } from "./server-under-test.ts";
+import { type Notification, type ReadResult, SessionClient, startParams } from "./session-client.ts";
+
+const READERS = 10;
+const LINE_BYTES = 16;
+/** Half of what a log keeps: whoever reads cannot miss any of a block. */
+const BLOCK_BYTES = 512 * 1024;
+const BLOCK_LINES = BLOCK_BYTES / LINE_BYTES;
+/** Far more than the kernel and the server keep for a connection that does not read. */
+const BLOCKS = 96;
+const TOTAL_BYTES = BLOCKS * BLOCK_BYTES;
+const DEADLINE_MS = 60_000;
+/** One slow moment of a busy machine is no slow server. */
+const NOISE_MS = 1_000;
+const WRITER = 'while read -r first last; do seq "$first" "$last"; done';
+
+interface Gap {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+/** One connection that follows the process of another session, from its first event on. */
+class Reader {
+  readonly client: SessionClient;
+  readonly gaps: Gap[] = [];
+  readonly #hash: Hash = createHash("sha256");
+  bytes = 0;
+  nextSeq = 1;
+  /** In the output as a whole, of what came after the last gap. */
+  resumedAt: number | undefined;
+  closed = false;
+
+  static async attach(url: string, sessionId: string): Promise<Reader> {
+    const reader: Reader = new Reader(
+      await SessionClient.connect(url, { onNotification: (notification) => reader.#take(notification) }),
+    );
+    await reader.client.initialize();
+    await reader.client.request("process/attach", { sessionId, processId: "p", fromSeq: 1 });
+    return reader;
+  }
+
+  constructor(client: SessionClient) {
+    this.client = client;
+  }
+
+  #take({ method, params }: Notification): void {
+    if (method === "process/gap") {
+      this.gaps.push({ fromSeq: params.fromSeq, toSeq: params.toSeq });
+      expect(params.fromSeq).toBe(this.nextSeq);
+      this.nextSeq = params.toSeq + 1;
+      this.resumedAt = undefined;
+      return;
+    }
+    expect(params.seq).toBe(this.nextSeq);
+    this.nextSeq += 1;
+    if (method === "process/closed") this.closed = true;
+    if (method !== "process/output") return;
+    const piece = Buffer.from(params.chunk, "base64");
+    this.resumedAt ??= fixedWidthOffset(piece);
+    this.#hash.update(piece);
+    this.bytes += piece.length;
+  }
+
+  digest(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+interface Run {
+  readonly elapsedMs: number;
+  readonly digests: readonly string[];
+}
+
+/** Ten readers get the output block by block; `stopped` of them read nothing until all the others have everything. */
+async function run({ stopped }: { stopped: number }): Promise<Run> {
+  await using server = await startServer();
+  const owner = await SessionClient.connect(server.url);
+  const sessionId = await owner.initialize();
+  await owner.request("process/start", startParams("p", ["sh", "-c", WRITER], { pipeStdin: true }));
+  await owner.request("process/detach", { processId: "p" });
+  const readers: Reader[] = [];
+  for (let i = 0; i < READERS; i++) readers.push(await Reader.attach(server.url, sessionId));
+  const idle = readers.slice(0, stopped);
+  const busy = readers.slice(stopped);
+  for (const { client } of idle) client.stopReading();
+  const began = performance.now();
+  for (let block = 0; block < BLOCKS; block++) {
+    const first = FIRST_FIXED_WIDTH + block * BLOCK_LINES;
+    const line = `${first} ${first + BLOCK_LINES - 1}\n`;
+    await owner.request("process/write", {
+      processId: "p",
+      chunk: Buffer.from(line).toString("base64"),
+      writeId: `${block}`,
+    });
+    await pollUntil(
+      () => busy.every(({ bytes }) => bytes >= (block + 1) * BLOCK_BYTES),
+      DEADLINE_MS,
+      () => `block ${block}: ${busy.map(({ bytes }) => bytes).join(", ")}`,
+    );
+  }
+  const elapsedMs = performance.now() - began;
+  for (const reader of idle) await catchUp(reader);
+  await owner.request("process/closeStdin", { processId: "p" });
+  await pollUntil(
+    () => readers.every(({ closed }) => closed),
+    DEADLINE_MS,
+    () => "closed everywhere",
+  );
+  for (const { gaps } of busy) expect(gaps).toEqual([]);
+  for (const { client } of [...readers, { client: owner }]) client.cut();
+  return { elapsedMs, digests: busy.map((reader) => reader.digest()) };
+}
+
+/** It is told what it missed, and gets the rest up to the live end, both by itself and when it asks. */
+async function catchUp(reader: Reader): Promise<void> {
+  const { client } = reader;
+  client.resumeReading();
+  const { toSeq } = await pollUntil(
+    () => reader.gaps.at(-1) ?? false,
+    DEADLINE_MS,
+    () => "a gap",
+  );
+  const read = await client.request<ReadResult>("process/read", { processId: "p", afterSeq: toSeq });
+  const rest = Buffer.concat(read.chunks.map(({ chunk }) => Buffer.from(chunk, "base64")));
+  expect(read.chunks[0]?.seq).toBe(toSeq + 1);
+  const offset = fixedWidthOffset(rest);
+  expect(offset + rest.length).toBe(TOTAL_BYTES);
+  expect(rest.equals(wholeOutput().subarray(offset))).toBe(true);
+  await pollUntil(
+    () => reader.nextSeq === read.nextSeq,
+    DEADLINE_MS,
+    () => `event ${read.nextSeq - 1}, the newest is ${reader.nextSeq - 1}`,
+  );
+  expect(reader.resumedAt).toBe(offset);
+  expect(reader.bytes).toBeLessThan(TOTAL_BYTES);
+}
+
+let knownOutput: Buffer | undefined;
+
+function wholeOutput(): Buffer {
+  knownOutput ??= numberedLines(FIRST_FIXED_WIDTH, FIRST_FIXED_WIDTH + BLOCKS * BLOCK_LINES - 1);
+  return knownOutput;
+}
+
+it("a reader that stops takes nothing from nine others, and is told what it missed", async () => {
+  const expected = createHash("sha256").update(wholeOutput()).digest("hex");
+  const without = await run({ stopped: 0 });
+  expect(without.digests).toEqual(Array.from({ length: READERS }, () => expected));
+  const withOne = await run({ stopped: 1 });
+  expect(withOne.digests).toEqual(Array.from({ length: READERS - 1 }, () => expected));
+  expect(withOne.elapsedMs).toBeLessThan(without.elapsedMs * 1.5 + NOISE_MS);
+});
