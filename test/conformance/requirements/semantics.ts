@@ -140,10 +140,9 @@ const killRequirements = {
     behavior: "Terminate is SIGKILL at once: no handler runs and nothing can ignore it.",
   },
   "kill:stopped": { section: "10.3", behavior: "A stopped process is killed as well." },
-  "kill:escaped": {
+  "kill:escaped-survive": {
     section: "10.3",
-    behavior:
-      "Closed comes although a descendant in a session of its own holds stdout. It survives with Codex; here it ends too.",
+    behavior: "A descendant in a session of its own survives, and closed comes although it holds stdout.",
   },
   "kill:tty-exit-code": {
     section: "10.3",
