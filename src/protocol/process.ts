@@ -237,7 +237,7 @@ export const processMethods = {
       processId: ProcessId,
       mode: extensionField(
         optional(z.enum(["now", "graceful"])).describe(
-          "`now` when absent; `graceful` sends SIGTERM first, and kills what is left after `timeoutMs`",
+          "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach all that belongs to the process. When absent, as from Codex, the process group is killed at once",
         ),
       ),
       timeoutMs: extensionField(optional(Unsigned).describe("2000 when absent")),

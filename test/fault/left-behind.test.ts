@@ -32,12 +32,14 @@ interface End {
   /** Added to each start. */
   readonly more?: object;
   readonly end: (client: SessionClient, processId: string) => Promise<unknown>;
+  /** Ends what is contained, and otherwise the process group alone. */
+  readonly groupOnly?: true;
 }
 
 const ENDS: readonly End[] = [
   {
-    name: "process/terminate",
-    end: (client, processId) => client.request("process/terminate", { processId }),
+    name: "process/terminate at once",
+    end: (client, processId) => client.request("process/terminate", { processId, mode: "now" }),
   },
   {
     name: "a graceful process/terminate",
@@ -52,6 +54,7 @@ const ENDS: readonly End[] = [
   {
     name: "the end of the session",
     end: async (client) => client.cut(),
+    groupOnly: true,
   },
 ];
 
@@ -84,8 +87,8 @@ afterAll(async () => {
   killMarked(bystander);
 });
 
-describe.each(ENDS)("after $name", ({ more, end }) => {
-  it.each(TRACEABLE)("nothing is left of $name", async (kind) => {
+describe.each(ENDS)("after $name", ({ more, end, groupOnly }) => {
+  it.each(groupOnly ? [] : TRACEABLE)("nothing is left of $name", async (kind) => {
     const marker = newMarker();
     const { client } = await startReady(server.url, [kind], marker, more);
     expect(processesMarked(marker).length).toBeGreaterThanOrEqual(1);
@@ -114,7 +117,7 @@ describe("process/terminate", () => {
       DEADLINE_MS,
       () => "a process with its own output",
     );
-    await client.request("process/terminate", { processId: UNTRACEABLE.name });
+    await client.request("process/terminate", { processId: UNTRACEABLE.name, mode: "now" });
     await lookedThrough();
     expect(processesMarked(stranger)).toEqual([escaped]);
   });
@@ -138,7 +141,7 @@ describe("process/terminate", () => {
       DEADLINE_MS,
       () => "two friends",
     );
-    await client.request("process/terminate", { processId: kind.name });
+    await client.request("process/terminate", { processId: kind.name, mode: "now" });
     await awaitNoneLeft(marker);
     await lookedThrough();
     expect(processesMarked(friend)).toEqual(friends);
@@ -235,7 +238,7 @@ async function lookedThrough(): Promise<void> {
   const kind = TRACEABLE.find(({ name }) => name === "a double fork with its own session");
   if (kind === undefined) throw new Error("no such kind");
   const { client } = await startReady(server.url, [kind], marker);
-  await client.request("process/terminate", { processId: kind.name });
+  await client.request("process/terminate", { processId: kind.name, mode: "now" });
   await awaitNoneLeft(marker);
 }
 

@@ -28,6 +28,10 @@ export class ContainedFamily implements ProcessFamily {
     this.#controlGroup.signal("SIGTERM");
   }
 
+  killGroup(): void {
+    this.kill();
+  }
+
   kill(): void {
     if (this.gone) return;
     // It may not have joined yet.

@@ -42,6 +42,9 @@ export interface ProcessOptions {
   readonly closeOnExit?: boolean;
 }
 
+/** How far an end goes: the process group, or everyone who can be found to belong to the process. What is contained ends as a whole in any case. */
+export type Reach = "group" | "family";
+
 export interface ProcessState {
   readonly nextSeq: number;
   readonly exitCode: number | undefined;
@@ -170,18 +173,18 @@ export class ManagedProcess {
   }
 
   /**
-   * Kills the family of a process that has not ended, or that is contained. Output ends with the process then, although someone who left the
-   * family may hold it open.
+   * Kills the group, or everyone in the family, of a process that has not ended, or that is contained. Output ends with the process then, although someone
+   * who left may hold it open.
    */
-  kill(): void {
-    if (this.#canEnd) this.#end("client");
+  kill(reach: Reach): void {
+    if (this.#canEnd) this.#end("client", reach);
   }
 
   /** Asks the family to end. What is left of it after the time of grace is killed, the process's end or not. */
   terminate(graceMs: number, by: Killer): void {
     if (!this.#canEnd) return;
     this.askToEnd(by);
-    this.#killTimer ??= setTimeout(() => this.#end(by), Math.min(graceMs, MAX_TIMER_MS)).unref();
+    this.#killTimer ??= setTimeout(() => this.#end(by, "family"), Math.min(graceMs, MAX_TIMER_MS)).unref();
   }
 
   /** Sends SIGTERM to the family, or to what the process left of it. */
@@ -190,9 +193,9 @@ export class ManagedProcess {
     this.#family.terminate([...this.#openOutputs]);
   }
 
-  /** Kills the family, and ends the output although someone may hold it open: nobody will read it. */
+  /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
   dispose(): void {
-    if (!this.#closed || this.#family.contained) this.#end("server");
+    if (!this.#closed || this.#family.contained) this.#end("server", "group");
   }
 
   /** False when something may be left that only `kill` and `dispose` can reach. */
@@ -228,12 +231,13 @@ export class ManagedProcess {
     return this.#status === undefined || this.#family.contained;
   }
 
-  #end(by: Killer): void {
+  #end(by: Killer, reach: Reach): void {
     this.#killed ||= !this.#closed;
     clearTimeout(this.#killTimer);
     this.#killTimer = undefined;
     this.#noteSender("SIGKILL", by);
-    this.#family.kill([...this.#openOutputs]);
+    if (reach === "family") this.#family.kill([...this.#openOutputs]);
+    else this.#family.killGroup();
     if (this.#status !== undefined) this.#finishSources();
   }
 

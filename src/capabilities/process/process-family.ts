@@ -13,6 +13,8 @@ export interface ProcessFamily {
   signal(signal: NodeJS.Signals): void;
   /** Sends SIGTERM to all; `outputs` are those that are still open. */
   terminate(outputs: readonly OutputEnd[]): void;
+  /** Kills the process group, and all where the system keeps them together. */
+  killGroup(): void;
   /** Kills all, however it resists. */
   kill(outputs: readonly OutputEnd[]): void;
   /** The process has been waited for: its number is no longer its own. */
@@ -54,6 +56,10 @@ export class TracedFamily implements ProcessFamily {
 
   signal(signal: NodeJS.Signals): void {
     this.#group.signal(signal);
+  }
+
+  killGroup(): void {
+    this.#group.signal("SIGKILL");
   }
 
   terminate(outputs: readonly OutputEnd[]): void {

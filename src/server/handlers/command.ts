@@ -44,7 +44,7 @@ export function commandHandlers(launcher: Launcher, limits: ServerLimits) {
 
     "command/exec/terminate": (client, { sessionId }) => {
       const process = commandsOf(client).get(sessionId);
-      process?.kill();
+      process?.kill("group");
       return { running: process !== undefined };
     },
   } satisfies Handlers<ClientConnection>;

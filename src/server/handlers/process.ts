@@ -97,7 +97,8 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         if (process === undefined) return { running: false };
         const running = process.state.exitCode === undefined;
         if (mode === "graceful") process.terminate(timeoutMs ?? TERMINATE_GRACE_MS, "client");
-        else process.kill();
+        // A Codex client, which names no mode, counts on daemons to live on.
+        else process.kill(mode === "now" ? "family" : "group");
         return { running };
       }),
   } satisfies Handlers<ClientConnection>;
