@@ -65,7 +65,7 @@ let contains: boolean;
 
 beforeAll(async () => {
   server = await startServer({ args: ["--detached-session-ttl-ms", String(SESSION_TTL_MS)] });
-  const script = "exec bash -c 'set -m; sleep 1000 & setsid sleep 1000 & echo ready; wait'";
+  const script = "sleep 1000 & setsid sh -c 'echo ready; exec sleep 1000' & wait";
   await startReady(server.url, [{ name: "bystander", script }], bystander);
   bystanders = await pollUntil(
     () => {
