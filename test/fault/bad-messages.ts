@@ -112,7 +112,7 @@ export const REFUSED: readonly Refused[] = [
   { method: "process/write", params: { processId: "unknown", chunk: "YQ==", writeId: "" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "YQ", writeId: "1" }, code: -32602 },
   { method: "process/write", params: { processId: "unknown", chunk: "****", writeId: "1" }, code: -32602 },
-  { method: "process/signal", params: { processId: "unknown", signal: "kill" }, code: -32602 },
+  { method: "process/signal", params: { processId: "unknown", signal: "vanish" }, code: -32602 },
 ];
 
 /** Each ends a connection that has been initialized, without an answer. */
