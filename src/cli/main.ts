@@ -1,6 +1,4 @@
 #!/usr/bin/env node
-// oxlint-disable-next-line import/no-unassigned-import -- it has to run before everything else
-import "./young-generation.ts";
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { HELP } from "./help.ts";

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chown, mkdtemp, rm } from "node:fs/promises";
+import { chown, copyFile, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
@@ -9,7 +10,8 @@ import { withDeadline } from "./deadline.ts";
 const BANNER_DEADLINE_MS = 20_000;
 const EXIT_DEADLINE_MS = 20_000;
 /** The program as it is built. */
-export const builtCli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+export const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
+export const builtCli = join(packageRoot, "dist", "cli.js");
 
 /** FAULT_TARGET_CODEX=1 aims the tests at the real server, to see whether they ask for what a server can give. */
 export const targetIsCodex = process.env["FAULT_TARGET_CODEX"] === "1";
@@ -41,11 +43,14 @@ export interface ServerOptions {
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<ServerUnderTest> {
-  const server = options.codex === true ? codexCommand() : commandUnderTest();
-  const [command = "", ...args] = [...(options.through ?? []), ...server];
   // Not under the temporary directory: the real server warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-fault-");
-  if (options.user !== undefined) await chown(home, options.user, options.user);
+  let server = options.codex === true ? codexCommand() : commandUnderTest();
+  if (options.user !== undefined) {
+    server = await copyFor(server, home);
+    await chown(home, options.user, options.user);
+  }
+  const [command = "", ...args] = [...(options.through ?? []), ...server];
   const child = spawn(command, [...args, "--listen", "ws://127.0.0.1:0", ...(options.args ?? [])], {
     cwd: home,
     env: {
@@ -85,6 +90,22 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerUn
     await dispose();
     throw new Error(`the server did not start: ${complaints}`, { cause: error });
   }
+}
+
+/** Another user may not be allowed to look into the directory that this package lies in, so that user gets a copy. */
+async function copyFor(server: readonly [string, ...string[]], home: string): Promise<[string, ...string[]]> {
+  const [program, first = "", ...rest] = server;
+  if (first !== builtCli) {
+    const copy = join(home, basename(program));
+    await copyFile(program, copy);
+    return [copy, first, ...rest];
+  }
+  await cp(builtCli, join(home, "dist", "cli.js"));
+  // What stays outside the bundle, with the binary for this machine.
+  for (const name of ["koffi", "@koromix"])
+    await cp(join(packageRoot, "node_modules", name), join(home, "node_modules", name), { recursive: true });
+  await writeFile(join(home, "package.json"), '{"type":"module"}');
+  return [program, join(home, "dist", "cli.js"), ...rest];
 }
 
 function commandUnderTest(): [string, ...string[]] {
