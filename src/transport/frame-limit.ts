@@ -5,6 +5,7 @@ const FIRST_CONTROL_OPCODE = 8;
 const MASKED = 0x80;
 const LENGTH_BITS = 0x7f;
 const MASK_BYTES = 4;
+const MAX_HEADER_BYTES = 14;
 
 /**
  * Watches the bytes of a WebSocket for a frame that is longer than the wire allows, and for a message that is longer than this server takes. The
@@ -12,8 +13,9 @@ const MASK_BYTES = 4;
  */
 export class FrameLimit {
   readonly #maxMessageBytes: number;
-  /** Bytes of the present frame's header so far. */
-  readonly #header: number[] = [];
+  /** The present frame's header, as far as it has come, where it does not lie in one chunk. */
+  readonly #header = new Uint8Array(MAX_HEADER_BYTES);
+  #headerBytes = 0;
   #payloadLeft = 0;
   /** Of the present message, with the payload of its present frame. */
   #messageBytes = 0;
@@ -30,43 +32,54 @@ export class FrameLimit {
   /** False as soon as a frame has announced too long a payload, by itself or for its message. */
   accepts(chunk: Uint8Array): boolean {
     let index = 0;
-    while (index < chunk.length) {
-      if (this.#payloadLeft > 0) {
-        const step = Math.min(this.#payloadLeft, chunk.length - index);
-        this.#payloadLeft -= step;
-        index += step;
-        continue;
-      }
-      this.#header.push(chunk[index]!);
-      index += 1;
-      const length = this.#headerLength();
-      if (length === undefined || this.#header.length < length) continue;
-      this.#payloadLeft = this.#payloadLength();
-      this.#countMessage(this.#header[0]!);
-      this.#header.length = 0;
+    for (;;) {
+      const step = Math.min(this.#payloadLeft, chunk.length - index);
+      this.#payloadLeft -= step;
+      index += step;
+      if (index >= chunk.length) return true;
+      index = this.#readHeader(chunk, index);
       if (this.#payloadLeft > MAX_FRAME_BYTES || this.messageTooLong) return false;
     }
-    return true;
   }
 
-  #countMessage(first: number): void {
-    const opcode = first & OPCODE_BITS;
+  /** Returns where the header, or the chunk, ends. */
+  #readHeader(chunk: Uint8Array, start: number): number {
+    if (this.#headerBytes === 0 && start + MAX_HEADER_BYTES <= chunk.length) {
+      this.#begin(chunk, start);
+      return start + headerLength(chunk[start + 1]!);
+    }
+    let index = start;
+    while (index < chunk.length) {
+      this.#header[this.#headerBytes] = chunk[index]!;
+      this.#headerBytes += 1;
+      index += 1;
+      if (this.#headerBytes < 2 || this.#headerBytes < headerLength(this.#header[1]!)) continue;
+      this.#headerBytes = 0;
+      this.#begin(this.#header, 0);
+      break;
+    }
+    return index;
+  }
+
+  #begin(bytes: Uint8Array, at: number): void {
+    this.#payloadLeft = payloadLength(bytes, at);
+    const opcode = bytes[at]! & OPCODE_BITS;
     if (opcode >= FIRST_CONTROL_OPCODE) return;
     this.#messageBytes = (opcode === 0 ? this.#messageBytes : 0) + this.#payloadLeft;
   }
+}
 
-  #headerLength(): number | undefined {
-    const second = this.#header[1];
-    if (second === undefined) return undefined;
-    const short = second & LENGTH_BITS;
-    const extended = short === 126 ? 2 : short === 127 ? 8 : 0;
-    return 2 + extended + (second & MASKED ? MASK_BYTES : 0);
-  }
+function headerLength(second: number): number {
+  const short = second & LENGTH_BITS;
+  const extended = short === 126 ? 2 : short === 127 ? 8 : 0;
+  return 2 + extended + (second & MASKED ? MASK_BYTES : 0);
+}
 
-  #payloadLength(): number {
-    const short = this.#header[1]! & LENGTH_BITS;
-    if (short < 126) return short;
-    const extended = this.#header.slice(2, short === 126 ? 4 : 10);
-    return extended.reduce((length, byte) => length * 256 + byte, 0);
-  }
+function payloadLength(bytes: Uint8Array, at: number): number {
+  const short = bytes[at + 1]! & LENGTH_BITS;
+  if (short < 126) return short;
+  let length = 0;
+  for (let index = at + 2; index < at + (short === 126 ? 4 : 10); index += 1)
+    length = length * 256 + bytes[index]!;
+  return length;
 }
