@@ -1,5 +1,6 @@
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 
+/** What every request takes. */
 export interface RequestOptions {
   /** Gives up waiting. The server may have done the work all the same. */
   readonly signal?: AbortSignal;

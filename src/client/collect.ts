@@ -5,6 +5,7 @@ import type { ProcessRoute } from "./process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
+/** How much of the output is kept. */
 export interface CollectOptions {
   /** Bytes kept of each stream: its beginning and its end, half and half. 16 MiB unless told. */
   readonly maxOutputBytes?: number;

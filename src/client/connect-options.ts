@@ -6,6 +6,7 @@ import { ClientSession } from "./session.ts";
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RECOVERY_TIMEOUT_MS = 25_000;
 
+/** How to connect, and what to do when the connection is lost. */
 export interface ConnectOptions {
   /** Tells the server who is calling. `exec-server-client` unless told. */
   readonly clientName?: string;
@@ -25,6 +26,7 @@ export interface ConnectOptions {
   readonly logger?: Logger;
 }
 
+/** Opens a session by way of a connector. */
 export async function openHost(connector: Connector, options: ConnectOptions): Promise<Host> {
   const { resumeSessionId } = options;
   const session = await ClientSession.open(
@@ -41,6 +43,7 @@ export async function openHost(connector: Connector, options: ConnectOptions): P
   return new Host(session);
 }
 
+/** How long a connection may take to open. */
 export function connectTimeout(options: ConnectOptions): number {
   return options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS;
 }

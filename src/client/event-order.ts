@@ -1,6 +1,8 @@
 import { type NumberedEvent, sizeOf } from "./process-events.ts";
 
+/** Events that may wait for one before them. */
 export const MAX_EARLY_EVENTS = 256;
+/** Bytes of output among them. */
 export const MAX_EARLY_BYTES = 1_048_576;
 
 /**

@@ -20,7 +20,17 @@ export type { InProcessServer, OpenTransport } from "./connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
 export { FileError } from "./file-error.ts";
 export type { FileChanges, WatchOptions } from "./file-watches.ts";
-export { Files } from "./files.ts";
+export {
+  type CopyOptions,
+  type DirectoryEntry,
+  Files,
+  type FileStat,
+  type MakeDirectoryOptions,
+  type ReadOptions,
+  type RemoveOptions,
+  type WalkOptions,
+  type WalkResult,
+} from "./files.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./lazy.ts";
 export {

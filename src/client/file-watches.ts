@@ -13,6 +13,7 @@ export interface FileChanges {
   readonly overflow: boolean;
 }
 
+/** What is watched, and for how long. */
 export interface WatchOptions {
   /** Below the directory too. */
   readonly recursive?: boolean;

@@ -23,12 +23,14 @@ const MAX_WHOLE_FILE_BYTES = 512 * 1024 * 1024;
 /** `other` is what is neither: a device, a pipe, a socket. */
 export type FileKind = "file" | "directory" | "other";
 
+/** One name in a directory. */
 export interface DirectoryEntry {
   readonly name: string;
   /** Of its target, when it is a link. */
   readonly kind: FileKind;
 }
 
+/** What a path leads to. */
 export interface FileStat {
   /** Of its target, when it is a link. */
   readonly kind: FileKind;
@@ -40,16 +42,19 @@ export interface FileStat {
   readonly created: Date | undefined;
 }
 
+/** How a file is read. */
 export interface ReadOptions extends RequestOptions {
   /** A larger file is refused; 512 MiB when absent. */
   readonly maxBytes?: number;
 }
 
+/** How a directory is made. */
 export interface MakeDirectoryOptions extends RequestOptions {
   /** True when absent: makes parents too, and a directory that exists is no error. */
   readonly recursive?: boolean;
 }
 
+/** What may be removed. */
 export interface RemoveOptions extends RequestOptions {
   /** Removes a directory with all that is in it. False when absent. */
   readonly recursive?: boolean;
@@ -57,11 +62,13 @@ export interface RemoveOptions extends RequestOptions {
   readonly force?: boolean;
 }
 
+/** What is copied. */
 export interface CopyOptions extends RequestOptions {
   /** Needed for a directory. False when absent. */
   readonly recursive?: boolean;
 }
 
+/** How far a walk goes. */
 export interface WalkOptions extends RequestOptions {
   /** 0 lists only what is directly below; 64, the most, when absent. */
   readonly maxDepth?: number;
@@ -75,6 +82,7 @@ export interface WalkOptions extends RequestOptions {
   readonly pruneHiddenDirectories?: boolean;
 }
 
+/** What a walk has found. */
 export interface WalkResult {
   /** Level by level, names in order; without special files and links to files. */
   readonly entries: readonly { readonly path: string; readonly kind: "file" | "directory" }[];

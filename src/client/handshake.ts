@@ -5,11 +5,13 @@ import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Connector } from "./connector.ts";
 import { abortable, within } from "./waiting.ts";
 
+/** Who is calling, and for how long it waits. */
 export interface HandshakeOptions {
   readonly clientName: string;
   readonly initializeTimeoutMs: number;
 }
 
+/** A session with the link that it was opened on. */
 export interface OpenedSession extends Result<"initialize"> {
   readonly link: Link;
 }

@@ -21,6 +21,7 @@ import {
 import { unsupported } from "./unsupported.ts";
 import { abortable } from "./waiting.ts";
 
+/** How a command is run to its end. */
 export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
   /** What the process reads from its stdin, and then its end. */
   readonly input?: string | Uint8Array;

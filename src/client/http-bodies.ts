@@ -15,6 +15,7 @@ const MAX_DELTA_BYTES = 1024 * 1024;
 
 type BodyDelta = NotificationParams<"http/request/bodyDelta">;
 
+/** What the owner of the streams is told. */
 export interface HttpBodiesOptions {
   /** Told the id of a stream whose rest nobody wants, so that the server can be asked to stop. */
   readonly cancel?: (requestId: string) => void;

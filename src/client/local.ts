@@ -3,6 +3,7 @@ import { connect } from "./connect.ts";
 import type { ConnectOptions } from "./connect-options.ts";
 import type { Host } from "./host.ts";
 
+/** How a local server is started and connected to. */
 export interface LocalOptions extends Omit<ConnectOptions, "token" | "resumeSessionId"> {
   /** Working directory of the server, which is that of processes unless they are told another. */
   readonly cwd?: string;

@@ -8,6 +8,7 @@ export interface ExitReport extends Readonly<WireExitReport> {
   readonly sandboxDenied: boolean;
 }
 
+/** A piece of output. */
 export interface OutputEvent {
   readonly kind: "output";
   readonly seq: number;
@@ -15,6 +16,7 @@ export interface OutputEvent {
   readonly bytes: Uint8Array;
 }
 
+/** The process has ended; output may follow. */
 export interface ExitedEvent extends ExitReport {
   readonly kind: "exited";
   readonly seq: number;
@@ -31,6 +33,7 @@ export interface Gap {
   readonly toSeq: number;
 }
 
+/** A gap, in its place among the other events. */
 export interface GapEvent extends Gap {
   readonly kind: "gap";
   /** The same as `toSeq`: the number that has been reached. */
@@ -50,6 +53,7 @@ export interface FailedEvent {
   readonly message: string;
 }
 
+/** Everything that `RemoteProcess.events` tells. */
 export type ProcessEvent = NumberedEvent | FailedEvent;
 
 /** What an event counts against bounds. */

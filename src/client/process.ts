@@ -19,6 +19,7 @@ const DISPOSE_DEADLINE_MS = 5_000;
 /** A piece of output. `bytes` are the caller's to keep. */
 export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
 
+/** How output is read. */
 export interface OutputOptions {
   /** Ends the reading, with the signal's reason. The process goes on. */
   readonly signal?: AbortSignal;
@@ -28,12 +29,14 @@ export interface OutputOptions {
   readonly onLag?: (events: number) => void;
 }
 
+/** How long an end is waited for. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
   /** Rejects with the code TIMED_OUT after this long. The process goes on. */
   readonly timeoutMs?: number;
 }
 
+/** How much is kept, and what gives up. */
 export interface CommunicateOptions extends CollectOptions {
   readonly signal?: AbortSignal;
 }
@@ -54,6 +57,7 @@ export interface Snapshot {
     | undefined;
 }
 
+/** Both ends of one stream. */
 export interface StreamSnapshot {
   readonly stream: OutputChunk["stream"];
   /** All of it when nothing is left out. */

@@ -31,8 +31,10 @@ const CLOSE_DEADLINE_MS = 2_000;
 /** What a Codex server answers when its own side of a connection is going away. */
 const TRANSPORT_CLOSED_CODE = -32000;
 
+/** `recovering` while a lost connection is being replaced. */
 export type SessionState = "connected" | "recovering" | "closed";
 
+/** How a session begins, and how long it may take to recover. */
 export interface SessionOptions extends HandshakeOptions {
   readonly recoveryTimeoutMs: number;
   readonly resumeSessionId?: string;

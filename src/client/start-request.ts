@@ -5,6 +5,7 @@ import type { ProcessLimits } from "../protocol/process.ts";
 import { unsupported } from "./unsupported.ts";
 import type { ClientSession } from "./session.ts";
 
+/** How a process is started. */
 export interface StartOptions {
   /** Absolute. The server's own directory unless told. */
   readonly cwd?: string;
@@ -40,6 +41,7 @@ export interface StartOptions {
 
 const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
 
+/** The same on a terminal. */
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   /** 80 unless told. */
   readonly cols?: number;
@@ -47,10 +49,13 @@ export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   readonly rows?: number;
 }
 
+/** What `process/start` takes. */
 export type StartParams = Params<"process/start">;
 
+/** A program and its arguments; a shell is spelled `["sh", "-c", line]`. */
 export type Argv = readonly [program: string, ...args: string[]];
 
+/** Spells a start the way of the wire. */
 export function startParams(
   session: ClientSession,
   argv: readonly string[],

@@ -13,6 +13,7 @@ const RELEASE_BYTES = 256 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_EVENTS = 65_536;
 
+/** What a reader of events can ask for. */
 export interface SubscriptionOptions {
   readonly signal?: AbortSignal;
   /** Told how many events this reader was too slow for. They are read again from the server; what it no longer has shows as a gap. */

@@ -37,8 +37,11 @@ export const notifications = {
   ...commandNotifications,
 };
 
+/** Names of the requests that a client may send. */
 export type MethodName = keyof typeof methods;
+/** What a request takes. */
 export type Params<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
+/** What it is answered with. */
 export type Result<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
 export type NotificationName = keyof typeof notifications;

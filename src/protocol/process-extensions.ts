@@ -17,6 +17,7 @@ export const ListedProcess = z.object({
   outputBytes: Unsigned.describe("All that it has written"),
   retainedBytes: Unsigned.describe("What `process/read` can still return of that"),
 });
+/** A process as `process/list` shows it. */
 export type ListedProcess = z.infer<typeof ListedProcess>;
 
 export const TerminalScreen = z.object({

@@ -31,6 +31,7 @@ export const ProcessLimits = z.object({
   openFiles: optional(Limit).describe("Open files of each process"),
   processes: optional(Limit).describe("Processes of the server's user at a time; root cannot be limited so"),
 });
+/** What a process, and each that it starts, may use. */
 export type ProcessLimits = z.infer<typeof ProcessLimits>;
 
 /** How a process ended, as far as it is known: nothing in it is guessed. */
@@ -80,6 +81,7 @@ const SIGNAL_NAMES = [
 ] as const;
 
 export const SignalName = z.enum(SIGNAL_NAMES);
+/** Signals that can be sent, by their names in POSIX or in the protocol. */
 export type SignalName = z.infer<typeof SignalName>;
 
 const Shell = z.object({ name: z.string(), path: z.string() });

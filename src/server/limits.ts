@@ -138,6 +138,7 @@ export const LIMITS = {
 /** The name of a limit, as the library and error data spell it. */
 export type LimitName = keyof typeof LIMITS;
 
+/** In the order of the table. */
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
 /** How the command line spells a limit: `max-sessions`. */

@@ -34,6 +34,7 @@ import { TransportPeer } from "./transport-peer.ts";
 /** What is left running is killed at once; this is how long the ends may take to be told. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
 
+/** What a server may use and allow. */
 export interface ServerOptions {
   /** What processes may inherit. Nothing by default. */
   readonly environment?: Environment;

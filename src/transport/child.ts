@@ -8,6 +8,7 @@ import type { Transport } from "./transport.ts";
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
 
+/** A command that serves on its stdin and stdout. */
 export interface ChildCommand {
   readonly command: readonly [program: string, ...args: string[]];
   readonly cwd?: string;

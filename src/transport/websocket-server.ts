@@ -14,6 +14,7 @@ import { WebSocketTransport } from "./websocket.ts";
 /** A half-open peer is noticed after about this long, so that its session can be resumed. */
 const TCP_KEEP_ALIVE_MS = 15_000;
 
+/** A listening server. */
 export interface WebSocketListener {
   /** With the port that was really bound: `ws://127.0.0.1:38977`. */
   readonly url: string;
@@ -21,6 +22,7 @@ export interface WebSocketListener {
   close(): Promise<void>;
 }
 
+/** Where to listen, and whom to let in. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;

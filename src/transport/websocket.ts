@@ -175,6 +175,7 @@ export class WebSocketTransport implements Transport {
   }
 }
 
+/** How a WebSocket is opened. */
 export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;

@@ -37,6 +37,7 @@ const maxOutputTokens = {
     "How much output to return, in tokens of about 4 bytes. Default 10000. Of longer output the beginning and the end are returned.",
 } as const;
 
+/** The tool that starts commands. */
 export const execCommandDefinition = {
   type: "function",
   name: "exec_command",
@@ -90,6 +91,7 @@ export const execCommandDefinition = {
   },
 } as const satisfies ExecToolDefinition;
 
+/** The tool that talks to running ones. */
 export const writeStdinDefinition = {
   type: "function",
   name: "write_stdin",
