@@ -10,6 +10,7 @@ Usage: exec-server [serve] [OPTIONS]
 Options:
       --listen <URL>                 Where to serve: ws://IP:PORT (port 0 takes a free one), or stdio
                                      for one client on stdin and stdout [default: ws://127.0.0.1:0]
+      --stdio                        The same as --listen stdio
       --concurrent-requests <COUNT>  Requests of one connection that run at once; with 1 they run in
                                      the order they came [default: 1]
       --ws-auth <MODE>               Who may connect: capability-token (a secret that the client shows) or

@@ -86,6 +86,17 @@ verifies("cli.listen:stdio-url", async ({ launch }) => {
   expect(server.stderr).toBe("");
 });
 
+verifies("cli.listen:stdio-flag", async ({ launch }) => {
+  const server = await launch(["--stdio"], { keepStdout: false });
+  const peer = openStdioPeer(server.child);
+  await peer.handshake();
+  peer.close();
+  expect(await exitOf(server)).toBe(0);
+  const { code, stderr } = await run(launch, ["--stdio", "--listen", "stdio"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error: the argument '--stdio' cannot be used with '--listen <URL>'\n/);
+});
+
 verifies("cli.listen:unsupported", async ({ launch }) => {
   const urls = [
     "http://127.0.0.1:0",

@@ -29,7 +29,7 @@ const FLAGS = {
   ...AUTHENTICATION_FLAGS,
   ...LIMIT_FLAGS,
 };
-const SWITCHES = ["insecure-no-auth"];
+const SWITCHES = ["insecure-no-auth", "stdio"];
 
 /** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
 const REFUSED_FLAGS = {
@@ -70,12 +70,14 @@ async function parseOptions(args: readonly string[]): Promise<ServeOptions> {
   const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS }, SWITCHES);
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
+  if (flags.has("stdio") && flags.has("listen"))
+    throw usageError("the argument '--stdio' cannot be used with '--listen <URL>'");
   for (const [name, value] of Object.entries(REFUSED_FLAGS))
     if (flags.has(name))
       throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
   const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
-  const url = flags.get("listen") ?? "ws://127.0.0.1:0";
+  const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
   const loadAuthentication = parseAuthentication(flags);
   const address = parseListenUrl(url);
   if (address.kind === "stdio" && loadAuthentication !== undefined)

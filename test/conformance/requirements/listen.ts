@@ -239,6 +239,12 @@ export const listenRequirements = {
     transports: ["cli"],
   },
   "cli.listen:stdio-url": { section: "1.6", behavior: "stdio:// is the same as stdio.", transports: ["cli"] },
+  "cli.listen:stdio-flag": {
+    section: "1.6",
+    behavior: "--stdio is the same as --listen stdio, and cannot be given with --listen.",
+    transports: ["cli"],
+    origin: "ours",
+  },
   "cli.listen:unsupported": {
     section: "1.6",
     behavior: "A --listen URL that is neither ws:// nor stdio is refused with status 1.",
