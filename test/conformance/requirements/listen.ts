@@ -244,6 +244,7 @@ export const listenRequirements = {
     behavior: "--stdio is the same as --listen stdio, and cannot be given with --listen.",
     transports: ["cli"],
     origin: "ours",
+    note: "Codex has no such flag: a usage error.",
   },
   "cli.listen:unsupported": {
     section: "1.6",
