@@ -82,3 +82,8 @@ export class UsageError extends ExecError {
     super("USAGE", message);
   }
 }
+
+/** What to say of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -4,13 +4,12 @@ import {
   ConnectionError,
   disconnected,
   ExecError,
+  messageOf,
   ProtocolError,
-  RpcError,
   UsageError,
 } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
-import { RpcCode } from "../protocol/errors.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
@@ -21,6 +20,8 @@ import { FileWatches } from "./file-watches.ts";
 import { FlowControl, type FlowOwner } from "./flow-control.ts";
 import { HttpBodies } from "./http-bodies.ts";
 import { processEventOf } from "./notifications.ts";
+import { Orphans } from "./orphans.ts";
+import { isPassing } from "./passing-errors.ts";
 import { ProcessRoute, type RouteOwner } from "./process-route.ts";
 import { abortable, pause, within } from "./waiting.ts";
 
@@ -28,8 +29,6 @@ const MAX_PENDING_REQUESTS = 1024;
 const RETRY_PAUSE_MS = 100;
 /** How long `close` waits for the server to take notice. */
 const CLOSE_DEADLINE_MS = 2_000;
-/** What a Codex server answers when its own side of a connection is going away. */
-const TRANSPORT_CLOSED_CODE = -32000;
 
 /** `recovering` while a lost connection is being replaced. */
 export type SessionState = "connected" | "recovering" | "closed";
@@ -61,8 +60,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
   readonly #listeners = new Set<(state: SessionState) => void>();
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
-  /** Starts whose answers were lost: whatever came of them has no owner. */
-  readonly #orphans = new Set<string>();
+  readonly #orphans = new Orphans();
   /** Links that ended before they were taken into use. */
   readonly #dead = new WeakSet<Link>();
   #sessionId = "";
@@ -149,7 +147,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
     if (!orphan) return;
     this.#orphans.add(route.processId);
-    if (this.#link !== undefined) this.#terminateOrphans(this.#link);
+    if (this.#link !== undefined) this.#orphans.terminate(this.#link);
   }
 
   /** Ends the session and all that it still runs; with `detach` the server keeps it for a client that resumes it. */
@@ -342,7 +340,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     this.#settled = undefined;
     this.#flow.renew();
     this.watches.renew();
-    this.#terminateOrphans(opened.link);
+    this.#orphans.terminate(opened.link);
     settled?.resolve();
   }
 
@@ -354,16 +352,6 @@ export class ClientSession implements FlowOwner, RouteOwner {
       if (isPassing(error)) throw error;
       route.fail(`failed to recover process ${route.processId}: ${messageOf(error)}`);
       this.#orphans.add(route.processId);
-    }
-  }
-
-  #terminateOrphans(link: Link): void {
-    for (const processId of this.#orphans) {
-      const forget = (): boolean => this.#orphans.delete(processId);
-      link.request("process/terminate", { processId }).then(forget, (error: unknown) => {
-        // Unknown is as good as ended. After a lost connection it is said again on the next one.
-        if (!(error instanceof ConnectionError)) forget();
-      });
     }
   }
 
@@ -409,20 +397,4 @@ export class ClientSession implements FlowOwner, RouteOwner {
       }
     }
   }
-}
-
-/** Errors that another try may not meet. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof ConnectionError) return error.status === undefined || isPassingStatus(error.status);
-  if (error instanceof RpcError)
-    return error.rpcCode === RpcCode.sessionAttached || error.rpcCode === TRANSPORT_CLOSED_CODE;
-  return error instanceof DOMException && error.name === "TimeoutError";
-}
-
-function isPassingStatus(status: number): boolean {
-  return status >= 500 || status === 408 || status === 429;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

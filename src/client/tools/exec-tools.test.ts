@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ConnectionError, ExecError, RpcError } from "../../base/errors.ts";
 import type { ExecToolEvent } from "./events.ts";
-import { createExecTools, type ExecTools, type ExecToolsOptions } from "./exec-tools.ts";
+import { createExecTools } from "./exec-tools.ts";
+import type { ExecTools, ExecToolsOptions } from "./exec-tools-api.ts";
 import type { ToolHost, ToolProcess, ToolProcessEvent } from "./tool-host.ts";
 
 const utf8 = new TextEncoder();

@@ -7,14 +7,14 @@ export {
   toAnthropicTools,
 } from "./definitions.ts";
 export type { ExecToolEnd, ExecToolEvent } from "./events.ts";
-export {
-  createExecTools,
-  type ExecSessionSummary,
-  type ExecTools,
-  type ExecToolsOptions,
-  type ToolCallOptions,
-  type ToolCallResult,
-} from "./exec-tools.ts";
+export { createExecTools } from "./exec-tools.ts";
+export type {
+  ExecSessionSummary,
+  ExecTools,
+  ExecToolsOptions,
+  ToolCallOptions,
+  ToolCallResult,
+} from "./exec-tools-api.ts";
 export type {
   ToolHost,
   ToolProcess,

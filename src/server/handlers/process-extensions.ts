@@ -10,10 +10,9 @@ import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, visible, whenStarted } from "../known-process.ts";
+import { waitForProcess } from "../process-waiting.ts";
 import type { ProcessEntry } from "../process-table.ts";
 import type { Session } from "../session.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Of each stream of a snapshot, unless the client asks for another size. */
 const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
@@ -52,7 +51,11 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
       whenStarted(client.session, params.processId, () => {
         const { process } = visible(client, params.processId);
         if (hasEnded(process, params) || params.timeoutMs === 0) return waitResult(process);
-        const ended = waitForEnd(process, params, client.signal);
+        const { timeoutMs } = params;
+        const ended = waitForProcess(process, () => hasEnded(process, params), {
+          timeoutMs,
+          signal: client.signal,
+        });
         return new Waiting(ended.then(() => waitResult(process)));
       }),
 
@@ -126,28 +129,6 @@ function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: n
 function hasEnded(process: ManagedProcess, { until }: Params<"process/wait">): boolean {
   const { exitCode, closed } = process.state;
   return closed || (until !== "closed" && exitCode !== undefined);
-}
-
-function waitForEnd(
-  process: ManagedProcess,
-  params: Params<"process/wait">,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      unlisten();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const { timeoutMs } = params;
-    const timer =
-      typeof timeoutMs === "number" ? setTimeout(done, Math.min(timeoutMs, MAX_TIMER_MS)) : undefined;
-    const unlisten = process.listen(() => {
-      if (hasEnded(process, params)) done();
-    });
-    signal.addEventListener("abort", done, { once: true });
-  });
 }
 
 function waitResult(process: ManagedProcess): Result<"process/wait"> {

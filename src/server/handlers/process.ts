@@ -18,13 +18,12 @@ import { visible, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
+import { waitForProcess } from "../process-waiting.ts";
 import type { ProcessEntry, StartDetails } from "../process-table.ts";
 import type { Session } from "../session.ts";
 import { checkSpecKind } from "../spec-kind.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 import { writeWithoutId } from "../write-dialect.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
   interrupt: "SIGINT",
@@ -70,7 +69,10 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         const { process } = visible(client, params.processId);
         const waitMs = params.waitMs ?? 0;
         if (waitMs === 0 || hasNews(process, params)) return readResult(process, params);
-        const news = waitForNews(process, params, waitMs, client.signal);
+        const news = waitForProcess(process, () => hasNews(process, params), {
+          timeoutMs: waitMs,
+          signal: client.signal,
+        });
         return new Waiting(news.then(() => readResult(process, params)));
       }),
 
@@ -242,27 +244,6 @@ function hasNews(process: ManagedProcess, { afterSeq }: ProcessRead): boolean {
   return (
     closed || (exitCode !== undefined && after < nextSeq - 1) || process.chunksAfter(after, 0).length > 0
   );
-}
-
-function waitForNews(
-  process: ManagedProcess,
-  params: ProcessRead,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      unlisten();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.min(waitMs, MAX_TIMER_MS));
-    const unlisten = process.listen(() => {
-      if (hasNews(process, params)) done();
-    });
-    signal.addEventListener("abort", done, { once: true });
-  });
 }
 
 /** JSON is put together here: base64 needs no escaping, and stringifying megabytes of it would look at every character. */
