@@ -11,7 +11,7 @@ import { ControlGroups } from "./control-groups.ts";
 import { gated } from "./gate.ts";
 import { applyLimits, checkLimits, type ResourceLimits } from "./resource-limits.ts";
 import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
-import { readPipe, readTerminal } from "./output-source.ts";
+import { lookForEndsOfPipes, readPipe, readTerminal } from "./output-source.ts";
 import { type ProcessFamily, TracedFamily } from "./process-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
@@ -121,6 +121,7 @@ export class Launcher {
   #giveTurn(): void {
     this.#starting -= 1;
     this.#waiting.shift()?.();
+    lookForEndsOfPipes();
   }
 
   /** A shell waits at the gate until all is set, then becomes the program. */

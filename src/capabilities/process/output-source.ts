@@ -87,8 +87,13 @@ class PipeSource implements OutputSource {
 
   hurry(): void {
     if (this.#stream !== undefined || this.#ended) return;
+    if (!this.look()) freshPipes.expectEnd(this);
+  }
+
+  /** Reads what is there, and tells whether that was all. */
+  look(): boolean {
     if (drain(this.#fd, this.#sink) === "end") this.#end();
-    else this.watch();
+    return this.#ended;
   }
 
   finish(): void {
@@ -131,6 +136,7 @@ class PipeSource implements OutputSource {
 /** Pipes that nobody watches yet, the oldest first. */
 class FreshPipes {
   readonly #since = new Map<PipeSource, number>();
+  readonly #expectingEnd = new Set<PipeSource>();
   #timer: NodeJS.Timeout | undefined;
 
   add(source: PipeSource): void {
@@ -140,6 +146,18 @@ class FreshPipes {
 
   delete(source: PipeSource): void {
     this.#since.delete(source);
+    this.#expectingEnd.delete(source);
+  }
+
+  /** Its process is over. Children that are being started hold copies of every pipe for a moment, so the end may be near. */
+  expectEnd(source: PipeSource): void {
+    this.delete(source);
+    this.add(source);
+    this.#expectingEnd.add(source);
+  }
+
+  lookForEnds(): void {
+    for (const source of this.#expectingEnd) source.look();
   }
 
   #watchOld(): void {
@@ -157,6 +175,11 @@ class FreshPipes {
 }
 
 const freshPipes = new FreshPipes();
+
+/** To be called when a start is done: the new child no longer holds the pipes of others. */
+export function lookForEndsOfPipes(): void {
+  freshPipes.lookForEnds();
+}
 
 class StreamSource implements OutputSource {
   readonly #socket: Socket;

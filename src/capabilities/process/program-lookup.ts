@@ -4,6 +4,7 @@ import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
 
 const F_OK = 0;
+const X_OK = 1;
 /** Where programs are looked for when the environment has no PATH. */
 const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
 
@@ -51,11 +52,16 @@ function probe(
   candidate: string,
   cwd: string | Uint8Array,
 ): "program" | "directory" | "not executable" | "missing" {
-  const path = candidate.startsWith("/")
-    ? candidate
-    : Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]);
-  // Most entries of PATH do not have the program, and this is the cheapest way to learn it.
-  if (typeof path === "string" && libc().access(path, F_OK) !== 0) return "missing";
+  if (!candidate.startsWith("/"))
+    return probePath(Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]));
+  // Most entries of PATH do not have the program, and one has it: two calls tell both, and directories by the slash behind them.
+  if (libc().access(candidate, X_OK) !== 0)
+    return libc().errno() === ERRNO.ENOENT ? "missing" : probePath(candidate);
+  if (libc().access(`${candidate}/`, F_OK) !== 0 && libc().errno() === ERRNO.ENOTDIR) return "program";
+  return probePath(candidate);
+}
+
+function probePath(path: string | Buffer): "program" | "directory" | "not executable" | "missing" {
   try {
     if (statSync(path).isDirectory()) return "directory";
   } catch {
