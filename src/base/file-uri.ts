@@ -13,6 +13,8 @@ export class ForeignPathError extends Error {
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const DRIVE = /^\/[A-Za-z](?::|%3[aA])(?:\/|$)/;
+/** What most URIs look like: nothing to decode, nothing to resolve, nothing foreign. */
+const ORDINARY = /^file:\/\/((?:\/\.?[A-Za-z0-9_-][A-Za-z0-9._-]*)+|\/)$/;
 /** Printable characters that a URI spells as they are. All other bytes are percent-encoded. */
 const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
 
@@ -21,6 +23,8 @@ const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
  * the path that comes out is the one to check, never the URI.
  */
 export function pathFromUri(uri: string): string | Uint8Array {
+  const ordinaryPath = ORDINARY.exec(uri)?.[1];
+  if (ordinaryPath !== undefined) return ordinaryPath;
   const text = uri.trim();
   const scheme = SCHEME.exec(text)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");

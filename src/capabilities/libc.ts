@@ -30,6 +30,9 @@ export interface Libc {
   unlockPseudoTerminal: IntCall<[fd: number]>;
   pseudoTerminalName: IntCall<[fd: number, name: Buffer, size: number]>;
   memfdCreate: IntCall<[name: string, flags: number]>;
+  /** Memory that is shared with a file; the offset is a multiple of the page size. Undefined when the system refuses. */
+  mapShared: (fd: number, bytes: number, offset: number) => Uint8Array | undefined;
+  statx: IntCall<[directory: number, path: Buffer, flags: number, mask: number, result: Uint8Array]>;
   access: IntCall<[path: string, mode: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   poll: IntCall<[descriptors: Int32Array, count: number, timeoutMs: number]>;
@@ -66,7 +69,7 @@ type PosixSpawnArguments = [
 /** A null-terminated vector of C strings. */
 export type CStrings = readonly (string | null)[];
 
-const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync">, string>> = {
+const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared">, string>> = {
   posixSpawn:
     "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
@@ -89,6 +92,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   unlockPseudoTerminal: "int unlockpt(int fd)",
   pseudoTerminalName: "int ptsname_r(int fd, void *name, size_t size)",
   memfdCreate: "int memfd_create(const char *name, unsigned int flags)",
+  statx: "int statx(int directory, const void *path, int flags, unsigned int mask, void *result)",
   access: "int access(const char *path, int mode)",
   kill: "int kill(int pid, int signal)",
   poll: "int poll(void *descriptors, unsigned long count, int timeoutMs)",
@@ -110,6 +114,11 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
 };
 
+const PROT_READ = 1;
+const PROT_WRITE = 2;
+const MAP_SHARED = 1;
+const MAP_FAILED = 2n ** 64n - 1n;
+
 /** Calls that may run on other threads at once: the size of Node's thread pool. */
 export const MAX_ASYNC_CALLS = 4;
 
@@ -130,6 +139,13 @@ function load(): Libc {
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };
   for (const [name, signature] of Object.entries(SIGNATURES)) functions[name] = library.func(signature);
+  const mmap = library.func(
+    "void *mmap(void *address, size_t bytes, int protection, int flags, int fd, long offset)",
+  );
+  functions["mapShared"] = (fd: number, bytes: number, offset: number) => {
+    const memory: unknown = mmap(null, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
+  };
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was made from the signature beside its name.
   return functions as unknown as Libc;

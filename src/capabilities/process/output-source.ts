@@ -64,6 +64,9 @@ interface Leftover {
  * their own, which costs more than a short command itself.
  */
 const FRESH_MS = 4;
+/** The same while so many pipes are fresh that everything takes longer. */
+const BUSY_FRESH_MS = 16;
+const BUSY_PIPES = 12;
 
 class PipeSource implements OutputSource {
   readonly #fd: number;
@@ -163,8 +166,9 @@ class FreshPipes {
   #watchOld(): void {
     this.#timer = undefined;
     const now = performance.now();
+    const freshMs = this.#since.size >= BUSY_PIPES ? BUSY_FRESH_MS : FRESH_MS;
     for (const [source, since] of this.#since) {
-      const leftMs = since + FRESH_MS - now;
+      const leftMs = since + freshMs - now;
       if (leftMs > 0) {
         this.#timer = setTimeout(() => this.#watchOld(), Math.ceil(leftMs));
         return;

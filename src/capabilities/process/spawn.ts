@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readdirSync, statSync } from "node:fs";
+import { closeSync, readdirSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { osError } from "../os-error.ts";
 import { type CStrings, libc } from "../libc.ts";
@@ -14,6 +14,9 @@ const FD_CLOEXEC = 1;
 const F_GETFL = 3;
 const F_SETFL = 4;
 const F_DUPFD_CLOEXEC = 1030;
+const AT_EMPTY_PATH = 0x1000;
+const STATX_INO = 0x100;
+const STATX_INO_WORD = 4;
 const TIOCSWINSZ = 0x5414;
 const SPAWN_SETSIGDEF = 0x04;
 const SPAWN_SETSIGMASK = 0x08;
@@ -77,13 +80,14 @@ export async function spawnOnPipes(
     const stdin = options.stdin ? openPipe(opened) : undefined;
     const stdout = openPipe(opened);
     const stderr = openPipe(opened);
-    makeNonBlocking(stdout.readEnd);
-    makeNonBlocking(stderr.readEnd);
+    // A new pipe has no other flags that could be lost.
+    check(libc().fcntl(stdout.readEnd, F_SETFL, O_NONBLOCK));
+    check(libc().fcntl(stderr.readEnd, F_SETFL, O_NONBLOCK));
     if (stdin) libc().actionsDup2(actions, stdin.readEnd, 0);
     else libc().actionsOpen(actions, 0, "/dev/null", 0, 0);
     libc().actionsDup2(actions, stdout.writeEnd, 1);
     libc().actionsDup2(actions, stderr.writeEnd, 2);
-    announce(`pipe:[${fstatSync(stdout.readEnd).ino}]`);
+    announce(`pipe:[${inode(stdout.readEnd)}]`);
     const pid = await spawn(program, actions);
     const childEnds = [stdin?.readEnd, stdout.writeEnd, stderr.writeEnd];
     for (const fd of childEnds) if (fd !== undefined) closeSync(fd);
@@ -92,7 +96,7 @@ export async function spawnOnPipes(
     for (const fd of opened) closeSync(fd);
     throw error;
   } finally {
-    libc().actionsDestroy(actions);
+    destroyActions(actions);
   }
 }
 
@@ -122,7 +126,7 @@ export async function spawnOnTerminal(
     for (const fd of opened) closeSync(fd);
     throw error;
   } finally {
-    libc().actionsDestroy(actions);
+    destroyActions(actions);
   }
 }
 
@@ -136,7 +140,7 @@ export function spawnListener(program: Program, { stdin, table }: { stdin: numbe
     libc().actionsDup2(actions, 1, 2);
     return spawnAndWait(program, actions);
   } finally {
-    libc().actionsDestroy(actions);
+    destroyActions(actions);
   }
 }
 
@@ -174,6 +178,17 @@ export function setTerminalSize(master: number, size: TerminalSize): void {
   check(libc().ioctl(master, TIOCSWINSZ, winsize));
 }
 
+const NO_PATH = Buffer.alloc(1);
+// The layout of this structure is the same on every processor.
+const statxWords = new BigUint64Array(32);
+const statxResult = new Uint8Array(statxWords.buffer);
+
+/** Node's own `fstat` makes an object with four dates of it. */
+function inode(fd: number): bigint {
+  check(libc().statx(fd, NO_PATH, AT_EMPTY_PATH, STATX_INO, statxResult));
+  return statxWords[STATX_INO_WORD]!;
+}
+
 function spawn(program: Program, actions: Buffer): Promise<number> {
   const { argv, env } = prepareSpawn(program, actions);
   const pid = new Int32Array(1);
@@ -195,21 +210,33 @@ function spawnAndWait(program: Program, actions: Buffer): number {
 }
 
 function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {
-  refuseNul([program.path, ...program.argv], "nul byte found in provided data");
+  refuseNul([program.path], "nul byte found in provided data");
+  refuseNul(program.argv, "nul byte found in provided data");
   refuseNul(program.env, "data provided contains a nul byte");
   if (program.extra !== undefined) libc().actionsDup2(actions, program.extra, 3);
-  libc().actionsChdir(actions, Buffer.concat([Buffer.from(program.cwd), Buffer.alloc(1)]));
+  libc().actionsChdir(actions, cString(program.cwd));
   return { argv: [...program.argv, null], env: [...program.env, null] };
+}
+
+function cString(text: string | Uint8Array): Buffer {
+  return typeof text === "string" ? Buffer.from(`${text}\0`) : Buffer.concat([text, NO_PATH]);
 }
 
 function refuseNul(texts: readonly string[], message: string): void {
   if (texts.some((text) => text.includes("\0"))) throw new CapabilityError("INVALID_INPUT", message);
 }
 
+const unusedActions: Buffer[] = [];
+
 function createActions(): Buffer {
-  const actions = Buffer.alloc(ACTIONS_BYTES);
+  const actions = unusedActions.pop() ?? Buffer.alloc(ACTIONS_BYTES);
   libc().actionsInit(actions);
   return actions;
+}
+
+function destroyActions(actions: Buffer): void {
+  libc().actionsDestroy(actions);
+  unusedActions.push(actions);
 }
 
 let sharedAttributes: Buffer | undefined;

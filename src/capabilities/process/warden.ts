@@ -1,15 +1,11 @@
 import { closeSync } from "node:fs";
 import { type Logger, silentLogger } from "../../base/logger.ts";
-import { libc } from "../libc.ts";
 import type { Reaper } from "./reaper.ts";
 import { openPipe } from "./spawn.ts";
-
-const MFD_CLOEXEC = 1;
-const RECORD_BYTES = 32;
-const EMPTY = "-";
+import { WardenTable } from "./warden-table.ts";
 
 /**
- * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A record is `p PGID` for a process
+ * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A line is `p PGID` for a process
  * group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a child that was being started: what its stdout links to is all that is known of
  * it. A terminal is gone together with the server, and others may have its name by now or have had it before, so the second of its creation counts too.
  * `c DIRECTORY` is a control group with contained processes in groups below it.
@@ -60,6 +56,8 @@ export interface WardenRecord {
   readonly release: () => void;
 }
 
+const UNGUARDED: WardenRecord = { starting: () => {}, started: () => {}, release: () => {} };
+
 /** Starts the guard's shell with these descriptors as its 0 and 3; returns its pid. */
 export type StartShell = (script: string, stdin: number, table: number) => number;
 
@@ -72,10 +70,7 @@ export class Warden {
   readonly #start: StartShell;
   readonly #reaper: Reaper;
   readonly #logger: Logger;
-  readonly #record = Buffer.alloc(RECORD_BYTES, " ");
-  readonly #freeRecords: number[] = [];
-  #table: number | undefined;
-  #records = 0;
+  #table: WardenTable | "none" | undefined;
 
   constructor(options: { start: StartShell; reaper: Reaper; logger?: Logger }) {
     this.#start = options.start;
@@ -85,41 +80,38 @@ export class Warden {
 
   /** Makes room in the list for a child that is about to be started. */
   reserve(): WardenRecord {
-    this.#table ??= this.#open();
-    const record = this.#freeRecords.pop() ?? this.#records++;
+    const table = (this.#table ??= this.#open());
+    if (table === "none") return UNGUARDED;
+    const start = table.take();
+    const group = table.take();
     return {
-      starting: (stdoutLink) => this.#write(record, `? ${stdoutLink}`),
-      started: (pgid, on) => this.#write(record, `${on === "pipes" ? "p" : "t"} ${pgid}`),
+      starting: (stdoutLink) => table.write(start, "?", stdoutLink),
+      started: (pgid, on) => {
+        table.write(group, on === "pipes" ? "p" : "t", String(pgid));
+        table.clear(start);
+      },
       release: () => {
-        this.#write(record, EMPTY);
-        this.#freeRecords.push(record);
+        table.giveBack(start);
+        table.giveBack(group);
       },
     };
   }
 
   /** Lists a control group for good: what is not there any more at the server's end is no matter. */
   guardControlGroup(directory: string): void {
-    this.#table ??= this.#open();
-    const line = Buffer.from(`c ${directory}\n`);
-    const records = Math.ceil(line.length / RECORD_BYTES);
-    const padded = Buffer.alloc(records * RECORD_BYTES, " ");
-    line.copy(padded, padded.length - line.length);
-    libc().pwrite(this.#table, padded, padded.length, this.#records * RECORD_BYTES);
-    this.#records += records;
+    const table = (this.#table ??= this.#open());
+    if (table !== "none") table.append(`c ${directory}`);
   }
 
-  #write(record: number, text: string): void {
-    this.#record.fill(" ");
-    this.#record.write(text, "latin1");
-    this.#record.write("\n", RECORD_BYTES - 1);
-    if (this.#table !== undefined)
-      libc().pwrite(this.#table, this.#record, RECORD_BYTES, record * RECORD_BYTES);
-  }
-
-  #open(): number {
-    const table = libc().memfdCreate("exec-server-groups", MFD_CLOEXEC);
-    this.#guard(table);
-    return table;
+  #open(): WardenTable | "none" {
+    try {
+      const table = new WardenTable();
+      this.#guard(table.fd);
+      return table;
+    } catch (error) {
+      this.#complain(error);
+      return "none";
+    }
   }
 
   #guard(table: number): void {
@@ -133,9 +125,13 @@ export class Warden {
       });
     } catch (error) {
       closeSync(writeEnd);
-      this.#logger.error("no warden: processes may outlive a killed server", { error: String(error) });
+      this.#complain(error);
     } finally {
       closeSync(readEnd);
     }
+  }
+
+  #complain(error: unknown): void {
+    this.#logger.error("no warden: processes may outlive a killed server", { error: String(error) });
   }
 }
