@@ -6,19 +6,56 @@ type QuotaLimits = Pick<
   "maxProcesses" | "maxProcessesPerSession" | "maxRetainedBytes" | "maxRetainedBytesPerProcess"
 >;
 
+/** What is taken at the moment. */
+interface Usage {
+  processes: number;
+}
+
+interface ServerUsage extends Usage {
+  retainedBytes: number;
+}
+
 /** The place of one process in the quota. */
-export interface ProcessPlace {
+export class ProcessPlace {
+  readonly #server: ServerUsage;
+  readonly #session: Usage;
+  #bytes: number;
+  #running = true;
+
+  constructor(server: ServerUsage, session: Usage, bytes: number) {
+    this.#server = server;
+    this.#session = session;
+    this.#bytes = bytes;
+    server.processes += 1;
+    session.processes += 1;
+    server.retainedBytes += bytes;
+  }
+
   /** The process has closed: it counts no longer, and its output only with what there is of it. */
-  closed(retainedBytes: number): void;
+  closed(retainedBytes: number): void {
+    if (!this.#running) return;
+    this.#running = false;
+    this.#session.processes -= 1;
+    this.#server.processes -= 1;
+    this.#setBytes(retainedBytes);
+  }
+
   /** Nothing is left of it. */
-  free(): void;
+  free(): void {
+    this.closed(0);
+    this.#setBytes(0);
+  }
+
+  #setBytes(bytes: number): void {
+    this.#server.retainedBytes += bytes - this.#bytes;
+    this.#bytes = bytes;
+  }
 }
 
 /** What all sessions together may have of processes and of their output. */
 export class ProcessQuota {
   readonly #limits: QuotaLimits;
-  #processes = 0;
-  #retainedBytes = 0;
+  readonly #usage: ServerUsage = { processes: 0, retainedBytes: 0 };
 
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
@@ -26,51 +63,29 @@ export class ProcessQuota {
 
   /** The share of one session: a function that takes a place for a process, or throws when there is none. */
   share(): () => ProcessPlace {
-    let processes = 0;
-    const limits = this.#limits;
+    const session: Usage = { processes: 0 };
     return () => {
-      if (processes >= limits.maxProcessesPerSession)
-        throw limitError(
-          "maxProcessesPerSession",
-          limits.maxProcessesPerSession,
-          "this session has too many processes",
-        );
-      let bytes = this.#take();
-      let running = true;
-      processes += 1;
-      const setBytes = (next: number): void => {
-        this.#retainedBytes += next - bytes;
-        bytes = next;
-      };
-      const closed = (retainedBytes: number): void => {
-        if (!running) return;
-        running = false;
-        processes -= 1;
-        this.#processes -= 1;
-        setBytes(retainedBytes);
-      };
-      return {
-        closed,
-        free: () => {
-          closed(0);
-          setBytes(0);
-        },
-      };
+      this.#check(session);
+      return new ProcessPlace(this.#usage, session, this.#limits.maxRetainedBytesPerProcess);
     };
   }
 
-  #take(): number {
-    const { maxProcesses, maxRetainedBytes, maxRetainedBytesPerProcess } = this.#limits;
-    if (this.#processes >= maxProcesses)
+  #check(session: Usage): void {
+    const { maxProcessesPerSession, maxProcesses, maxRetainedBytes, maxRetainedBytesPerProcess } =
+      this.#limits;
+    if (session.processes >= maxProcessesPerSession)
+      throw limitError(
+        "maxProcessesPerSession",
+        maxProcessesPerSession,
+        "this session has too many processes",
+      );
+    if (this.#usage.processes >= maxProcesses)
       throw limitError("maxProcesses", maxProcesses, "the server has too many processes");
-    if (this.#retainedBytes + maxRetainedBytesPerProcess > maxRetainedBytes)
+    if (this.#usage.retainedBytes + maxRetainedBytesPerProcess > maxRetainedBytes)
       throw limitError(
         "maxRetainedBytes",
         maxRetainedBytes,
         "the server has no room for the output of another process",
       );
-    this.#processes += 1;
-    this.#retainedBytes += maxRetainedBytesPerProcess;
-    return maxRetainedBytesPerProcess;
   }
 }

@@ -1,11 +1,12 @@
+import { Fifo } from "../base/fifo.ts";
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { ProcessPlace } from "./process-quota.ts";
 
 export interface ProcessEntry {
   readonly process: ManagedProcess;
-  /** Writes that were applied; a client repeats one when its answer was lost. */
-  readonly writeIds: Set<string>;
+  /** Writes that were applied, if any were; a client repeats one when its answer was lost. */
+  writeIds?: Set<string>;
   readonly argv: readonly string[];
   readonly cwd: string | Uint8Array;
   readonly startedAtMs: number;
@@ -19,6 +20,13 @@ export interface StartDetails {
   readonly idempotency?: { readonly key: string; readonly body: unknown };
 }
 
+interface ClosedProcess {
+  readonly processId: string;
+  readonly place: ProcessPlace;
+  readonly key: string | undefined;
+  readonly forgetAt: number;
+}
+
 /** The processes of one session, by the ids its client chose. An ended one stays for a while, so that its output can still be read. */
 export class ProcessTable {
   readonly #launcher: Launcher;
@@ -29,7 +37,9 @@ export class ProcessTable {
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Those that have ended, the oldest first. One timer serves all. */
+  readonly #closed = new Fifo<ClosedProcess>();
+  #forgetTimer: NodeJS.Timeout | undefined;
   /** Forgotten, but not without remains. */
   readonly #lingering = new Set<ManagedProcess>();
   #ended = false;
@@ -95,11 +105,11 @@ export class ProcessTable {
     }
     for (const process of this.#lingering) process.dispose();
     this.#lingering.clear();
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    clearTimeout(this.#forgetTimer);
     await Promise.all(ends);
     this.#entries.clear();
     this.#keys.clear();
+    this.#closed.clear();
     for (const place of this.#places) this.#free(place);
   }
 
@@ -114,7 +124,6 @@ export class ProcessTable {
     const { argv, cwd } = request;
     this.#entries.set(processId, {
       process,
-      writeIds: new Set(),
       argv,
       cwd,
       startedAtMs: Date.now(),
@@ -130,15 +139,30 @@ export class ProcessTable {
   }
 
   #forgetLater(processId: string, place: ProcessPlace, key: string | undefined): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      const process = this.#entries.get(processId)?.process;
-      if (process?.gone === false) this.#lingering.add(process);
-      this.#entries.delete(processId);
-      this.#free(place);
-      if (key !== undefined) this.#keys.delete(key);
-    }, this.#retentionMs).unref();
-    this.#timers.add(timer);
+    if (this.#ended) return;
+    this.#closed.push({ processId, place, key, forgetAt: performance.now() + this.#retentionMs });
+    this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), this.#retentionMs).unref();
+  }
+
+  #forgetOld(): void {
+    this.#forgetTimer = undefined;
+    for (let oldest = this.#closed.peek(); oldest !== undefined; oldest = this.#closed.peek()) {
+      const leftMs = oldest.forgetAt - performance.now();
+      if (leftMs > 0) {
+        this.#forgetTimer = setTimeout(() => this.#forgetOld(), Math.ceil(leftMs)).unref();
+        return;
+      }
+      this.#closed.shift();
+      this.#forget(oldest);
+    }
+  }
+
+  #forget({ processId, place, key }: ClosedProcess): void {
+    const process = this.#entries.get(processId)?.process;
+    if (process?.gone === false) this.#lingering.add(process);
+    this.#entries.delete(processId);
+    this.#free(place);
+    if (key !== undefined) this.#keys.delete(key);
   }
 
   #free(place: ProcessPlace): void {

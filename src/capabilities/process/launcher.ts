@@ -189,7 +189,7 @@ async function startOnTerminal(
   size: TerminalSize,
   record: WardenRecord,
 ): Promise<StartedParts> {
-  const { pid, ...master } = await spawnOnTerminal(program, size, record.starting);
+  const { pid, ...master } = await spawnOnTerminal(program, size, (link) => record.starting(link));
   record.started(pid, "terminal");
   const terminal = writeTerminal(master.input, size);
   return {
@@ -211,7 +211,9 @@ async function startOnPipes(
   pipeStdin: boolean,
   record: WardenRecord,
 ): Promise<StartedParts> {
-  const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, record.starting);
+  const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, (link) =>
+    record.starting(link),
+  );
   record.started(pid, "pipes");
   return {
     pid,

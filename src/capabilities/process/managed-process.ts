@@ -64,7 +64,7 @@ export class ManagedProcess {
   readonly #terminal: TerminalInput | undefined;
   readonly #sources: OutputSource[] = [];
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
-  readonly #openOutputs: Set<OutputEnd>;
+  #openOutputs: readonly OutputEnd[];
   #settleTimer: NodeJS.Timeout | undefined;
   readonly #timeLimit: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
@@ -87,7 +87,7 @@ export class ManagedProcess {
     this.#closeOnExit = options.closeOnExit ?? false;
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
-    this.#openOutputs = new Set(parts.outputs.map(({ end }) => end));
+    this.#openOutputs = parts.outputs.map(({ end }) => end);
     for (const { stream, end, open } of parts.outputs)
       this.#sources.push(
         open({
@@ -190,7 +190,7 @@ export class ManagedProcess {
   /** Sends SIGTERM to the family, or to what the process left of it. */
   askToEnd(by: Killer): void {
     this.#noteSender("SIGTERM", by);
-    this.#family.terminate([...this.#openOutputs]);
+    this.#family.terminate(this.#openOutputs);
   }
 
   /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
@@ -217,7 +217,7 @@ export class ManagedProcess {
     if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
     // What the process wrote last may be there already but not read yet. Its end reads best after it.
-    if (this.#openOutputs.size === 0) this.#tellEnd();
+    if (this.#openOutputs.length === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
   }
 
@@ -236,7 +236,7 @@ export class ManagedProcess {
     clearTimeout(this.#killTimer);
     this.#killTimer = undefined;
     this.#noteSender("SIGKILL", by);
-    if (reach === "family") this.#family.kill([...this.#openOutputs]);
+    if (reach === "family") this.#family.kill(this.#openOutputs);
     else this.#family.killGroup();
     if (this.#status !== undefined) this.#finishSources();
   }
@@ -251,8 +251,8 @@ export class ManagedProcess {
   }
 
   #outputEnded(end: OutputEnd): void {
-    this.#openOutputs.delete(end);
-    if (this.#openOutputs.size === 0 && this.#status !== undefined) this.#tellEnd();
+    this.#openOutputs = this.#openOutputs.filter((other) => other !== end);
+    if (this.#openOutputs.length === 0 && this.#status !== undefined) this.#tellEnd();
   }
 
   #tellEnd(): void {

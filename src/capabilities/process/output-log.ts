@@ -53,6 +53,7 @@ type Entry =
 const SMALLEST_RING_BYTES = 1024;
 /** Most processes write nothing, and an empty list for each would cost. */
 const NO_RECORDS: StreamRecord[] = [];
+const NO_BYTES = Buffer.alloc(0);
 const LARGE_RING_BYTES = 64 * 1024;
 /** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
 export const EDGE_BYTES = 64 * 1024;
@@ -68,7 +69,7 @@ export class OutputLog {
   /** At most three. */
   #records: StreamRecord[] = NO_RECORDS;
   readonly #entries = new Fifo<Entry>();
-  #ring = Buffer.alloc(0);
+  #ring = NO_BYTES;
   #head = 0;
   #bytes = 0;
   #nextSeq = 1;

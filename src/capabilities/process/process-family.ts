@@ -23,6 +23,8 @@ export interface ProcessFamily {
   readonly gone: boolean;
 }
 
+const NO_MEMBERS = new Map<number, ProcessStat>();
+
 /**
  * Members are known by what the kernel tells of them: their process group; parents, as long as those live; the session, which background
  * jobs share; and the output that they hold open. Whoever has left all four cannot be told from a stranger and is left alone.
@@ -33,7 +35,7 @@ export class TracedFamily implements ProcessFamily {
   readonly #group: ProcessGroup;
   readonly #sweeper: Sweeper;
   /** Outside the group; some may be gone by now. */
-  readonly #members = new Map<number, ProcessStat>();
+  #members = NO_MEMBERS;
   /** The process itself, when it was last seen with its own number. */
   #leader: ProcessStat | undefined;
   #leaderSeenTicks = -1;
@@ -124,6 +126,9 @@ export class TracedFamily implements ProcessFamily {
   }
 
   #add(found: readonly ProcessStat[]): void {
+    if (found.length === 0) return;
+    // Most families have nobody outside the group.
+    if (this.#members === NO_MEMBERS) this.#members = new Map();
     for (const member of found) this.#members.set(member.pid, member);
   }
 

@@ -25,15 +25,19 @@ export class ProcessGroups {
 
   /** `record` is released when the group is empty. */
   track(pgid: number, record: WardenRecord): ProcessGroup {
-    const group = new TrackedGroup(pgid, {
-      linger: () => this.#linger(group),
-      forget: () => {
-        this.#tracked.delete(pgid);
-        record.release();
-      },
-    });
+    const group = new TrackedGroup(pgid, record, this);
     this.#tracked.set(pgid, group);
     return group;
+  }
+
+  /** The group is to be looked at from time to time. */
+  linger(group: TrackedGroup): void {
+    this.#lingering.add(group);
+    this.#timer ??= setInterval(() => this.#check(), LINGER_CHECK_MS).unref();
+  }
+
+  forget(pgid: number): void {
+    this.#tracked.delete(pgid);
   }
 
   /** True when that number is a group that was started here and has members. */
@@ -46,11 +50,6 @@ export class ProcessGroups {
     for (const group of this.#tracked.values()) group.signal("SIGKILL");
   }
 
-  #linger(group: TrackedGroup): void {
-    this.#lingering.add(group);
-    this.#timer ??= setInterval(() => this.#check(), LINGER_CHECK_MS).unref();
-  }
-
   #check(): void {
     for (const group of this.#lingering) if (!group.probe()) this.#lingering.delete(group);
     if (this.#lingering.size > 0) return;
@@ -61,12 +60,14 @@ export class ProcessGroups {
 
 class TrackedGroup implements ProcessGroup {
   readonly #pgid: number;
-  readonly #owner: { linger(): void; forget(): void };
+  readonly #record: WardenRecord;
+  readonly #owner: ProcessGroups;
   #gone = false;
   #leaderReaped = false;
 
-  constructor(pgid: number, owner: { linger(): void; forget(): void }) {
+  constructor(pgid: number, record: WardenRecord, owner: ProcessGroups) {
     this.#pgid = pgid;
+    this.#record = record;
     this.#owner = owner;
   }
 
@@ -85,7 +86,7 @@ class TrackedGroup implements ProcessGroup {
 
   leaderReaped(): void {
     this.#leaderReaped = true;
-    if (this.probe()) this.#owner.linger();
+    if (this.probe()) this.#owner.linger(this);
   }
 
   #kill(signal: number): boolean {
@@ -99,6 +100,7 @@ class TrackedGroup implements ProcessGroup {
 
   #markGone(): void {
     this.#gone = true;
-    this.#owner.forget();
+    this.#owner.forget(this.#pgid);
+    this.#record.release();
   }
 }

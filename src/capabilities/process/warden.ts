@@ -50,13 +50,40 @@ done
 /** The place of one process group in the list. */
 export interface WardenRecord {
   /** Until its number is known, this is how the child can be found. */
-  readonly starting: (stdoutLink: string) => void;
-  readonly started: (pgid: number, on: "pipes" | "terminal") => void;
+  starting(stdoutLink: string): void;
+  started(pgid: number, on: "pipes" | "terminal"): void;
   /** Takes it from the list. */
-  readonly release: () => void;
+  release(): void;
 }
 
 const UNGUARDED: WardenRecord = { starting: () => {}, started: () => {}, release: () => {} };
+
+/** Two lines, so that there is no moment in which neither says anything. */
+class TableRecord implements WardenRecord {
+  readonly #table: WardenTable;
+  readonly #startLine: number;
+  readonly #groupLine: number;
+
+  constructor(table: WardenTable) {
+    this.#table = table;
+    this.#startLine = table.take();
+    this.#groupLine = table.take();
+  }
+
+  starting(stdoutLink: string): void {
+    this.#table.write(this.#startLine, "?", stdoutLink);
+  }
+
+  started(pgid: number, on: "pipes" | "terminal"): void {
+    this.#table.write(this.#groupLine, on === "pipes" ? "p" : "t", String(pgid));
+    this.#table.clear(this.#startLine);
+  }
+
+  release(): void {
+    this.#table.giveBack(this.#startLine);
+    this.#table.giveBack(this.#groupLine);
+  }
+}
 
 /** Starts the guard's shell with these descriptors as its 0 and 3; returns its pid. */
 export type StartShell = (script: string, stdin: number, table: number) => number;
@@ -81,20 +108,7 @@ export class Warden {
   /** Makes room in the list for a child that is about to be started. */
   reserve(): WardenRecord {
     const table = (this.#table ??= this.#open());
-    if (table === "none") return UNGUARDED;
-    const start = table.take();
-    const group = table.take();
-    return {
-      starting: (stdoutLink) => table.write(start, "?", stdoutLink),
-      started: (pgid, on) => {
-        table.write(group, on === "pipes" ? "p" : "t", String(pgid));
-        table.clear(start);
-      },
-      release: () => {
-        table.giveBack(start);
-        table.giveBack(group);
-      },
-    };
+    return table === "none" ? UNGUARDED : new TableRecord(table);
   }
 
   /** Lists a control group for good: what is not there any more at the server's end is no matter. */

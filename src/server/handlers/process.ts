@@ -143,7 +143,7 @@ function write(
 ): WriteResult | Waiting<WriteResult> {
   if (entry === undefined) return { status: "unknownProcess" };
   if (entry.process.input === undefined) return { status: "stdinClosed" };
-  if (entry.writeIds.has(writeId)) return { status: "accepted" };
+  if (entry.writeIds?.has(writeId)) return { status: "accepted" };
   if (entry.process.input.ended) return { status: "stdinClosed" };
   const read = writeInput(entry.process, bytes, limits);
   remember(entry, writeId);
@@ -231,6 +231,7 @@ function dataOf(error: CapabilityError): { data: unknown; cause: unknown } {
 }
 
 function remember(entry: ProcessEntry, writeId: string): void {
+  entry.writeIds ??= new Set();
   entry.writeIds.add(writeId);
   if (entry.writeIds.size <= MAX_REMEMBERED_WRITE_IDS) return;
   const [oldest] = entry.writeIds;
