@@ -43,6 +43,10 @@ class Lane {
   }
 
   submit(task: Task): void {
+    if (this.#queue.size === 0 && this.#permits > 0 && this.#mayStart()) {
+      this.#start(task);
+      return;
+    }
     this.#queue.push(task);
     this.run();
   }

@@ -4,11 +4,16 @@ interface Corkable {
   uncork(): void;
 }
 
+/** More than so many are not held back for each other: the system call costs little beside so many messages. */
+const MAX_HELD = 16;
+
 /** Holds writes back until the end of the present callback, or of this turn of the event loop. */
 export class FlushTimer {
   readonly #stream: Corkable;
   #immediate: NodeJS.Immediate | undefined;
   #ticking = false;
+  /** Messages of the present callback. */
+  #held = 0;
 
   constructor(stream: Corkable) {
     this.#stream = stream;
@@ -16,8 +21,13 @@ export class FlushTimer {
 
   /** What is written from here on goes out when the present callback is done. */
   soon(): void {
-    if (this.#ticking) return;
+    if (this.#ticking) {
+      this.#held += 1;
+      if (this.#held % MAX_HELD === 0) this.#letGo();
+      return;
+    }
     this.#ticking = true;
+    this.#held = 1;
     this.#stream.cork();
     process.nextTick(() => {
       this.#ticking = false;
@@ -32,6 +42,12 @@ export class FlushTimer {
     if (this.#ticking || this.#immediate !== undefined) return;
     this.#stream.cork();
     this.#immediate = setImmediate(() => this.#endTurn());
+  }
+
+  /** The reader can begin with these while more are being made. */
+  #letGo(): void {
+    this.#stream.uncork();
+    this.#stream.cork();
   }
 
   #endTurn(): void {

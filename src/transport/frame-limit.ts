@@ -1,5 +1,6 @@
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 
+const FINAL = 0x80;
 const OPCODE_BITS = 0x0f;
 const FIRST_CONTROL_OPCODE = 8;
 const MASKED = 0x80;
@@ -17,6 +18,7 @@ export class FrameLimit {
   readonly #header = new Uint8Array(MAX_HEADER_BYTES);
   #headerBytes = 0;
   #payloadLeft = 0;
+  #isFragmented = false;
   /** Of the present message, with the payload of its present frame. */
   #messageBytes = 0;
 
@@ -27,6 +29,11 @@ export class FrameLimit {
   /** True once a message was too long for this server, whatever the wire allows. */
   get messageTooLong(): boolean {
     return this.#messageBytes > this.#maxMessageBytes && this.#maxMessageBytes < MAX_MESSAGE_BYTES;
+  }
+
+  /** True when the next byte begins a message, or a frame between messages. */
+  get isBetweenMessages(): boolean {
+    return this.#payloadLeft === 0 && this.#headerBytes === 0 && !this.#isFragmented;
   }
 
   /** False as soon as a frame has announced too long a payload, by itself or for its message. */
@@ -65,6 +72,7 @@ export class FrameLimit {
     this.#payloadLeft = payloadLength(bytes, at);
     const opcode = bytes[at]! & OPCODE_BITS;
     if (opcode >= FIRST_CONTROL_OPCODE) return;
+    this.#isFragmented = (bytes[at]! & FINAL) === 0;
     this.#messageBytes = (opcode === 0 ? this.#messageBytes : 0) + this.#payloadLeft;
   }
 }

@@ -5,9 +5,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { FrameLimit } from "./frame-limit.ts";
+import { takeSmallMessages } from "./small-frames.ts";
 import type { Transport } from "./transport.ts";
 import { WebSocketTransport } from "./websocket.ts";
 
@@ -77,7 +78,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         side: "server",
         describeSource: () => describeSource(socket),
       });
-      limitFrames(transport, socket, { head, maxMessageBytes });
+      watchFrames(transport, webSocket, { socket, maxMessageBytes });
       transport.keepAlive();
       options.accept(transport);
     });
@@ -176,20 +177,29 @@ function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string 
   return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
 }
 
-function limitFrames(
+/** Takes small messages from what the socket gives to the WebSocket library, and watches the rest for frames and messages that are too long. */
+function watchFrames(
   transport: WebSocketTransport,
-  socket: Socket,
-  { head, maxMessageBytes }: { head: Buffer; maxMessageBytes: number },
+  webSocket: WebSocket,
+  { socket, maxMessageBytes }: { socket: Socket; maxMessageBytes: number },
 ): void {
+  // The library has no public way in between. Everything it reads passes through here.
+  const receiver = (webSocket as unknown as { _receiver: { write(chunk: Buffer): boolean } })._receiver;
+  const write = receiver.write.bind(receiver);
   const limit = new FrameLimit(maxMessageBytes);
-  const watch = (chunk: Buffer): void => {
-    if (limit.accepts(chunk)) return;
-    socket.off("data", watch);
-    if (limit.messageTooLong) transport.refuseLongMessage();
-    else socket.destroy();
+  const deliver = (text: string): void => transport.deliver(text);
+  let refused = false;
+  receiver.write = (chunk) => {
+    const taken = limit.isBetweenMessages ? takeSmallMessages(chunk, maxMessageBytes, deliver) : 0;
+    if (taken === chunk.length) return true;
+    const rest = taken === 0 ? chunk : chunk.subarray(taken);
+    if (!refused && !limit.accepts(rest)) {
+      refused = true;
+      if (limit.messageTooLong) transport.refuseLongMessage();
+      else socket.destroy();
+    }
+    return write(rest);
   };
-  socket.prependListener("data", watch);
-  watch(head);
 }
 
 function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {

@@ -5,8 +5,8 @@ import { formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
+import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { SendQueue } from "./send-queue.ts";
-import { MAX_SMALL_CHARACTERS, textFrame } from "./text-frame.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
@@ -26,6 +26,10 @@ export class WebSocketTransport implements Transport {
   readonly #socket: Socket;
   readonly #isServer: boolean;
   readonly #flush: FlushTimer;
+  /** What waits for the end of the present callback or turn. */
+  readonly #batch = new FrameBatch();
+  #batchBytes = 0;
+  #corked = false;
   readonly #queue = new SendQueue(() => this.#events?.drain());
   #events: TransportEvents | undefined;
   #ended = false;
@@ -44,7 +48,11 @@ export class WebSocketTransport implements Transport {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#isServer = side === "server";
-    this.#flush = new FlushTimer(socket);
+    this.#flush = new FlushTimer({
+      // The batch by itself is one write anyway.
+      cork: () => {},
+      uncork: () => this.#uncork(),
+    });
     // Until `open` nothing may be lost.
     webSocket.pause();
   }
@@ -60,9 +68,7 @@ export class WebSocketTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     const webSocket = this.#webSocket;
-    webSocket.on("message", (data, isBinary) => {
-      if (!this.#ended) events.message(toText(data, isBinary));
-    });
+    webSocket.on("message", (data, isBinary) => this.deliver(toText(data, isBinary)));
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {
       this.#destroyReason ??= error.message;
@@ -70,6 +76,11 @@ export class WebSocketTransport implements Transport {
     webSocket.on("close", () => this.#end());
     if (webSocket.readyState === WebSocket.CLOSED) this.#end();
     else webSocket.resume();
+  }
+
+  /** Hands up a message that was taken from the socket past the WebSocket library. */
+  deliver(text: string): void {
+    if (!this.#ended) this.#events?.message(text);
   }
 
   /** Keeps the way through proxies open. Pongs are not required: a busy peer is not a dead one. */
@@ -119,20 +130,52 @@ export class WebSocketTransport implements Transport {
     }
     const bytes = message.length;
     this.#queue.add(bytes);
+    // Clients have to mask what they send, which is left to the library.
+    if (
+      this.#isServer &&
+      typeof message === "string" &&
+      bytes <= MAX_BATCHED_CHARACTERS &&
+      flushed === undefined
+    ) {
+      this.#batch.add(message);
+      this.#batchBytes += bytes;
+      if (this.#batch.isFull) this.#sendBatch();
+      return;
+    }
+    this.#cork();
     const done = (): void => {
       flushed?.();
       this.#queue.remove(bytes);
     };
-    // Clients have to mask what they send, which is left to the library.
-    if (this.#isServer && typeof message === "string" && bytes <= MAX_SMALL_CHARACTERS)
-      this.#socket.write(textFrame(message), done);
-    else if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
+    if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
     else this.#webSocket.send(message, { binary: false }, done);
+  }
+
+  /** What follows is written by the library, in several pieces. */
+  #cork(): void {
+    if (!this.#corked) this.#socket.cork();
+    this.#corked = true;
+    this.#sendBatch();
+  }
+
+  #uncork(): void {
+    this.#sendBatch();
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.#socket.uncork();
+  }
+
+  #sendBatch(): void {
+    if (this.#batch.isEmpty) return;
+    const bytes = this.#batchBytes;
+    this.#batchBytes = 0;
+    this.#socket.write(this.#batch.take(), () => this.#queue.remove(bytes));
   }
 
   sendParts(parts: readonly Uint8Array[]): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
     this.#flush.soon();
+    this.#cork();
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#queue.add(bytes);
     for (const [index, part] of parts.entries()) {
@@ -150,6 +193,7 @@ export class WebSocketTransport implements Transport {
   }
 
   close(): void {
+    this.#sendBatch();
     this.#webSocket.close(1000);
     setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }
