@@ -23,6 +23,8 @@ const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
 /** With the flag `u` a pair is one character, so only halves match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
+const ZERO = 48;
+const NINE = 57;
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
 
@@ -94,9 +96,19 @@ function hasLoneSurrogate(value: unknown): boolean {
 
 function checkId(idText: string | undefined): IdText {
   if (idText === undefined) throw new MalformedMessageError("missing field `id`");
-  if (idText.startsWith('"')) return idText;
+  if (isSmallCount(idText) || idText.startsWith('"')) return idText;
   if (INTEGER.test(idText) && fitsI64(idText)) return idText === "-0" ? "0" : idText;
   throw new MalformedMessageError("data did not match any variant of untagged enum RequestId");
+}
+
+/** What almost all ids are: one digit, or more of which the first is no zero. */
+function isSmallCount(text: string): boolean {
+  if (text.length > 15 || (text.length > 1 && text.charCodeAt(0) === ZERO)) return false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code < ZERO || code > NINE) return false;
+  }
+  return text.length > 0;
 }
 
 function fitsI64(digits: string): boolean {

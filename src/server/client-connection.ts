@@ -135,7 +135,8 @@ export class ClientConnection {
       this.#readingPaused = true;
       this.#peer.pause();
     }
-    const lane = this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
+    const lane =
+      this.#options.concurrency > 1 && this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
     this.#requests.submit(() => this.#run(id, method, params), lane);
   }
 

@@ -29,12 +29,20 @@ export class FlushTimer {
     this.#ticking = true;
     this.#held = 1;
     this.#stream.cork();
-    process.nextTick(() => {
-      this.#ticking = false;
-      // What was held back for longer goes out as well: it was written before.
-      this.#endTurn();
-      this.#stream.uncork();
-    });
+    process.nextTick(() => this.#endCallback());
+  }
+
+  /** What is written while `work` runs goes out when it is done. */
+  during<T>(work: () => T): T {
+    if (this.#ticking) return work();
+    this.#ticking = true;
+    this.#held = 0;
+    this.#stream.cork();
+    try {
+      return work();
+    } finally {
+      this.#endCallback();
+    }
   }
 
   /** What is written from here on goes out when this turn of the event loop is done. */
@@ -48,6 +56,13 @@ export class FlushTimer {
   #letGo(): void {
     this.#stream.uncork();
     this.#stream.cork();
+  }
+
+  #endCallback(): void {
+    this.#ticking = false;
+    // What was held back for longer goes out as well: it was written before.
+    this.#endTurn();
+    this.#stream.uncork();
   }
 
   #endTurn(): void {

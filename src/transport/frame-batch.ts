@@ -1,62 +1,70 @@
 const FIN_TEXT = 0x81;
 const TWO_BYTE_LENGTH = 126;
+const SHORT_HEADER_BYTES = 2;
+const LONG_HEADER_BYTES = 4;
 const MAX_FRAME_PAYLOAD = 0xffff;
-const FULL_BYTES = 64 * 1024;
+const MAX_BYTES_PER_CHARACTER = 3;
 const FULL_MESSAGES = 64;
 
 /** As UTF-8 these fit a frame with a short header, whatever they are. */
-export const MAX_BATCHED_CHARACTERS = Math.floor(MAX_FRAME_PAYLOAD / 3);
+export const MAX_BATCHED_CHARACTERS = Math.floor(MAX_FRAME_PAYLOAD / MAX_BYTES_PER_CHARACTER);
+
+// Holds a batch that became full with the longest message.
+const scratch = Buffer.allocUnsafeSlow(
+  2 * MAX_BATCHED_CHARACTERS * MAX_BYTES_PER_CHARACTER + FULL_MESSAGES * LONG_HEADER_BYTES,
+);
 
 /** Short messages as a server sends them, one behind the other in one buffer: most messages are small, and pieces cost more than bytes. */
 export class FrameBatch {
   readonly #texts: string[] = [];
-  readonly #lengths: number[] = [];
-  #bytes = 0;
+  #count = 0;
+  #characters = 0;
 
   get isEmpty(): boolean {
-    return this.#texts.length === 0;
+    return this.#count === 0;
   }
 
-  /** True when it should be taken before more is added. */
+  /** True when it has to be taken before more is added. */
   get isFull(): boolean {
-    return this.#bytes >= FULL_BYTES || this.#texts.length >= FULL_MESSAGES;
+    return this.#characters >= MAX_BATCHED_CHARACTERS || this.#count === FULL_MESSAGES;
   }
 
   add(text: string): void {
-    const length = Buffer.byteLength(text);
-    this.#texts.push(text);
-    this.#lengths.push(length);
-    this.#bytes += headerBytes(length) + length;
+    this.#texts[this.#count] = text;
+    this.#count += 1;
+    this.#characters += text.length;
   }
 
   /** The frames of all that was added since the last time. */
   take(): Buffer {
-    const frames = Buffer.allocUnsafe(this.#bytes);
-    let at = 0;
-    for (const [index, text] of this.#texts.entries())
-      at = writeFrame(frames, at, text, this.#lengths[index]!);
-    this.#texts.length = 0;
-    this.#lengths.length = 0;
-    this.#bytes = 0;
-    return frames;
+    let end = 0;
+    for (let index = 0; index < this.#count; index += 1) {
+      end = writeFrame(end, this.#texts[index]!);
+      this.#texts[index] = "";
+    }
+    this.#count = 0;
+    this.#characters = 0;
+    return Buffer.from(scratch.subarray(0, end));
   }
 }
 
-function headerBytes(length: number): number {
-  return length < TWO_BYTE_LENGTH ? 2 : 4;
-}
-
-/** Returns where the frame ends. */
-function writeFrame(frames: Buffer, start: number, text: string, length: number): number {
-  frames[start] = FIN_TEXT;
+/** Returns where the frame ends in the scratch buffer. */
+function writeFrame(start: number, text: string): number {
+  // How long a text is in bytes shows when it is written. Almost always it is as long as in characters.
+  const guessed = text.length < TWO_BYTE_LENGTH ? SHORT_HEADER_BYTES : LONG_HEADER_BYTES;
+  const length = scratch.write(text, start + guessed, "utf8");
+  scratch[start] = FIN_TEXT;
   if (length < TWO_BYTE_LENGTH) {
-    frames[start + 1] = length;
-  } else {
-    frames[start + 1] = TWO_BYTE_LENGTH;
-    frames.writeUInt16BE(length, start + 2);
+    scratch[start + 1] = length;
+    return start + SHORT_HEADER_BYTES + length;
   }
-  const payloadAt = start + headerBytes(length);
-  // One character a byte is the rule, and that is mere copying.
-  frames.write(text, payloadAt, text.length === length ? "latin1" : "utf8");
-  return payloadAt + length;
+  if (guessed === SHORT_HEADER_BYTES)
+    scratch.copyWithin(
+      start + LONG_HEADER_BYTES,
+      start + SHORT_HEADER_BYTES,
+      start + SHORT_HEADER_BYTES + length,
+    );
+  scratch[start + 1] = TWO_BYTE_LENGTH;
+  scratch.writeUInt16BE(length, start + 2);
+  return start + LONG_HEADER_BYTES + length;
 }

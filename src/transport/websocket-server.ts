@@ -5,10 +5,9 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { FrameLimit } from "./frame-limit.ts";
-import { takeSmallMessages } from "./small-frames.ts";
+import { watchFrames } from "./frame-watch.ts";
 import type { Transport } from "./transport.ts";
 import { WebSocketTransport } from "./websocket.ts";
 
@@ -78,7 +77,12 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         side: "server",
         describeSource: () => describeSource(socket),
       });
-      watchFrames(transport, webSocket, { socket, maxMessageBytes });
+      watchFrames(webSocket, {
+        maxMessageBytes,
+        takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
+        messageTooLong: () => transport.refuseLongMessage(),
+        frameTooLong: () => socket.destroy(),
+      });
       transport.keepAlive();
       options.accept(transport);
     });
@@ -175,31 +179,6 @@ function destroyThis(this: Socket): void {
 
 function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
-}
-
-/** Takes small messages from what the socket gives to the WebSocket library, and watches the rest for frames and messages that are too long. */
-function watchFrames(
-  transport: WebSocketTransport,
-  webSocket: WebSocket,
-  { socket, maxMessageBytes }: { socket: Socket; maxMessageBytes: number },
-): void {
-  // The library has no public way in between. Everything it reads passes through here.
-  const receiver = (webSocket as unknown as { _receiver: { write(chunk: Buffer): boolean } })._receiver;
-  const write = receiver.write.bind(receiver);
-  const limit = new FrameLimit(maxMessageBytes);
-  const deliver = (text: string): void => transport.deliver(text);
-  let refused = false;
-  receiver.write = (chunk) => {
-    const taken = limit.isBetweenMessages ? takeSmallMessages(chunk, maxMessageBytes, deliver) : 0;
-    if (taken === chunk.length) return true;
-    const rest = taken === 0 ? chunk : chunk.subarray(taken);
-    if (!refused && !limit.accepts(rest)) {
-      refused = true;
-      if (limit.messageTooLong) transport.refuseLongMessage();
-      else socket.destroy();
-    }
-    return write(rest);
-  };
 }
 
 function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {

@@ -7,6 +7,7 @@ import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../pr
 import { FlushTimer } from "./flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { SendQueue } from "./send-queue.ts";
+import { takeSmallMessages } from "./small-frames.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
@@ -68,7 +69,7 @@ export class WebSocketTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     const webSocket = this.#webSocket;
-    webSocket.on("message", (data, isBinary) => this.deliver(toText(data, isBinary)));
+    webSocket.on("message", (data, isBinary) => this.#deliver(toText(data, isBinary)));
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {
       this.#destroyReason ??= error.message;
@@ -78,8 +79,12 @@ export class WebSocketTransport implements Transport {
     else webSocket.resume();
   }
 
-  /** Hands up a message that was taken from the socket past the WebSocket library. */
-  deliver(text: string): void {
+  /** Hands up small messages from the beginning of a chunk, past the WebSocket library; returns where the rest begins. See `takeSmallMessages`. */
+  deliverSmall(chunk: Buffer, maxMessageBytes: number): number {
+    return this.#flush.during(() => takeSmallMessages(chunk, maxMessageBytes, (text) => this.#deliver(text)));
+  }
+
+  #deliver(text: string): void {
     if (!this.#ended) this.#events?.message(text);
   }
 

@@ -11,15 +11,19 @@ import { showPath } from "../../capabilities/files/native-path.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import { RpcCode } from "../../protocol/errors.ts";
+import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { decodePath } from "../path-param.ts";
+
+/** Asked often, and always the same. */
+const READY = new JsonText('{"status":"ready"}');
 
 export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome) {
   return {
     "environment/info": () => environmentInfo,
 
-    "environment/status": () => ({ status: "ready" }),
+    "environment/status": () => READY,
 
     "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
       checkKeyPaths([...configPaths, ...requirementsPaths]);

@@ -1,0 +1,35 @@
+import type { Writable } from "node:stream";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import * as webSocketLibrary from "ws";
+import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
+
+// Exported by the library, though its types do not say so.
+const { Receiver } = webSocketLibrary as unknown as { Receiver: new (options: object) => Writable };
+
+function read(frames: Buffer): string[] {
+  const heard: string[] = [];
+  const receiver = new Receiver({ isServer: false });
+  receiver.on("message", (data: Buffer) => heard.push(data.toString()));
+  receiver.write(frames);
+  return heard;
+}
+
+it("a reader finds every message again, whatever its characters and length", () => {
+  const edges = [0, 1, 41, 42, 62, 63, 124, 125, 126, 127, 400, MAX_BATCHED_CHARACTERS];
+  const text = fc
+    .tuple(fc.constantFrom(...edges), fc.constantFrom("a", "é", "€", "🙂"))
+    .map(([length, character]) => character.repeat(Math.floor(length / character.length)));
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 80 }), (texts) => {
+      const batch = new FrameBatch();
+      const heard: string[] = [];
+      for (const one of texts) {
+        batch.add(one);
+        if (batch.isFull) heard.push(...read(batch.take()));
+      }
+      if (!batch.isEmpty) heard.push(...read(batch.take()));
+      expect(heard).toEqual(texts);
+    }),
+  );
+});
