@@ -106,8 +106,12 @@ describe("watchFrames", () => {
     const tooLong = encode(small(Buffer.alloc(MAX_MESSAGE_BYTES + 1, "x")));
     const unmasked = Buffer.from([0x81, 1, 0x61]);
     const reserved = Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61]);
-    for (const wrong of [notUtf8, tooLong, unmasked, reserved]) {
-      const bytes = [Buffer.concat([encode(small(Buffer.from("first"))), wrong])];
+    const withinAnother = Buffer.concat([
+      encode({ ...small(Buffer.from("begun")), final: false }),
+      encode(small(Buffer.from("x"))),
+    ]);
+    for (const wrong of [notUtf8, tooLong, unmasked, reserved, withinAnother]) {
+      const bytes = cut(Buffer.concat([encode(small(Buffer.from("first"))), wrong]), [11, 22]);
       const { heard } = await receive(bytes, true);
       expect(heard).toEqual((await receive(bytes, false)).heard);
       expect(heard).toEqual(["first", expect.stringMatching(/^error /)]);
