@@ -49,10 +49,11 @@ export const REQUIREMENTS = [
 
 /** What `--guard` demands: far from what is usual, so that only a real loss fails on a busy machine. */
 export const GUARD = [
-  ws({ case: "output", metric: "MB/s", atLeast: 1.5 }),
+  ws({ case: "output", metric: "MB/s", atLeast: 1.3 }),
+  ws({ case: "output", metric: "CPU s/GiB", atMost: 0.6 }),
   ws({ case: "echo", metric: "pty p50 us", atMost: 0.1 }),
   ws({ case: "spawn-latency", metric: "pipe p50 ms", atMost: 0.2 }),
-  ws({ case: "rpc", metric: "64 in flight /s", atLeast: 0.8 }),
+  ws({ case: "rpc", metric: "64 in flight /s", atLeast: 1 }),
 ];
 
 /** The requirement on a row, or undefined. Only this server is under requirements. */

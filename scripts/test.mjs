@@ -32,6 +32,8 @@ runSteps([
       `--outputFile.json=${report(project)}`,
     ],
   })),
+  // Last, when nothing else uses the machine.
+  { name: "speed beside the real Codex server", command: ["node", "scripts/bench.mjs", "--guard"] },
 ]);
 
 const totals = { passed: 0, failed: 0 };
