@@ -17,9 +17,9 @@ const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
  * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open` gives a server:
  * `{pid, openSession(), releaseSession(session), stop()}`, without a pid when it was running already.
  */
-export function oursTarget() {
+export function oursTarget(nodeArguments = []) {
   if (!existsSync(OURS)) return { name: "ours", missing: "dist/cli.js does not exist; run `npm run build`" };
-  return ownTarget("ours", process.execPath, [OURS]);
+  return ownTarget("ours", process.execPath, [...nodeArguments, OURS]);
 }
 
 export function peerTarget() {
