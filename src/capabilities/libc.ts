@@ -55,6 +55,11 @@ export interface Libc {
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
   /** Error number of the last failed call. */
   errno(): number;
+  /**
+   * Writes bytes as base64, and returns how many characters that are. It is the function that Node itself uses, but Node's interface puts a string in
+   * between. Undefined where it is not found.
+   */
+  base64: ((bytes: Uint8Array, length: number, target: Uint8Array, options: number) => number) | undefined;
 }
 
 type PosixSpawnArguments = [
@@ -69,7 +74,9 @@ type PosixSpawnArguments = [
 /** A null-terminated vector of C strings. */
 export type CStrings = readonly (string | null)[];
 
-const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared">, string>> = {
+const SIGNATURES: Readonly<
+  Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "base64">, string>
+> = {
   posixSpawn:
     "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
@@ -114,6 +121,10 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
 };
 
+/** Its name tells the types of its parameters, so that it cannot be found with others. */
+const BASE64 =
+  "size_t _ZN7simdutf16binary_to_base64EPKcmPcNS_14base64_optionsE(const void *bytes, size_t length, void *target, uint64_t options)";
+
 const PROT_READ = 1;
 const PROT_WRITE = 2;
 const MAP_SHARED = 1;
@@ -128,6 +139,20 @@ let loaded: Libc | undefined;
 export function libc(): Libc {
   loaded ??= load();
   return loaded;
+}
+
+function findBase64(library: { func(signature: string): unknown }): Libc["base64"] {
+  try {
+    const base64 = library.func(BASE64) as NonNullable<Libc["base64"]>;
+    const sample = Uint8Array.from({ length: 100 }, (_, index) => index * 37);
+    const target = Buffer.alloc(200);
+    const length = base64(sample, sample.length, target, 0);
+    return target.toString("latin1", 0, length) === Buffer.from(sample).toString("base64")
+      ? base64
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function load(): Libc {
@@ -146,6 +171,7 @@ function load(): Libc {
     const memory: unknown = mmap(null, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
   };
+  functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was made from the signature beside its name.
   return functions as unknown as Libc;

@@ -1,3 +1,6 @@
+import { encodeBase64 } from "../base/base64.ts";
+import { base64Into, base64Length } from "../capabilities/base64-into.ts";
+
 /** Below this, a string is cheaper than a buffer. */
 const SMALL_BYTES = 4 * 1024;
 /** Fits one read of 64 KiB in base64 and the rest of its message. */
@@ -14,23 +17,18 @@ const free: Buffer[] = [];
 
 /** Puts bytes as base64 between two pieces of JSON. Bulk goes into buffers that are used again, because fresh ones cost page faults. */
 export function bulkMessage(prefix: string, bytes: Uint8Array, suffix: string): BulkMessage {
-  const base64 = toBuffer(bytes).toString("base64");
-  if (bytes.length < SMALL_BYTES) return { message: `${prefix}${base64}${suffix}` };
-  const size = Buffer.byteLength(prefix) + base64.length + suffix.length;
+  if (bytes.length < SMALL_BYTES) return { message: `${prefix}${encodeBase64(bytes)}${suffix}` };
+  const size = Buffer.byteLength(prefix) + base64Length(bytes.length) + suffix.length;
   const buffer =
     size <= POOLED_BYTES
       ? (free.pop() ?? Buffer.allocUnsafeSlow(POOLED_BYTES))
       : Buffer.allocUnsafeSlow(size);
   let end = buffer.write(prefix, 0);
-  end += buffer.write(base64, end, "latin1");
+  end = base64Into(buffer, end, bytes);
   end += buffer.write(suffix, end, "latin1");
   return { message: buffer.subarray(0, end), release: () => recycle(buffer) };
 }
 
 function recycle(buffer: Buffer): void {
   if (buffer.length === POOLED_BYTES && free.length < MAX_POOLED_BUFFERS) free.push(buffer);
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
