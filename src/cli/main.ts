@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { HELP } from "./help.ts";
@@ -19,10 +18,8 @@ async function main(args: readonly string[]): Promise<void> {
   await serve(flags);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+void main(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof CliError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = error.exitCode;
-}
+});

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /**
  * What a method belongs to. It names the gate errors of the handshake: `client must call initialize before

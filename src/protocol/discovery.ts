@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { method } from "./define.ts";
 import { optional, PathUri } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";

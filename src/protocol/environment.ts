@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { method } from "./define.ts";
 import { NoParams, optional, PathUri, Unsigned } from "./fields.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { method, notification } from "./define.ts";
 import { Base64, Empty, optional, Unsigned } from "./fields.ts";
 

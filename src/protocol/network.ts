@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { method, notification } from "./define.ts";
 import { optional, ProcessId, Unsigned } from "./fields.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { method, notification } from "./define.ts";
 import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
 import { ExitReport, OutputStream, TerminalSize } from "./process.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { optional, PathUri, Unsigned } from "./fields.ts";
 
 // Members of the permission profile are in snake case, those around it in camel case: so the wire has them.

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { V0_PROTOCOL_VERSION } from "./command.ts";
 import { method, notification } from "./define.ts";
 import { EnvironmentInfo } from "./environment.ts";

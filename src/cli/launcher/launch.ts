@@ -1,0 +1,30 @@
+// The beginning of dist/cli.js. The build appends the program behind it, as a comment.
+import { readFileSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { Script } from "node:vm";
+import { CodeCache } from "./code-cache.ts";
+import { extractProgram } from "./program-text.ts";
+
+/** A new server has better things to do; afterwards its usual functions are compiled, and so become part of the cache. */
+const STORE_DELAY_MS = 2_000;
+
+type Program = (require: NodeJS.Require, importMetaUrl: string) => void;
+
+function launch(file: string): void {
+  const { bytes, line } = extractProgram(readFileSync(file));
+  const cache = new CodeCache({ program: file, text: bytes, environment: process.env });
+  const cachedData = cache.find();
+  const script = new Script(bytes.toString("latin1"), {
+    filename: file,
+    lineOffset: line,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  });
+  if (cachedData === undefined || script.cachedDataRejected === true)
+    setTimeout(() => void cache.store(script.createCachedData()), STORE_DELAY_MS).unref();
+  const program = script.runInThisContext() as Program;
+  program(createRequire(file), pathToFileURL(file).href);
+}
+
+// Node takes the file for a CommonJS module or, below a package.json that says so, for an ES module, which does not know its name by this.
+launch(typeof __filename === "string" ? __filename : realpathSync(process.argv[1] ?? ""));
