@@ -98,9 +98,7 @@ function userDirectory(environment: CodeCacheOptions["environment"]): string | u
 function isPrivate(directory: string): boolean {
   const stat = lstatSync(directory, { throwIfNoEntry: false });
   return (
-    stat?.isDirectory() === true &&
-    stat.uid === process.geteuid?.() &&
-    (stat.mode & WRITABLE_BY_OTHERS) === 0
+    stat?.isDirectory() === true && stat.uid === process.geteuid?.() && (stat.mode & WRITABLE_BY_OTHERS) === 0
   );
 }
 

@@ -17,9 +17,11 @@ export function extractProgram(file: Buffer): { bytes: Buffer; line: number } {
 
 /** The file of a launcher and its program. The program must be ASCII. */
 export function joinProgram(launcher: string, program: string): string {
-  if (launcher.includes(BEGIN.toString())) throw new Error("the launcher looks as if the program began in it");
+  if (launcher.includes(BEGIN.toString()))
+    throw new Error("the launcher looks as if the program began in it");
   // oxlint-disable-next-line no-control-regex
-  if (/[\x01\x80-\uffff]/.test(program)) throw new Error("the program has characters that its file cannot hold");
+  if (/[\x01\x80-\uffff]/.test(program))
+    throw new Error("the program has characters that its file cannot hold");
   return `${launcher}${BEGIN}${program.replaceAll("*/", `*${String.fromCharCode(SLASH_STAND_IN)}`)}${END}`;
 }
 
