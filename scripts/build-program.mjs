@@ -10,6 +10,34 @@ const onlyEnglish = {
     })),
 };
 
+/** Modules of Node that a server needs late or never, each a few milliseconds of its start. They are loaded when something in them is used. */
+const LATE_MODULES = [
+  "child_process",
+  "fs/promises",
+  "http",
+  "https",
+  "module",
+  "timers/promises",
+  "tls",
+  "tty",
+  "zlib",
+];
+
+const lateModules = {
+  name: "late-modules",
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: new RegExp(`^(?:node:)?(?:${LATE_MODULES.join("|")})$`) }, ({ path, namespace }) =>
+      namespace === "late" ? undefined : { path: path.replace("node:", ""), namespace: "late" },
+    );
+    onLoad({ filter: /^/, namespace: "late" }, async ({ path }) => ({
+      contents: `let loaded; const load = () => (loaded ??= require("node:${path}"));
+        module.exports = {${Object.keys((await import(`node:${path}`)).default)
+          .map((name) => `get ${name}() { return load().${name}; }`)
+          .join()}};`,
+    }));
+  },
+};
+
 async function bundle(entryPoint, options = {}) {
   const { outputFiles } = await build({
     entryPoints: [entryPoint],
@@ -39,8 +67,14 @@ export async function buildProgram(version) {
   const launcher = await bundle("src/cli/launcher/launch.ts");
   const program = await bundle("src/cli/main.ts", {
     external: ["koffi", "@xterm/headless"],
-    plugins: [onlyEnglish],
-    define: { EXEC_SERVER_VERSION: JSON.stringify(version), "import.meta.url": "importMetaUrl" },
+    plugins: [onlyEnglish, lateModules],
+    define: {
+      EXEC_SERVER_VERSION: JSON.stringify(version),
+      "import.meta.url": "importMetaUrl",
+      // Native parts that `ws` would look for.
+      "process.env.WS_NO_BUFFER_UTIL": '"1"',
+      "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
+    },
   });
   // The launcher also runs as an ES module, which has no `require`.
   return joinProgram(
