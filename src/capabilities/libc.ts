@@ -50,6 +50,7 @@ export interface Libc {
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
+  madvise: IntCall<[address: bigint, length: bigint, advice: number]>;
   /** Error number of the last failed call. */
   errno(): number;
 }
@@ -108,6 +109,7 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
+  madvise: "int madvise(size_t address, size_t length, int advice)",
 };
 
 /** Calls that may run on other threads at once: the size of Node's thread pool. */

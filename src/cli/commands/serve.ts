@@ -2,6 +2,8 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { releaseProgramPages } from "../../capabilities/host/program-pages.ts";
+import { libc } from "../../capabilities/libc.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
 import {
   type AuthenticationPolicy,
@@ -31,6 +33,9 @@ const FLAGS = {
 };
 const SWITCHES = ["insecure-no-auth", "stdio"];
 
+/** Most clients of a new server have made themselves known by then. */
+const SETTLE_DELAY_MS = 500;
+
 /** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
 const REFUSED_FLAGS = {
   remote: "URL",
@@ -46,6 +51,17 @@ export async function serve(args: readonly string[]): Promise<void> {
   const { maxMessageBytes } = limits;
   if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
   else await serveWebSocket(server, { ...address, authentication, logger, maxMessageBytes });
+  setTimeout(() => settle(logger), SETTLE_DELAY_MS).unref();
+}
+
+/** What a server does once it serves, so that neither its start nor the first process has to wait for it. */
+function settle(logger: Logger): void {
+  try {
+    libc();
+    releaseProgramPages();
+  } catch (error) {
+    logger.debug("memory of the start is kept", { error: String(error) });
+  }
 }
 
 interface ServeOptions {
