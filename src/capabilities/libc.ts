@@ -116,11 +116,20 @@ const SIGNATURES: Readonly<Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync
 export const MAX_ASYNC_CALLS = 4;
 
 let loaded: Libc | undefined;
+let afterLoad: (() => void) | undefined;
 
 /** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
 export function libc(): Libc {
-  loaded ??= load();
+  if (loaded === undefined) {
+    loaded = load();
+    afterLoad?.();
+  }
   return loaded;
+}
+
+/** Calls back when the functions are loaded, which is the last large step of a server's start. */
+export function onceLibcIsLoaded(callback: () => void): void {
+  afterLoad = callback;
 }
 
 function load(): Libc {

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { releaseProgramPages } from "../../capabilities/host/program-pages.ts";
-import { libc } from "../../capabilities/libc.ts";
+import { libc, onceLibcIsLoaded } from "../../capabilities/libc.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
 import {
   type AuthenticationPolicy,
@@ -34,7 +34,7 @@ const FLAGS = {
 const SWITCHES = ["insecure-no-auth", "stdio"];
 
 /** Most clients of a new server have made themselves known by then. */
-const SETTLE_DELAY_MS = 500;
+const FINISH_DELAY_MS = 500;
 
 /** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
 const REFUSED_FLAGS = {
@@ -51,16 +51,22 @@ export async function serve(args: readonly string[]): Promise<void> {
   const { maxMessageBytes } = limits;
   if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
   else await serveWebSocket(server, { ...address, authentication, logger, maxMessageBytes });
-  setTimeout(() => settle(logger), SETTLE_DELAY_MS).unref();
+  finishStart(logger);
 }
 
-/** What a server does once it serves, so that neither its start nor the first process has to wait for it. */
-function settle(logger: Logger): void {
-  try {
-    libc();
-    releaseProgramPages();
-  } catch (error) {
+/** Loads what a process needs before there is one, if there is time for that, and gives back the memory that only the start needed. */
+function finishStart(logger: Logger): void {
+  const kept = (error: unknown): void =>
     logger.debug("memory of the start is kept", { error: String(error) });
+  onceLibcIsLoaded(() => attempt(releaseProgramPages, kept));
+  setTimeout(() => attempt(libc, kept), FINISH_DELAY_MS).unref();
+}
+
+function attempt(work: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    work();
+  } catch (error) {
+    failed(error);
   }
 }
 
