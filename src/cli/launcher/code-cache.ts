@@ -4,6 +4,8 @@ import { dirname, isAbsolute, join } from "node:path";
 
 /** In the user's directory. A Node or a program of another version has a file of its own, and the oldest ones go. */
 const MAX_FILES = 4;
+const UNFINISHED = "new-";
+const STALE_MS = 60_000;
 const DIGEST_BYTES = 32;
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -11,6 +13,8 @@ export interface CodeCacheOptions {
   /** Path of the program's file. */
   readonly program: string;
   readonly text: Uint8Array;
+  /** Names the Node that runs it, and how. */
+  readonly runtime: string;
   /** HOME and XDG_CACHE_HOME say where the user's directory is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -23,63 +27,59 @@ export interface CodeCacheOptions {
 export class CodeCache {
   readonly #program: string;
   readonly #hash: Hash;
-  readonly #userFile: string | undefined;
+  readonly #directory: string | undefined;
 
-  constructor({ program, text, environment }: CodeCacheOptions) {
+  constructor({ program, text, runtime, environment }: CodeCacheOptions) {
     this.#program = program;
-    const maker = [process.version, process.arch, process.execArgv, environment["NODE_OPTIONS"] ?? ""];
-    this.#hash = createHash("sha256").update(JSON.stringify(maker)).update(text);
-    const directory = userDirectory(environment);
-    this.#userFile =
-      directory === undefined ? undefined : join(directory, `code-${this.#hash.copy().digest("hex")}`);
+    this.#hash = createHash("sha256").update(runtime).update(text);
+    this.#directory = userDirectory(environment);
   }
 
-  find(): Buffer | undefined {
-    try {
-      const owners = [0, process.geteuid?.(), statSync(this.#program).uid];
-      return this.#read(`${this.#program}.cache`, owners) ?? this.#readUserFile();
-    } catch {
-      return undefined;
-    }
+  /** What there is, from the first to be tried to the last. */
+  *find(): Generator<Buffer> {
+    const me = process.geteuid?.();
+    const beside = this.#read(`${this.#program}.cache`, () => [0, me, statSync(this.#program).uid]);
+    if (beside !== undefined) yield beside;
+    if (this.#directory === undefined || !isPrivate(this.#directory)) return;
+    const kept = this.#read(this.#fileIn(this.#directory), () => [me]);
+    if (kept !== undefined) yield kept;
   }
 
   /** Keeps it for later starts. A cache that cannot be kept is no fault: the server only starts more slowly. */
   async store(data: Uint8Array): Promise<void> {
-    if (this.#userFile === undefined) return;
-    const { mkdir, rename, rm, writeFile } = await import("node:fs/promises");
-    const directory = dirname(this.#userFile);
-    const unfinished = join(directory, `new-${randomUUID()}`);
+    const directory = this.#directory;
+    if (directory === undefined) return;
+    const { rename, rm, writeFile } = await import("node:fs/promises");
+    const unfinished = join(directory, `${UNFINISHED}${randomUUID()}`);
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makeDirectory(dirname(directory));
+      await makeDirectory(directory);
       if (!isPrivate(directory)) return;
       await writeFile(unfinished, Buffer.concat([this.#digest(data), data]), { flag: "wx", mode: 0o600 });
-      await rename(unfinished, this.#userFile);
+      await rename(unfinished, this.#fileIn(directory));
       await removeOldest(directory);
     } catch {
       await rm(unfinished, { force: true }).catch(() => {});
     }
   }
 
-  #readUserFile(): Buffer | undefined {
-    if (this.#userFile === undefined || !isPrivate(dirname(this.#userFile))) return undefined;
-    return this.#read(this.#userFile, [process.geteuid?.()]);
+  #fileIn(directory: string): string {
+    return join(directory, `code-${this.#hash.copy().digest("hex")}`);
   }
 
-  #read(path: string, owners: readonly unknown[]): Buffer | undefined {
-    let fd: number;
+  #read(path: string, owners: () => readonly unknown[]): Buffer | undefined {
+    let fd: number | undefined;
     try {
       fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    } catch {
-      return undefined;
-    }
-    try {
       const { uid, mode } = fstatSync(fd);
-      if (!owners.includes(uid) || (mode & WRITABLE_BY_OTHERS) !== 0) return undefined;
+      if (!owners().includes(uid) || (mode & WRITABLE_BY_OTHERS) !== 0) return undefined;
       const file = readFileSync(fd);
       const data = file.subarray(DIGEST_BYTES);
       return this.#digest(data).equals(file.subarray(0, DIGEST_BYTES)) ? data : undefined;
+    } catch {
+      return undefined;
     } finally {
-      closeSync(fd);
+      if (fd !== undefined) closeSync(fd);
     }
   }
 
@@ -96,20 +96,35 @@ function userDirectory(environment: CodeCacheOptions["environment"]): string | u
 
 /** Whether only this user can put files into the directory. */
 function isPrivate(directory: string): boolean {
-  const stat = lstatSync(directory, { throwIfNoEntry: false });
-  return (
-    stat?.isDirectory() === true && stat.uid === process.geteuid?.() && (stat.mode & WRITABLE_BY_OTHERS) === 0
-  );
+  try {
+    const stat = lstatSync(directory);
+    return stat.isDirectory() && stat.uid === process.geteuid?.() && (stat.mode & WRITABLE_BY_OTHERS) === 0;
+  } catch {
+    return false;
+  }
 }
 
+/** One by one: the recursive way of Node tries for ever where a file system has no directories to give, as /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  const { mkdir } = await import("node:fs/promises");
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
+/** Removes the oldest files, and what servers that were killed have left unfinished. */
 async function removeOldest(directory: string): Promise<void> {
-  const { lstat, readdir, rm } = await import("node:fs/promises");
+  const { readdir, rm, stat } = await import("node:fs/promises");
   const files = await Promise.all(
     (await readdir(directory)).map(async (name) => {
       const path = join(directory, name);
-      return { path, writtenAt: (await lstat(path)).mtimeMs };
+      return { path, finished: !name.startsWith(UNFINISHED), writtenAt: (await stat(path)).mtimeMs };
     }),
   );
-  const oldest = files.sort((one, other) => other.writtenAt - one.writtenAt).slice(MAX_FILES);
-  await Promise.all(oldest.map(({ path }) => rm(path, { force: true })));
+  const stale = files.filter(({ finished, writtenAt }) => !finished && writtenAt < Date.now() - STALE_MS);
+  const oldest = files
+    .filter(({ finished }) => finished)
+    .sort((one, other) => other.writtenAt - one.writtenAt)
+    .slice(MAX_FILES);
+  await Promise.all([...stale, ...oldest].map(({ path }) => rm(path, { force: true })));
 }

@@ -13,17 +13,30 @@ type Program = (require: NodeJS.Require, importMetaUrl: string) => void;
 
 function launch(file: string): void {
   const { bytes, line } = extractProgram(readFileSync(file));
-  const cache = new CodeCache({ program: file, text: bytes, environment: process.env });
-  const cachedData = cache.find();
-  const script = new Script(bytes.toString("latin1"), {
-    filename: file,
-    lineOffset: line,
-    ...(cachedData === undefined ? {} : { cachedData }),
+  const runtime = [process.version, process.arch, process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
+  const cache = new CodeCache({
+    program: file,
+    text: bytes,
+    runtime: JSON.stringify(runtime),
+    environment: process.env,
   });
-  if (cachedData === undefined || script.cachedDataRejected === true)
+  const text = bytes.toString("latin1");
+  const compile = (cachedData?: Buffer): Script =>
+    new Script(text, { filename: file, lineOffset: line, ...(cachedData && { cachedData }) });
+  const script = compileFrom(cache, compile) ?? compile();
+  if (script.cachedDataRejected !== false)
     setTimeout(() => void cache.store(script.createCachedData()), STORE_DELAY_MS).unref();
   const program = script.runInThisContext() as Program;
   program(createRequire(file), pathToFileURL(file).href);
+}
+
+function compileFrom(cache: CodeCache, compile: (cachedData: Buffer) => Script): Script | undefined {
+  let script: Script | undefined;
+  for (const cachedData of cache.find()) {
+    script = compile(cachedData);
+    if (script.cachedDataRejected === false) break;
+  }
+  return script;
 }
 
 // Node takes the file for a CommonJS module or, below a package.json that says so, for an ES module, which does not know its name by this.

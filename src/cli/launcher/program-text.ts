@@ -17,12 +17,12 @@ export function extractProgram(file: Buffer): { bytes: Buffer; line: number } {
 
 /** The file of a launcher and its program. The program must be ASCII. */
 export function joinProgram(launcher: string, program: string): string {
-  if (launcher.includes(BEGIN.toString()))
-    throw new Error("the launcher looks as if the program began in it");
+  const begin = BEGIN.toString("latin1");
+  if (launcher.includes(begin)) throw new Error("the launcher looks as if the program began in it");
   // oxlint-disable-next-line no-control-regex
   if (/[\x01\x80-\uffff]/.test(program))
     throw new Error("the program has characters that its file cannot hold");
-  return `${launcher}${BEGIN}${program.replaceAll("*/", `*${String.fromCharCode(SLASH_STAND_IN)}`)}${END}`;
+  return `${launcher}${begin}${program.replaceAll("*/", `*${String.fromCharCode(SLASH_STAND_IN)}`)}${END}`;
 }
 
 function countLines(bytes: Buffer): number {
