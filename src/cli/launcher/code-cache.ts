@@ -13,10 +13,15 @@ export interface CodeCacheOptions {
   /** Path of the program's file. */
   readonly program: string;
   readonly text: Uint8Array;
-  /** Names the Node that runs it, and how. */
+  /** As `describeRuntime` gives it. */
   readonly runtime: string;
   /** HOME and XDG_CACHE_HOME say where the user's directory is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Names the Node that runs the program, and the flags of V8 that it was given. */
+export function describeRuntime(execArgv: readonly string[], nodeOptions: string | undefined): string {
+  return JSON.stringify([process.version, process.arch, execArgv, nodeOptions ?? ""]);
 }
 
 /**

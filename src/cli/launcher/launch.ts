@@ -3,7 +3,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
-import { CodeCache } from "./code-cache.ts";
+import { CodeCache, describeRuntime } from "./code-cache.ts";
 import { extractProgram } from "./program-text.ts";
 
 /** A new server has better things to do; afterwards its usual functions are compiled, and so become part of the cache. */
@@ -13,11 +13,10 @@ type Program = (require: NodeJS.Require, importMetaUrl: string) => void;
 
 function launch(file: string): void {
   const { bytes, line } = extractProgram(readFileSync(file));
-  const runtime = [process.version, process.arch, process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
   const cache = new CodeCache({
     program: file,
     text: bytes,
-    runtime: JSON.stringify(runtime),
+    runtime: describeRuntime(process.execArgv, process.env["NODE_OPTIONS"]),
     environment: process.env,
   });
   const text = bytes.toString("latin1");
