@@ -164,9 +164,8 @@ test("an error that nobody catches names its place in the file", async () => {
   };
   expect(code).toBe(1);
   const [, line, column] = /at main \(.*\/cli\.js:([0-9]+):([0-9]+)\)/.exec(stderr) ?? [];
-  const at = readFileSync(program, "latin1")
-    .split("\n")
-    [Number(line) - 1]?.slice(Number(column) - 1);
+  const lines = readFileSync(program, "latin1").split("\n");
+  const at = lines[Number(line) - 1]?.slice(Number(column) - 1);
   expect(at).toMatch(/^(?:process\.stdout\.)?write\(`exec-server /);
 });
 

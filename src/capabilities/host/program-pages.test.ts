@@ -18,5 +18,5 @@ it("gives back most pages of the program, which goes on", () => {
   const after = programRss();
   expect(before).toBeGreaterThan(20 * 1024);
   expect(after).toBeLessThan(before / 2);
-  expect([3, 1, 2].toSorted()).toEqual([1, 2, 3]);
+  expect(["b", "a"].toSorted()).toEqual(["a", "b"]);
 });

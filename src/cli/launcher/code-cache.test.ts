@@ -34,7 +34,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-function open({ text = "text", runtime = "node", environment = { HOME: home } as NodeJS.ProcessEnv } = {}) {
+interface Options {
+  readonly text?: string;
+  readonly runtime?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+function open({ text = "text", runtime = "node", environment = { HOME: home } }: Options = {}): CodeCache {
   return new CodeCache({ program, text: Buffer.from(text), runtime, environment });
 }
 
