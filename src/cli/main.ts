@@ -1,6 +1,6 @@
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
-import { HELP } from "./help.ts";
+import { help } from "./help.ts";
 import { VERSION } from "./version.ts";
 
 async function main(args: readonly string[]): Promise<void> {
@@ -8,7 +8,7 @@ async function main(args: readonly string[]): Promise<void> {
   const command = first === "serve" ? "serve" : undefined;
   const flags = command === undefined ? args : rest;
   if (flags.includes("--help") || flags.includes("-h")) {
-    process.stdout.write(HELP);
+    process.stdout.write(help());
     return;
   }
   if (flags.includes("--version") || flags.includes("-V")) {
