@@ -17,7 +17,7 @@ function launch(file: string): void {
     program: file,
     text: bytes,
     runtime: describeRuntime(process.execArgv, process.env["NODE_OPTIONS"]),
-    environment: process.env,
+    environment: mayConfineClients(process.argv) ? {} : process.env,
   });
   const text = bytes.toString("latin1");
   const compile = (cachedData?: Buffer): Script =>
@@ -27,6 +27,14 @@ function launch(file: string): void {
     setTimeout(() => void cache.store(script.createCachedData()), STORE_DELAY_MS).unref();
   const program = script.runInThisContext() as Program;
   program(createRequire(file), pathToFileURL(file).href);
+}
+
+/**
+ * A server that confines its clients to directories, by a flag or in a configuration file, does without the user's cache: that may lie in one of them, and what
+ * is in it is run.
+ */
+function mayConfineClients(args: readonly string[]): boolean {
+  return args.some((arg) => /^--(?:config|fs-roots)(?:=|$)/.test(arg));
 }
 
 function compileFrom(cache: CodeCache, compile: (cachedData: Buffer) => Script): Script | undefined {
