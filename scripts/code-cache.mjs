@@ -1,6 +1,6 @@
 // Leaves V8's code cache of the program beside it, from a server that has served a client, so that what every server needs is in it.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,12 +43,18 @@ async function readUrl(server) {
   return url;
 }
 
+/** A session with one process, as most clients have it. */
 async function serveOneClient(url) {
   const socket = new WebSocket(url);
   await once(socket, "open");
-  const request = { id: 1, method: "initialize", params: { clientName: "build" } };
-  socket.send(JSON.stringify(request));
+  const send = (message) => socket.send(JSON.stringify(message));
+  send({ id: 1, method: "initialize", params: { clientName: "build" } });
   await once(socket, "message");
+  send({ method: "initialized" });
+  const params = { processId: "1", argv: ["echo", "text"], cwd: "file:///", env: process.env, tty: false };
+  send({ id: 2, method: "process/start", params });
+  for await (const [message] of on(socket, "message"))
+    if (JSON.parse(message).method === "process/closed") break;
   socket.close();
   await once(socket, "close");
 }

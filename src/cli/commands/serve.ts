@@ -5,6 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import { releaseProgramPages } from "../../capabilities/host/program-pages.ts";
 import { libc, onceLibcIsLoaded } from "../../capabilities/libc.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
+import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
   createAuthenticator,
@@ -59,7 +60,11 @@ function finishStart(logger: Logger): void {
   const kept = (error: unknown): void =>
     logger.debug("memory of the start is kept", { error: String(error) });
   onceLibcIsLoaded(() => attempt(releaseProgramPages, kept));
-  setTimeout(() => attempt(libc, kept), FINISH_DELAY_MS).unref();
+  setTimeout(() => {
+    // The schema is built by its first use, which takes longer than the start of a process.
+    methods["process/start"].params.safeParse({});
+    setImmediate(() => attempt(libc, kept)).unref();
+  }, FINISH_DELAY_MS).unref();
 }
 
 function attempt(work: () => unknown, failed: (error: unknown) => void): void {
