@@ -76,10 +76,15 @@ const groupTitles = {
 
 const scalarNotes = { Unsigned: "Whole number from 0; 64 bits on the wire" };
 
+/** Schemas are built on demand, by arrow functions that are called like types. */
+const isSchemaBuilder = (name, value) =>
+  /^[A-Z]/.test(name) && typeof value === "function" && value.prototype === undefined;
+
 const nameOf = new Map();
 for (const module of Object.values(modules)) {
   for (const [name, value] of Object.entries(module)) {
-    if (value?._zod !== undefined && !nameOf.has(value)) nameOf.set(value, name);
+    const schema = isSchemaBuilder(name, value) ? value() : value;
+    if (schema?._zod !== undefined && !nameOf.has(schema)) nameOf.set(schema, name);
   }
 }
 const { NoParams, ...scalars } = modules.fields;
@@ -189,24 +194,25 @@ function inlineObject(schema) {
   return inner && { object: inner.object, suffix: `[]${inner.suffix}` };
 }
 
-function rows(object, prefix = "") {
+function rows(object, { prefix = "", extensions = [] } = {}) {
   return Object.entries(object.shape).flatMap(([key, value]) => {
     const { schema, description, required } = unwrap(value);
     const path = prefix + key;
-    const meaning = value.meta()?.extension
-      ? `${description ? `${description}. ` : ""}Extension`
-      : description;
+    const meaning =
+      value.meta()?.extension || extensions.includes(path)
+        ? `${description ? `${description}. ` : ""}Extension`
+        : description;
     const cells = [code(path), typeText(value), required ? "yes" : "no", meaning];
     const row = `| ${cells.map(escapeCell).join(" | ")} |`;
     const inner = inlineObject(schema);
-    return inner === undefined ? [row] : [row, ...rows(inner.object, `${path}${inner.suffix}.`)];
+    return inner === undefined ? [row] : [row, ...rows(inner.object, { prefix: `${path}${inner.suffix}.` })];
   });
 }
 
-const table = (object, column) => [
+const table = (object, column, extensions) => [
   `| Name | Type | ${column} | Meaning |`,
   "| --- | --- | --- | --- |",
-  ...rows(object),
+  ...rows(object, { extensions }),
 ];
 
 function unionTable({ def }) {
@@ -226,14 +232,14 @@ function unionTable({ def }) {
   return [`| ${code(def.discriminator)} | Other members | Meaning |`, "| --- | --- | --- |", ...lines];
 }
 
-function shapeSection(title, schema, column) {
+function shapeSection(title, schema, column, extensions) {
   if (schema === NoParams) return [`${title}: none; absent, ${code("null")} and ${code("{}")} are the same.`];
   if (schema.def.type === "unknown") return [`${title}: ignored.`];
   const known = named(schema);
   if (known !== undefined && referenced.has(known.name))
     return [`${title}: ${typeLink(known.name, known.schema)}.`];
   if (Object.keys(schema.shape).length === 0) return [`${title}: ${code("{}")}.`];
-  return [`${title}:`, "", ...table(schema, column)];
+  return [`${title}:`, "", ...table(schema, column, extensions)];
 }
 
 function methodSection([name, definition]) {
@@ -248,7 +254,7 @@ function methodSection([name, definition]) {
     definition.doc,
     ...(facts.length > 0 ? ["", facts.join(" ")] : []),
     "",
-    ...shapeSection("Parameters", definition.params, "Required"),
+    ...shapeSection("Parameters", definition.params, "Required", definition.extensionParams),
     "",
     ...shapeSection("Result", definition.result, "Always there"),
     "",

@@ -53,6 +53,7 @@ export interface Libc {
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
+  madvise: IntCall<[address: bigint, length: bigint, advice: number]>;
   /** Error number of the last failed call. */
   errno(): number;
   /**
@@ -119,6 +120,7 @@ const SIGNATURES: Readonly<
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
+  madvise: "int madvise(size_t address, size_t length, int advice)",
 };
 
 /** Its name tells the types of its parameters, so that it cannot be found with others. */
@@ -134,10 +136,14 @@ const MAP_FAILED = 2n ** 64n - 1n;
 export const MAX_ASYNC_CALLS = 4;
 
 let loaded: Libc | undefined;
+let afterLoad: (() => void) | undefined;
 
 /** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
 export function libc(): Libc {
-  loaded ??= load();
+  if (loaded === undefined) {
+    loaded = load();
+    afterLoad?.();
+  }
   return loaded;
 }
 
@@ -153,6 +159,11 @@ function findBase64(library: { func(signature: string): unknown }): Libc["base64
   } catch {
     return undefined;
   }
+}
+
+/** Calls back when the functions are loaded, which is the last large step of a server's start. */
+export function onceLibcIsLoaded(callback: () => void): void {
+  afterLoad = callback;
 }
 
 function load(): Libc {

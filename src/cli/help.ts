@@ -3,7 +3,7 @@ import { LIMIT_NAMES, LIMITS, limitFlag, limitValueName, type LimitDefinition } 
 const COLUMN = 37;
 const WIDTH = 100;
 
-export const HELP = `Run processes and terminals on this machine for programs elsewhere
+export const help = (): string => `Run processes and terminals on this machine for programs elsewhere
 
 Usage: exec-server [serve] [OPTIONS]
 

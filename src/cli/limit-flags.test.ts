@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../server/limits.ts";
-import { HELP } from "./help.ts";
+import { help } from "./help.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "./limit-flags.ts";
 
 const parse = (flags: Record<string, string>) => parseLimitFlags(new Map(Object.entries(flags)));
@@ -41,7 +41,7 @@ describe("limit flags", () => {
   });
 
   it("are all in the help, with what they mean", () => {
-    const words = HELP.replace(/\s+/g, " ");
+    const words = help().replace(/\s+/g, " ");
     for (const [flag, valueName] of Object.entries(LIMIT_FLAGS))
       expect(words).toContain(`--${flag} <${valueName}>`);
     for (const { doc } of Object.values(LIMITS)) expect(words).toContain(doc);

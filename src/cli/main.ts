@@ -1,7 +1,6 @@
-#!/usr/bin/env node
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
-import { HELP } from "./help.ts";
+import { help } from "./help.ts";
 import { VERSION } from "./version.ts";
 
 async function main(args: readonly string[]): Promise<void> {
@@ -9,7 +8,7 @@ async function main(args: readonly string[]): Promise<void> {
   const command = first === "serve" ? "serve" : undefined;
   const flags = command === undefined ? args : rest;
   if (flags.includes("--help") || flags.includes("-h")) {
-    process.stdout.write(HELP);
+    process.stdout.write(help());
     return;
   }
   if (flags.includes("--version") || flags.includes("-V")) {
@@ -19,10 +18,8 @@ async function main(args: readonly string[]): Promise<void> {
   await serve(flags);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+void main(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof CliError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = error.exitCode;
-}
+});

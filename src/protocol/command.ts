@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { method, notification } from "./define.ts";
+import * as z from "zod";
+import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, optional, PathUri } from "./fields.ts";
 
 // The dialect `exec-server.v0`, which Codex spoke before `process/*`: the server chooses the ids, and nothing outlives the connection.
@@ -7,18 +7,22 @@ import { Base64, optional, PathUri } from "./fields.ts";
 /** Names the dialect in the answer to `initialize`. Clients of that time look for it; later ones ignore it. */
 export const V0_PROTOCOL_VERSION = "exec-server.v0";
 
-const SessionId = z
-  .string()
-  .describe("Names one process: `session-1`, `session-2` and so on in each connection");
+const SessionId = schema(() =>
+  z.string().describe("Names one process: `session-1`, `session-2` and so on in each connection"),
+);
 
-export const CommandExec = z.object({
-  argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
-  cwd: PathUri,
-  env: z.record(z.string(), z.string()).describe("The whole environment"),
-  tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes without an input"),
-  arg0: optional(z.string()).describe("What the program sees as its name"),
-});
-export type CommandExec = z.infer<typeof CommandExec>;
+export const CommandExec = schema(() =>
+  z.object({
+    argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
+    cwd: PathUri,
+    env: z.record(z.string(), z.string()).describe("The whole environment"),
+    tty: z
+      .boolean()
+      .describe("Run on a terminal of 24 rows and 80 columns instead of pipes without an input"),
+    arg0: optional(z.string()).describe("What the program sees as its name"),
+  }),
+);
+export type CommandExec = Infer<typeof CommandExec>;
 
 export const commandMethods = {
   "command/exec": method({
@@ -26,22 +30,22 @@ export const commandMethods = {
     family: "exec",
     extension: true,
     params: CommandExec,
-    result: z.object({ sessionId: SessionId }),
+    result: () => z.object({ sessionId: SessionId() }),
   }),
   "command/exec/write": method({
     doc: "Dialect v0: writes to a terminal.",
     family: "exec",
     extension: true,
-    params: z.object({ sessionId: SessionId, chunk: Base64 }),
-    result: z.object({ accepted: z.literal(true) }),
+    params: () => z.object({ sessionId: SessionId(), chunk: Base64 }),
+    result: () => z.object({ accepted: z.literal(true) }),
   }),
   "command/exec/terminate": method({
     doc: "Dialect v0: kills the process group at once. `running` tells whether the id was known; it is until the exit is told.",
     family: "exec",
     extension: true,
     lane: "control",
-    params: z.object({ sessionId: SessionId }),
-    result: z.object({ running: z.boolean() }),
+    params: () => z.object({ sessionId: SessionId() }),
+    result: () => z.object({ running: z.boolean() }),
   }),
 };
 
@@ -49,15 +53,16 @@ export const commandNotifications = {
   "command/exec/outputDelta": notification({
     doc: "Dialect v0: a piece of output. It can still follow `command/exec/exited`.",
     from: "server",
-    params: z.object({
-      sessionId: SessionId,
-      stream: z.enum(["stdout", "stderr"]).describe("A terminal's output is `stdout`"),
-      chunk: Base64,
-    }),
+    params: () =>
+      z.object({
+        sessionId: SessionId(),
+        stream: z.enum(["stdout", "stderr"]).describe("A terminal's output is `stdout`"),
+        chunk: Base64,
+      }),
   }),
   "command/exec/exited": notification({
     doc: "Dialect v0: the process ended, and its id is forgotten. 128 + n stands for a death by signal n.",
     from: "server",
-    params: z.object({ sessionId: SessionId, exitCode: z.number().int() }),
+    params: () => z.object({ sessionId: SessionId(), exitCode: z.number().int() }),
   }),
 };

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /**
  * What a method belongs to. It names the gate errors of the handshake: `client must call initialize before
@@ -13,42 +13,74 @@ export type Family =
   | "environment config"
   | "capability discovery";
 
+/** A schema that is built when it is first asked for. A server that built all of them would start a third more slowly. */
+export function schema<T extends z.ZodType>(build: () => T): () => T {
+  let built: T | undefined;
+  return () => (built ??= build());
+}
+
+/** The type of the values that a schema describes. */
+export type Infer<S extends () => z.ZodType> = z.infer<ReturnType<S>>;
+
 /** One request of the wire: what it is for, what it takes, what it answers. */
-export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
-  readonly doc: string;
-  readonly family: Family | null;
+export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType>
+  extends MethodFacts {
   readonly params: P;
   readonly result: R;
+}
+
+interface MethodFacts<Param = string> {
+  readonly doc: string;
+  readonly family: Family | null;
   /** Control calls have a lane of their own when a server runs requests concurrently. */
   readonly lane?: "control";
   /** True for our own methods, which a Codex peer neither sends nor serves. */
   readonly extension?: true;
+  /** Parameters that this server adds to a method of Codex's, which ignores them. */
+  readonly extensionParams?: readonly Param[];
 }
 
-/** Marks a field that this server adds to a method of Codex's, which ignores it. */
+/** Marks a field that this server adds to a result or notification of Codex's. */
 export function extensionField<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), extension: true });
 }
 
-/** The names of the parameters that are marked so. */
-export function extensionFields({ params }: Method): string[] {
-  const shape = (params as Partial<z.ZodObject>).shape ?? {};
-  return Object.keys(shape).filter((field) => (shape[field] as z.ZodType).meta()?.["extension"] === true);
+export interface Notification<P extends z.ZodType = z.ZodType> extends NotificationFacts {
+  readonly params: P;
 }
 
-export interface Notification<P extends z.ZodType = z.ZodType> {
+interface NotificationFacts {
   readonly doc: string;
   readonly from: "client" | "server";
   /** As for a method. */
   readonly extension?: true;
-  readonly params: P;
 }
 
-/** Keeps the schemas' exact types, which an annotation would widen. */
-export function method<P extends z.ZodType, R extends z.ZodType>(definition: Method<P, R>): Method<P, R> {
-  return definition;
+/** One entry of the table, with the exact types of its schemas. */
+export function method<P extends z.ZodType, R extends z.ZodType>(
+  definition: MethodFacts<keyof z.infer<P> & string> & { readonly params: () => P; readonly result: () => R },
+): Method<P, R> {
+  const params = schema(definition.params);
+  const result = schema(definition.result);
+  return {
+    ...definition,
+    get params() {
+      return params();
+    },
+    get result() {
+      return result();
+    },
+  };
 }
 
-export function notification<P extends z.ZodType>(definition: Notification<P>): Notification<P> {
-  return definition;
+export function notification<P extends z.ZodType>(
+  definition: NotificationFacts & { readonly params: () => P },
+): Notification<P> {
+  const params = schema(definition.params);
+  return {
+    ...definition,
+    get params() {
+      return params();
+    },
+  };
 }

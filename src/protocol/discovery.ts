@@ -1,116 +1,133 @@
-import { z } from "zod";
-import { method } from "./define.ts";
+import * as z from "zod";
+import { method, schema, type Infer } from "./define.ts";
 import { optional, PathUri } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";
 
-export const TextFile = z.object({ path: PathUri, contents: z.string() });
-export type TextFile = z.infer<typeof TextFile>;
+export const TextFile = schema(() => z.object({ path: PathUri, contents: z.string() }));
+export type TextFile = Infer<typeof TextFile>;
 
-export const PluginFiles = z.object({
-  manifest: TextFile.describe("`plugin.json` in `.codex-plugin`, `.claude-plugin` or `.cursor-plugin`"),
-  mcpConfig: TextFile.nullable().describe("The file that `mcpServers` of the manifest names, or `.mcp.json`"),
-  appsConfig: TextFile.nullable().describe("The file that `apps` of the manifest names"),
-});
-export type PluginFiles = z.infer<typeof PluginFiles>;
+export const PluginFiles = schema(() =>
+  z.object({
+    manifest: TextFile().describe("`plugin.json` in `.codex-plugin`, `.claude-plugin` or `.cursor-plugin`"),
+    mcpConfig: TextFile()
+      .nullable()
+      .describe("The file that `mcpServers` of the manifest names, or `.mcp.json`"),
+    appsConfig: TextFile().nullable().describe("The file that `apps` of the manifest names"),
+  }),
+);
+export type PluginFiles = Infer<typeof PluginFiles>;
 
-export const DiscoveredRoot = z.object({
-  id: z.string(),
-  path: PathUri,
-  plugin: PluginFiles.nullable(),
-  skills: z
-    .array(
-      z.object({
-        instructions: TextFile.describe("A `SKILL.md`"),
-        metadata: TextFile.nullable().describe("`agents/openai.yaml` beside it"),
-      }),
-    )
-    .describe("In the order of their URIs"),
-  namespaceManifests: z
-    .array(TextFile)
-    .describe("The plugin manifest at or above the root, then those found below it"),
-  warnings: z.array(z.string()),
-  error: z.string().nullable().describe("Why this root could not be searched; the others are not affected"),
-});
-export type DiscoveredRoot = z.infer<typeof DiscoveredRoot>;
-
-const text = z.string().nullable();
-
-export const Skill = z.object({
-  name: z.string(),
-  description: z.string(),
-  shortDescription: text,
-  path: PathUri.describe("The `SKILL.md`"),
-  dependencies: z
-    .object({
-      tools: z.array(
+export const DiscoveredRoot = schema(() =>
+  z.object({
+    id: z.string(),
+    path: PathUri,
+    plugin: PluginFiles().nullable(),
+    skills: z
+      .array(
         z.object({
-          type: z.string(),
-          value: z.string(),
-          description: text,
-          transport: text,
-          command: text,
-          url: text,
-          oauthCallbackPort: z.number().int().nullable(),
+          instructions: TextFile().describe("A `SKILL.md`"),
+          metadata: TextFile().nullable().describe("`agents/openai.yaml` beside it"),
         }),
-      ),
-    })
-    .nullable(),
-  policy: z
-    .object({ allowImplicitInvocation: z.boolean().nullable(), products: z.array(z.string()) })
-    .nullable(),
-});
-export type Skill = z.infer<typeof Skill>;
+      )
+      .describe("In the order of their URIs"),
+    namespaceManifests: z
+      .array(TextFile())
+      .describe("The plugin manifest at or above the root, then those found below it"),
+    warnings: z.array(z.string()),
+    error: z.string().nullable().describe("Why this root could not be searched; the others are not affected"),
+  }),
+);
+export type DiscoveredRoot = Infer<typeof DiscoveredRoot>;
 
-export const Plugin = z.object({
-  id: z.string().describe("`name@marketplace`"),
-  displayName: z.string(),
-  remotePluginId: text,
-  version: text,
-  root: PathUri,
-  files: PluginFiles,
-  skills: z.array(Skill),
-});
-export type Plugin = z.infer<typeof Plugin>;
+const text = schema(() => z.string().nullable());
 
-export const DiscoveredSkill = Skill.extend({
-  discoveryRoot: z
-    .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
-    .describe("Where the skill was found"),
-});
-export type DiscoveredSkill = z.infer<typeof DiscoveredSkill>;
+export const Skill = schema(() =>
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    shortDescription: text(),
+    path: PathUri.describe("The `SKILL.md`"),
+    dependencies: z
+      .object({
+        tools: z.array(
+          z.object({
+            type: z.string(),
+            value: z.string(),
+            description: text(),
+            transport: text(),
+            command: text(),
+            url: text(),
+            oauthCallbackPort: z.number().int().nullable(),
+          }),
+        ),
+      })
+      .nullable(),
+    policy: z
+      .object({ allowImplicitInvocation: z.boolean().nullable(), products: z.array(z.string()) })
+      .nullable(),
+  }),
+);
+export type Skill = Infer<typeof Skill>;
+
+export const Plugin = schema(() =>
+  z.object({
+    id: z.string().describe("`name@marketplace`"),
+    displayName: z.string(),
+    remotePluginId: text(),
+    version: text(),
+    root: PathUri,
+    files: PluginFiles(),
+    skills: z.array(Skill()),
+  }),
+);
+export type Plugin = Infer<typeof Plugin>;
+
+export const DiscoveredSkill = schema(() =>
+  Skill().extend({
+    discoveryRoot: z
+      .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
+      .describe("Where the skill was found"),
+  }),
+);
+export type DiscoveredSkill = Infer<typeof DiscoveredSkill>;
 
 /** Codex reads the sandbox of this one method with another type: `cwd` is required, `policyContext` unknown. */
-export const DiscoverySandbox = SandboxContext.omit({ policyContext: true }).extend({ cwd: PathUri });
-export type DiscoverySandbox = z.infer<typeof DiscoverySandbox>;
+export const DiscoverySandbox = schema(() =>
+  SandboxContext().omit({ policyContext: true }).extend({ cwd: PathUri }),
+);
+export type DiscoverySandbox = Infer<typeof DiscoverySandbox>;
 
 export const discoveryMethods = {
   "capabilityRoots/discoverV1": method({
     doc: "Finds the plugin and the skills below each of the given directories.",
     family: "capability discovery",
-    params: z.object({
-      roots: z
-        .array(
-          z.object({
-            id: z.string().describe("Comes back with the result; may repeat"),
-            path: PathUri,
-            sandbox: optional(SandboxContext),
-          }),
-        )
-        .describe("At most 128"),
-    }),
-    result: z.object({ roots: z.array(DiscoveredRoot).describe("In the order of the request") }),
+    params: () =>
+      z.object({
+        roots: z
+          .array(
+            z.object({
+              id: z.string().describe("Comes back with the result; may repeat"),
+              path: PathUri,
+              sandbox: optional(SandboxContext()),
+            }),
+          )
+          .describe("At most 128"),
+      }),
+    result: () => z.object({ roots: z.array(DiscoveredRoot()).describe("In the order of the request") }),
   }),
   "capabilities/discoverV2": method({
     doc: "Finds the plugins and skills that apply to a working directory, from all the places Codex keeps them in.",
     family: "capability discovery",
-    params: z.object({
-      cwd: PathUri,
-      sandbox: optional(DiscoverySandbox),
-    }),
-    result: z.object({
-      plugins: z.array(Plugin),
-      skills: z.array(DiscoveredSkill),
-      warnings: z.array(z.string()),
-    }),
+    params: () =>
+      z.object({
+        cwd: PathUri,
+        sandbox: optional(DiscoverySandbox()),
+      }),
+    result: () =>
+      z.object({
+        plugins: z.array(Plugin()),
+        skills: z.array(DiscoveredSkill()),
+        warnings: z.array(z.string()),
+      }),
   }),
 };

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 // Schemas describe the wire and nothing else: no defaults, no coercion. What they accept reaches the handler as it came.
 

@@ -1,41 +1,50 @@
-import { z } from "zod";
-import { method, notification } from "./define.ts";
+import * as z from "zod";
+import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, Empty, optional, Unsigned } from "./fields.ts";
 
-const RequestId = z.string().describe("Chosen by the client; names the stream of the body");
+const RequestId = schema(() => z.string().describe("Chosen by the client; names the stream of the body"));
 
-export const HttpRequest = z.object({
-  method: z.string().describe("Sent as given, in its own case"),
-  url: z.string().describe("Absolute, `http` or `https`"),
-  requestId: RequestId.describe("Chosen by the client; names the stream of the body, needed without one too"),
-  headers: z
-    .array(
-      z.object({
-        name: z.string(),
-        value: z.string(),
-        valueEnvVar: optional(z.string()).describe(
-          "Variable of the server's environment whose value is appended to `value`",
-        ),
-      }),
-    )
-    .optional()
-    .describe("Sent in this order; names may repeat"),
-  bodyBase64: optional(Base64),
-  timeoutMs: optional(Unsigned).describe("For the head and the body together; absent means no limit"),
-  redirectPolicy: z.enum(["follow", "stop"]).optional().describe("`follow` when absent, up to 10 redirects"),
-  streamResponse: z
-    .boolean()
-    .optional()
-    .describe("Answer with the head, then send the body as `http/request/bodyDelta`"),
-});
-export type HttpRequest = z.infer<typeof HttpRequest>;
+export const HttpRequest = schema(() =>
+  z.object({
+    method: z.string().describe("Sent as given, in its own case"),
+    url: z.string().describe("Absolute, `http` or `https`"),
+    requestId: RequestId().describe(
+      "Chosen by the client; names the stream of the body, needed without one too",
+    ),
+    headers: z
+      .array(
+        z.object({
+          name: z.string(),
+          value: z.string(),
+          valueEnvVar: optional(z.string()).describe(
+            "Variable of the server's environment whose value is appended to `value`",
+          ),
+        }),
+      )
+      .optional()
+      .describe("Sent in this order; names may repeat"),
+    bodyBase64: optional(Base64),
+    timeoutMs: optional(Unsigned).describe("For the head and the body together; absent means no limit"),
+    redirectPolicy: z
+      .enum(["follow", "stop"])
+      .optional()
+      .describe("`follow` when absent, up to 10 redirects"),
+    streamResponse: z
+      .boolean()
+      .optional()
+      .describe("Answer with the head, then send the body as `http/request/bodyDelta`"),
+  }),
+);
+export type HttpRequest = Infer<typeof HttpRequest>;
 
-export const HttpResponse = z.object({
-  status: z.number().int(),
-  headers: z.array(z.object({ name: z.string().describe("In lower case"), value: z.string() })),
-  bodyBase64: Base64.describe("The body as it came, not decompressed; empty when it is streamed"),
-});
-export type HttpResponse = z.infer<typeof HttpResponse>;
+export const HttpResponse = schema(() =>
+  z.object({
+    status: z.number().int(),
+    headers: z.array(z.object({ name: z.string().describe("In lower case"), value: z.string() })),
+    bodyBase64: Base64.describe("The body as it came, not decompressed; empty when it is streamed"),
+  }),
+);
+export type HttpResponse = Infer<typeof HttpResponse>;
 
 export const httpMethods = {
   "http/request": method({
@@ -48,15 +57,15 @@ export const httpMethods = {
     doc: "Ends a request with a streamed response: before its head with an error, after it with a last delta that says `cancelled`. One that has ended, or never was, is no error.",
     family: "http",
     extension: true,
-    params: z.object({ requestId: RequestId }),
-    result: Empty,
+    params: () => z.object({ requestId: RequestId() }),
+    result: () => Empty,
   }),
   "http/flow": method({
     doc: "Stops or restarts the sending of one streamed body. Meanwhile the upstream server waits; nothing is lost.",
     family: "http",
     extension: true,
-    params: z.object({ requestId: RequestId, paused: z.boolean() }),
-    result: Empty,
+    params: () => z.object({ requestId: RequestId(), paused: z.boolean() }),
+    result: () => Empty,
   }),
 };
 
@@ -64,12 +73,13 @@ export const httpNotifications = {
   "http/request/bodyDelta": notification({
     doc: "A piece of a streamed response body; exactly one has `done`, the last.",
     from: "server",
-    params: z.object({
-      requestId: RequestId,
-      seq: Unsigned.describe("From 1 without gaps, for each stream"),
-      deltaBase64: Base64.describe("At most 1 MiB once decoded"),
-      done: z.boolean(),
-      error: z.string().nullable().describe("Why the body ended early"),
-    }),
+    params: () =>
+      z.object({
+        requestId: RequestId(),
+        seq: Unsigned.describe("From 1 without gaps, for each stream"),
+        deltaBase64: Base64.describe("At most 1 MiB once decoded"),
+        done: z.boolean(),
+        error: z.string().nullable().describe("Why the body ended early"),
+      }),
   }),
 };

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { commandMethods, commandNotifications } from "./command.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";

@@ -1,72 +1,79 @@
-import { z } from "zod";
-import { method, notification } from "./define.ts";
+import * as z from "zod";
+import { method, notification, schema, type Infer } from "./define.ts";
 import { optional, ProcessId, Unsigned } from "./fields.ts";
 
-const Port = z.number().int().min(0).max(65_535);
+const Port = schema(() => z.number().int().min(0).max(65_535));
 
-export const NetworkProtocol = z.enum(["http", "https_connect", "socks5_tcp", "socks5_udp"]);
-export type NetworkProtocol = z.infer<typeof NetworkProtocol>;
+export const NetworkProtocol = schema(() => z.enum(["http", "https_connect", "socks5_tcp", "socks5_udp"]));
+export type NetworkProtocol = Infer<typeof NetworkProtocol>;
 
-export const NetworkProxyConfig = z.object({
-  enabled: z.boolean().describe("Must be true"),
-  enableSocks5: z.boolean(),
-  enableSocks5Udp: z.boolean(),
-  allowUpstreamProxy: z.boolean(),
-  dangerouslyAllowAllUnixSockets: z.boolean(),
-  mode: z.enum(["limited", "full"]),
-  allowLocalBinding: z.boolean().describe("Loopback and private addresses may be reached"),
-  domains: optional(z.record(z.string(), z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
-  unixSockets: optional(z.record(z.string(), z.enum(["allow", "deny"]))).describe("By native path"),
-  reviewDomains: z.array(z.string()).optional(),
-  credentialMasking: z.boolean().optional(),
-  credentialProviders: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
-});
-export type NetworkProxyConfig = z.infer<typeof NetworkProxyConfig>;
+export const NetworkProxyConfig = schema(() =>
+  z.object({
+    enabled: z.boolean().describe("Must be true"),
+    enableSocks5: z.boolean(),
+    enableSocks5Udp: z.boolean(),
+    allowUpstreamProxy: z.boolean(),
+    dangerouslyAllowAllUnixSockets: z.boolean(),
+    mode: z.enum(["limited", "full"]),
+    allowLocalBinding: z.boolean().describe("Loopback and private addresses may be reached"),
+    domains: optional(z.record(z.string(), z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
+    unixSockets: optional(z.record(z.string(), z.enum(["allow", "deny"]))).describe("By native path"),
+    reviewDomains: z.array(z.string()).optional(),
+    credentialMasking: z.boolean().optional(),
+    credentialProviders: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  }),
+);
+export type NetworkProxyConfig = Infer<typeof NetworkProxyConfig>;
 
-const label = optional(z.string());
+const label = schema(() => optional(z.string()));
 
-export const NetworkProxyLaunch = z.object({
-  proxy: NetworkProxyConfig,
-  auditMetadata: z
-    .object({
-      conversationId: label,
-      appVersion: label,
-      userAccountId: label,
-      authMode: label,
-      originator: label,
-      userEmail: label,
-      terminalType: label,
-      model: label,
-      slug: label,
-    })
-    .optional()
-    .describe("For the records of the proxy only"),
-  environmentId: optional(z.string()),
-  executionId: optional(z.string()),
-  policyDecisionTimeoutMs: optional(Unsigned).describe(
-    "Ask the client with `network/policyRequest` and wait this long; must not be 0",
-  ),
-});
-export type NetworkProxyLaunch = z.infer<typeof NetworkProxyLaunch>;
+export const NetworkProxyLaunch = schema(() =>
+  z.object({
+    proxy: NetworkProxyConfig(),
+    auditMetadata: z
+      .object({
+        conversationId: label(),
+        appVersion: label(),
+        userAccountId: label(),
+        authMode: label(),
+        originator: label(),
+        userEmail: label(),
+        terminalType: label(),
+        model: label(),
+        slug: label(),
+      })
+      .optional()
+      .describe("For the records of the proxy only"),
+    environmentId: optional(z.string()),
+    executionId: optional(z.string()),
+    policyDecisionTimeoutMs: optional(Unsigned).describe(
+      "Ask the client with `network/policyRequest` and wait this long; must not be 0",
+    ),
+  }),
+);
+export type NetworkProxyLaunch = Infer<typeof NetworkProxyLaunch>;
 
-export const NetworkDecision = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("allow") }),
-  z.object({ type: z.literal("deny"), reason: z.string() }),
-  z
-    .object({ type: z.literal("ask"), reason: z.string() })
-    .describe("Blocks like `deny`, under another label"),
-]);
-export type NetworkDecision = z.infer<typeof NetworkDecision>;
+export const NetworkDecision = schema(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("allow") }),
+    z.object({ type: z.literal("deny"), reason: z.string() }),
+    z
+      .object({ type: z.literal("ask"), reason: z.string() })
+      .describe("Blocks like `deny`, under another label"),
+  ]),
+);
+export type NetworkDecision = Infer<typeof NetworkDecision>;
 
 export const networkServerMethods = {
   "network/policyRequest": method({
     doc: "Asks whether a process may reach a host that its proxy settings do not allow; no valid answer means no.",
     family: null,
-    params: z.object({
-      processId: ProcessId,
-      request: z.object({ protocol: NetworkProtocol, host: z.string(), port: Port }),
-    }),
-    result: z.object({ decision: NetworkDecision }),
+    params: () =>
+      z.object({
+        processId: ProcessId,
+        request: z.object({ protocol: NetworkProtocol(), host: z.string(), port: Port() }),
+      }),
+    result: () => z.object({ decision: NetworkDecision() }),
   }),
 };
 
@@ -74,19 +81,20 @@ export const networkNotifications = {
   "network/policyDecision": notification({
     doc: "Tells what the proxy of a process decided; for information, and dropped when the connection is busy.",
     from: "server",
-    params: z.object({
-      processId: ProcessId,
-      timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
-      scope: z.string().describe("`domain`"),
-      decision: z.enum(["allow", "deny", "ask"]),
-      source: z.string().describe("`decider` when the client was asked, else `baseline_policy`"),
-      reason: z.string().describe("The client's reason, or one of the proxy's such as `not_allowed`"),
-      protocol: NetworkProtocol,
-      host: z.string(),
-      port: Port,
-      method: optional(z.string()).describe("HTTP method"),
-      client: optional(z.string()).describe("Address and port the process connected from"),
-      policyOverride: z.boolean().describe("True when the client allowed what the settings do not"),
-    }),
+    params: () =>
+      z.object({
+        processId: ProcessId,
+        timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
+        scope: z.string().describe("`domain`"),
+        decision: z.enum(["allow", "deny", "ask"]),
+        source: z.string().describe("`decider` when the client was asked, else `baseline_policy`"),
+        reason: z.string().describe("The client's reason, or one of the proxy's such as `not_allowed`"),
+        protocol: NetworkProtocol(),
+        host: z.string(),
+        port: Port(),
+        method: optional(z.string()).describe("HTTP method"),
+        client: optional(z.string()).describe("Address and port the process connected from"),
+        policyOverride: z.boolean().describe("True when the client allowed what the settings do not"),
+      }),
   }),
 };

@@ -1,84 +1,99 @@
-import { z } from "zod";
+import * as z from "zod";
+import { schema, type Infer } from "./define.ts";
 import { optional, PathUri, Unsigned } from "./fields.ts";
 
 // Members of the permission profile are in snake case, those around it in camel case: so the wire has them.
 
-const Subpath = optional(z.string()).describe("Relative path below it");
+const Subpath = schema(() => optional(z.string()).describe("Relative path below it"));
 
-export const SpecialPath = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("root") }).describe("The whole disk"),
-  z.object({ kind: z.literal("minimal") }).describe("System directories needed to run programs"),
-  z
-    .object({ kind: z.enum(["project_roots", "current_working_directory"]), subpath: Subpath })
-    .describe("Every workspace root; both names mean the same"),
-  z.object({ kind: z.literal("tmpdir") }).describe("What TMPDIR names"),
-  z.object({ kind: z.literal("slash_tmp") }).describe("`/tmp`"),
-  z
-    .object({ kind: z.literal("unknown"), path: z.string(), subpath: Subpath })
-    .describe("A place of a newer client; grants nothing"),
-]);
-export type SpecialPath = z.infer<typeof SpecialPath>;
+export const SpecialPath = schema(() =>
+  z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("root") }).describe("The whole disk"),
+    z.object({ kind: z.literal("minimal") }).describe("System directories needed to run programs"),
+    z
+      .object({ kind: z.enum(["project_roots", "current_working_directory"]), subpath: Subpath() })
+      .describe("Every workspace root; both names mean the same"),
+    z.object({ kind: z.literal("tmpdir") }).describe("What TMPDIR names"),
+    z.object({ kind: z.literal("slash_tmp") }).describe("`/tmp`"),
+    z
+      .object({ kind: z.literal("unknown"), path: z.string(), subpath: Subpath() })
+      .describe("A place of a newer client; grants nothing"),
+  ]),
+);
+export type SpecialPath = Infer<typeof SpecialPath>;
 
-export const FileSystemPath = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("path"), path: PathUri }),
-  z.object({ type: z.literal("glob_pattern"), pattern: z.string() }).describe("Only for denials"),
-  z.object({ type: z.literal("special"), value: SpecialPath }),
-]);
-export type FileSystemPath = z.infer<typeof FileSystemPath>;
+export const FileSystemPath = schema(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("path"), path: PathUri }),
+    z.object({ type: z.literal("glob_pattern"), pattern: z.string() }).describe("Only for denials"),
+    z.object({ type: z.literal("special"), value: SpecialPath() }),
+  ]),
+);
+export type FileSystemPath = Infer<typeof FileSystemPath>;
 
-export const FileSystemEntry = z.object({
-  path: FileSystemPath,
-  access: z
-    .enum(["read", "write", "deny", "none"])
-    .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
-  missing_path_behavior: optional(z.enum(["skip"])).describe("Ignore the entry when the path does not exist"),
-});
-export type FileSystemEntry = z.infer<typeof FileSystemEntry>;
+export const FileSystemEntry = schema(() =>
+  z.object({
+    path: FileSystemPath(),
+    access: z
+      .enum(["read", "write", "deny", "none"])
+      .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
+    missing_path_behavior: optional(z.enum(["skip"])).describe(
+      "Ignore the entry when the path does not exist",
+    ),
+  }),
+);
+export type FileSystemEntry = Infer<typeof FileSystemEntry>;
 
-export const FileSystemPolicy = z.discriminatedUnion("type", [
-  z
-    .object({
-      type: z.literal("restricted"),
-      entries: z.array(FileSystemEntry),
-      glob_scan_max_depth: optional(
-        Unsigned.refine((value) => value > 0, "must be greater than zero"),
-      ).describe("How deep glob patterns are looked for, from 1"),
-    })
-    .describe("What no entry grants is not visible"),
-  z.object({ type: z.literal("unrestricted") }).describe("Everything is writable"),
-]);
-export type FileSystemPolicy = z.infer<typeof FileSystemPolicy>;
+export const FileSystemPolicy = schema(() =>
+  z.discriminatedUnion("type", [
+    z
+      .object({
+        type: z.literal("restricted"),
+        entries: z.array(FileSystemEntry()),
+        glob_scan_max_depth: optional(
+          Unsigned.refine((value) => value > 0, "must be greater than zero"),
+        ).describe("How deep glob patterns are looked for, from 1"),
+      })
+      .describe("What no entry grants is not visible"),
+    z.object({ type: z.literal("unrestricted") }).describe("Everything is writable"),
+  ]),
+);
+export type FileSystemPolicy = Infer<typeof FileSystemPolicy>;
 
-export const NetworkAccess = z.enum(["restricted", "enabled"]);
-export type NetworkAccess = z.infer<typeof NetworkAccess>;
+export const NetworkAccess = schema(() => z.enum(["restricted", "enabled"]));
+export type NetworkAccess = Infer<typeof NetworkAccess>;
 
-export const PermissionProfile = z.discriminatedUnion("type", [
-  z
-    .object({ type: z.literal("managed"), file_system: FileSystemPolicy, network: NetworkAccess })
-    .describe("The server enforces the policy"),
-  z.object({ type: z.literal("disabled") }).describe("No restriction"),
-  z
-    .object({ type: z.literal("external"), network: NetworkAccess })
-    .describe("Something around the server enforces it"),
-]);
-export type PermissionProfile = z.infer<typeof PermissionProfile>;
+export const PermissionProfile = schema(() =>
+  z.discriminatedUnion("type", [
+    z
+      .object({ type: z.literal("managed"), file_system: FileSystemPolicy(), network: NetworkAccess() })
+      .describe("The server enforces the policy"),
+    z.object({ type: z.literal("disabled") }).describe("No restriction"),
+    z
+      .object({ type: z.literal("external"), network: NetworkAccess() })
+      .describe("Something around the server enforces it"),
+  ]),
+);
+export type PermissionProfile = Infer<typeof PermissionProfile>;
 
-export const SandboxContext = z.object({
-  permissions: PermissionProfile,
-  cwd: optional(PathUri).describe("Base of relative patterns; needed when an entry depends on it"),
-  workspaceRoots: z.array(PathUri).optional().describe("What `project_roots` stands for"),
-  windowsSandboxLevel: z
-    .enum(["disabled", "restricted-token", "elevated", "mxc"])
-    .describe("Required on every platform"),
-  windowsSandboxProxySettingsMode: optional(z.enum(["reconcile", "preserve"])),
-  useLegacyLandlock: z.boolean().optional(),
-  sandboxOverride: z
-    .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
-    .optional(),
-  userHomeDir: optional(PathUri),
-  temporaryDirectories: optional(z.array(PathUri)).describe("As `EnvironmentInfo` gave them"),
-  policyContext: optional(
-    z.object({ cwd: optional(PathUri), workspaceRoots: z.array(PathUri).optional() }),
-  ).describe("The same two values for the policy as a whole, on file calls"),
-});
-export type SandboxContext = z.infer<typeof SandboxContext>;
+export const SandboxContext = schema(() =>
+  z.object({
+    permissions: PermissionProfile(),
+    cwd: optional(PathUri).describe("Base of relative patterns; needed when an entry depends on it"),
+    workspaceRoots: z.array(PathUri).optional().describe("What `project_roots` stands for"),
+    windowsSandboxLevel: z
+      .enum(["disabled", "restricted-token", "elevated", "mxc"])
+      .describe("Required on every platform"),
+    windowsSandboxProxySettingsMode: optional(z.enum(["reconcile", "preserve"])),
+    useLegacyLandlock: z.boolean().optional(),
+    sandboxOverride: z
+      .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
+      .optional(),
+    userHomeDir: optional(PathUri),
+    temporaryDirectories: optional(z.array(PathUri)).describe("As `EnvironmentInfo` gave them"),
+    policyContext: optional(
+      z.object({ cwd: optional(PathUri), workspaceRoots: z.array(PathUri).optional() }),
+    ).describe("The same two values for the policy as a whole, on file calls"),
+  }),
+);
+export type SandboxContext = Infer<typeof SandboxContext>;

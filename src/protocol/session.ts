@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { V0_PROTOCOL_VERSION } from "./command.ts";
 import { method, notification } from "./define.ts";
 import { EnvironmentInfo } from "./environment.ts";
@@ -8,18 +8,22 @@ export const sessionMethods = {
   initialize: method({
     doc: "Opens a session, or attaches to one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
-    params: z.object({
-      clientName: z.string(),
-      resumeSessionId: optional(z.string()).describe("Session to attach to; absent or null opens a new one"),
-    }),
-    result: z.object({
-      sessionId: z.string(),
-      environmentInfo: EnvironmentInfo.optional(),
-      protocolVersion: z
-        .literal(V0_PROTOCOL_VERSION)
-        .optional()
-        .describe("The oldest dialect that the server also speaks; Codex has none"),
-    }),
+    params: () =>
+      z.object({
+        clientName: z.string(),
+        resumeSessionId: optional(z.string()).describe(
+          "Session to attach to; absent or null opens a new one",
+        ),
+      }),
+    result: () =>
+      z.object({
+        sessionId: z.string(),
+        environmentInfo: EnvironmentInfo().optional(),
+        protocolVersion: z
+          .literal(V0_PROTOCOL_VERSION)
+          .optional()
+          .describe("The oldest dialect that the server also speaks; Codex has none"),
+      }),
   }),
 };
 
@@ -27,6 +31,6 @@ export const sessionNotifications = {
   initialized: notification({
     doc: "Ends the handshake. Every method but `initialize` is refused before it.",
     from: "client",
-    params: z.unknown(),
+    params: () => z.unknown(),
   }),
 };

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { describeJsonType } from "../protocol/envelope.ts";
 
 const MAX_QUOTED_CHARACTERS = 64;

@@ -1,4 +1,4 @@
-import { extensionFields, type Method } from "../protocol/define.ts";
+import type { Method } from "../protocol/define.ts";
 import { type MethodName, methods } from "../protocol/index.ts";
 
 /** What a server with these handlers adds to Codex's: methods as `process/list`, fields of Codex's methods as `process/start.label`. */
@@ -6,7 +6,9 @@ export function listExtensions(handlers: { readonly [M in MethodName]?: unknown 
   return Object.keys(handlers)
     .flatMap((name) => {
       const definition: Method = methods[name as MethodName];
-      return definition.extension ? [name] : extensionFields(definition).map((field) => `${name}.${field}`);
+      return definition.extension
+        ? [name]
+        : (definition.extensionParams ?? []).map((param) => `${name}.${param}`);
     })
     .toSorted();
 }

@@ -39,10 +39,13 @@ export interface SendOptions {
 export const MAX_REDIRECTS = 10;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-const agents = {
-  "http:": new HttpAgent({ keepAlive: true }),
-  "https:": new HttpsAgent({ keepAlive: true }),
-};
+let agents: { readonly "http:": HttpAgent; readonly "https:": HttpsAgent } | undefined;
+
+/** Made for the first request: a server that makes none does without Node's modules for it. */
+function agentOf(protocol: "http:" | "https:"): HttpAgent {
+  agents ??= { "http:": new HttpAgent({ keepAlive: true }), "https:": new HttpsAgent({ keepAlive: true }) };
+  return agents[protocol];
+}
 
 /** Sends a request and returns when the headers of the final response are there. Aborting also ends its body. */
 export async function sendHttpRequest(request: HttpRequest, options: SendOptions): Promise<HttpResponse> {
@@ -113,14 +116,14 @@ interface Route {
 
 async function routeTo(url: URL, environment: SendOptions["environment"]): Promise<Route> {
   const proxy = findProxy(url, environment);
-  if (proxy === undefined) return { agent: agents[url.protocol === "https:" ? "https:" : "http:"] };
+  if (proxy === undefined) return { agent: agentOf(url.protocol === "https:" ? "https:" : "http:") };
   // Another way than the one the machine asks for would be a way round it.
   if (proxy.protocol !== "http:" && proxy.protocol !== "https:")
     throw new CapabilityError(
       "UNSUPPORTED",
       `proxies of the kind ${proxy.protocol.slice(0, -1)} are not supported`,
     );
-  if (url.protocol === "http:") return { agent: agents[proxy.protocol], proxy };
+  if (url.protocol === "http:") return { agent: agentOf(proxy.protocol), proxy };
   const { HttpsProxyAgent } = await import("https-proxy-agent");
   return { agent: new HttpsProxyAgent(proxy) };
 }

@@ -2,7 +2,10 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { releaseProgramPages } from "../../capabilities/host/program-pages.ts";
+import { libc, onceLibcIsLoaded } from "../../capabilities/libc.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
+import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
   createAuthenticator,
@@ -31,6 +34,9 @@ const FLAGS = {
 };
 const SWITCHES = ["insecure-no-auth", "stdio"];
 
+/** Most clients of a new server have made themselves known by then. */
+const FINISH_DELAY_MS = 500;
+
 /** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
 const REFUSED_FLAGS = {
   remote: "URL",
@@ -46,6 +52,27 @@ export async function serve(args: readonly string[]): Promise<void> {
   const { maxMessageBytes } = limits;
   if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
   else await serveWebSocket(server, { ...address, authentication, logger, maxMessageBytes });
+  finishStart(logger);
+}
+
+/** Loads what a process needs before there is one, if there is time for that, and gives back the memory that only the start needed. */
+function finishStart(logger: Logger): void {
+  const kept = (error: unknown): void =>
+    logger.debug("memory of the start is kept", { error: String(error) });
+  onceLibcIsLoaded(() => attempt(releaseProgramPages, kept));
+  setTimeout(() => {
+    // The schema is built by its first use, which takes longer than the start of a process.
+    methods["process/start"].params.safeParse({});
+    setImmediate(() => attempt(libc, kept)).unref();
+  }, FINISH_DELAY_MS).unref();
+}
+
+function attempt(work: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    work();
+  } catch (error) {
+    failed(error);
+  }
 }
 
 interface ServeOptions {

@@ -1,0 +1,84 @@
+// Makes the text of dist/cli.js: the launcher, and the program in a comment behind it.
+import { build } from "esbuild";
+
+/** Messages are English; the other fifty languages would be a quarter of the program. */
+const onlyEnglish = {
+  name: "only-english",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    })),
+};
+
+/** Modules of Node that a server needs late or never, each a few milliseconds of its start. They are loaded when something in them is used. */
+const LATE_MODULES = [
+  "child_process",
+  "fs/promises",
+  "http",
+  "https",
+  "module",
+  "timers/promises",
+  "tls",
+  "tty",
+  "zlib",
+];
+
+const lateModules = {
+  name: "late-modules",
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: new RegExp(`^(?:node:)?(?:${LATE_MODULES.join("|")})$`) }, ({ path, namespace }) =>
+      namespace === "late" ? undefined : { path: path.replace("node:", ""), namespace: "late" },
+    );
+    onLoad({ filter: /^/, namespace: "late" }, async ({ path }) => ({
+      contents: `let loaded; const load = () => (loaded ??= require("node:${path}"));
+        module.exports = {${Object.keys((await import(`node:${path}`)).default)
+          .map((name) => `get ${name}() { return load().${name}; }`)
+          .join()}};`,
+    }));
+  },
+};
+
+async function bundle(entryPoint, options = {}) {
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    write: false,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    // A script that does not come from a file of its own has no `import()`.
+    supported: { "dynamic-import": false },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+    ...options,
+  });
+  return outputFiles[0].text.trimEnd();
+}
+
+/** Node 20 cannot load TypeScript. */
+async function loadProgramText() {
+  const text = await bundle("src/cli/launcher/program-text.ts", { format: "esm" });
+  return import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
+}
+
+export async function buildProgram(version) {
+  const { joinProgram } = await loadProgramText();
+  const launcher = await bundle("src/cli/launcher/launch.ts");
+  const program = await bundle("src/cli/main.ts", {
+    external: ["koffi", "@xterm/headless"],
+    plugins: [onlyEnglish, lateModules],
+    define: {
+      EXEC_SERVER_VERSION: JSON.stringify(version),
+      "import.meta.url": "importMetaUrl",
+      // Native parts that `ws` would look for.
+      "process.env.WS_NO_BUFFER_UTIL": '"1"',
+      "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
+    },
+  });
+  // The launcher also runs as an ES module, which has no `require`.
+  return joinProgram(
+    `#!/usr/bin/env node\n(require=>{${launcher}\n})(process.getBuiltinModule);`,
+    `(function(require,importMetaUrl){${program}\n})`,
+  );
+}
