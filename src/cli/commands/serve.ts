@@ -63,7 +63,7 @@ function finishStart(logger: Logger): void {
   setTimeout(() => {
     attempt(libc, kept);
     // The schema is built by its first use, which takes longer than the start of a process.
-    setImmediate(() => methods["process/start"].params.safeParse({})).unref();
+    setImmediate(() => methods["process/start"].params.safeParse({}));
   }, FINISH_DELAY_MS).unref();
 }
 
