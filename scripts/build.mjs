@@ -13,7 +13,8 @@ mkdirSync("dist", { recursive: true });
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 const program = await buildProgram(version);
 // The cache takes seconds; what is there of the same program will do.
-if (!existsSync("dist/cli.js.cache") || readFileSync("dist/cli.js", "utf8") !== program) {
+const isBuilt = ["dist/cli.js", "dist/cli.js.cache"].every((file) => existsSync(file));
+if (!isBuilt || readFileSync("dist/cli.js", "utf8") !== program) {
   writeFileSync("dist/cli.js", program, { mode: 0o755 });
   await makeCodeCache("dist/cli.js");
 }
