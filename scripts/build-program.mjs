@@ -64,13 +64,13 @@ async function loadProgramText() {
 
 export async function buildProgram(version) {
   const { joinProgram } = await loadProgramText();
-  const launcher = await bundle("src/cli/launcher/launch.ts");
+  const launcher = await bundle("src/cli/launcher/launch.ts", { plugins: [lateModules] });
   const program = await bundle("src/cli/main.ts", {
     external: ["koffi", "@xterm/headless"],
     plugins: [onlyEnglish, lateModules],
     define: {
       EXEC_SERVER_VERSION: JSON.stringify(version),
-      "import.meta.url": "importMetaUrl",
+      "import.meta.url": "path",
       // Native parts that `ws` would look for.
       "process.env.WS_NO_BUFFER_UTIL": '"1"',
       "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
@@ -78,7 +78,9 @@ export async function buildProgram(version) {
   });
   // The launcher also runs as an ES module, which has no `require`.
   return joinProgram(
-    `#!/usr/bin/env node\n(require=>{${launcher}\n})(process.getBuiltinModule);`,
-    `(function(require,importMetaUrl){${program}\n})`,
+    `#!/usr/bin/env node
+((require,moduleRequire)=>{${launcher}
+})(process.getBuiltinModule,typeof require>"u"?void 0:require);`,
+    `(function(require,path){${program}\n})`,
   );
 }

@@ -80,15 +80,17 @@ const scalarNotes = { Unsigned: "Whole number from 0; 64 bits on the wire" };
 const isSchemaBuilder = (name, value) =>
   /^[A-Z]/.test(name) && typeof value === "function" && value.prototype === undefined;
 
+const schemasOf = (module) =>
+  Object.entries(module)
+    .filter(([name, value]) => isSchemaBuilder(name, value))
+    .map(([name, build]) => [name, build()]);
+
 const nameOf = new Map();
-for (const module of Object.values(modules)) {
-  for (const [name, value] of Object.entries(module)) {
-    const schema = isSchemaBuilder(name, value) ? value() : value;
-    if (schema?._zod !== undefined && !nameOf.has(schema)) nameOf.set(schema, name);
-  }
-}
-const { NoParams, ...scalars } = modules.fields;
-const scalarSchemas = new Set(Object.values(scalars).filter((value) => value?._zod?.def.type !== "object"));
+for (const module of Object.values(modules))
+  for (const [name, schema] of schemasOf(module)) if (!nameOf.has(schema)) nameOf.set(schema, name);
+
+const { NoParams, ...scalars } = Object.fromEntries(schemasOf(modules.fields));
+const scalarSchemas = new Set(Object.values(scalars).filter(({ def }) => def.type !== "object"));
 
 /** Types that the page refers to by name, filled while it is rendered. */
 const referenced = new Map();

@@ -14,7 +14,7 @@ const SessionId = schema(() =>
 export const CommandExec = schema(() =>
   z.object({
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
-    cwd: PathUri,
+    cwd: PathUri(),
     env: z.record(z.string(), z.string()).describe("The whole environment"),
     tty: z
       .boolean()
@@ -36,7 +36,7 @@ export const commandMethods = {
     doc: "Dialect v0: writes to a terminal.",
     family: "exec",
     extension: true,
-    params: () => z.object({ sessionId: SessionId(), chunk: Base64 }),
+    params: () => z.object({ sessionId: SessionId(), chunk: Base64() }),
     result: () => z.object({ accepted: z.literal(true) }),
   }),
   "command/exec/terminate": method({
@@ -57,7 +57,7 @@ export const commandNotifications = {
       z.object({
         sessionId: SessionId(),
         stream: z.enum(["stdout", "stderr"]).describe("A terminal's output is `stdout`"),
-        chunk: Base64,
+        chunk: Base64(),
       }),
   }),
   "command/exec/exited": notification({

@@ -3,7 +3,7 @@ import { method, schema, type Infer } from "./define.ts";
 import { optional, PathUri } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";
 
-export const TextFile = schema(() => z.object({ path: PathUri, contents: z.string() }));
+export const TextFile = schema(() => z.object({ path: PathUri(), contents: z.string() }));
 export type TextFile = Infer<typeof TextFile>;
 
 export const PluginFiles = schema(() =>
@@ -20,7 +20,7 @@ export type PluginFiles = Infer<typeof PluginFiles>;
 export const DiscoveredRoot = schema(() =>
   z.object({
     id: z.string(),
-    path: PathUri,
+    path: PathUri(),
     plugin: PluginFiles().nullable(),
     skills: z
       .array(
@@ -46,7 +46,7 @@ export const Skill = schema(() =>
     name: z.string(),
     description: z.string(),
     shortDescription: text(),
-    path: PathUri.describe("The `SKILL.md`"),
+    path: PathUri().describe("The `SKILL.md`"),
     dependencies: z
       .object({
         tools: z.array(
@@ -75,7 +75,7 @@ export const Plugin = schema(() =>
     displayName: z.string(),
     remotePluginId: text(),
     version: text(),
-    root: PathUri,
+    root: PathUri(),
     files: PluginFiles(),
     skills: z.array(Skill()),
   }),
@@ -85,7 +85,7 @@ export type Plugin = Infer<typeof Plugin>;
 export const DiscoveredSkill = schema(() =>
   Skill().extend({
     discoveryRoot: z
-      .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri })
+      .object({ id: z.string().describe("Such as `codex-home-skills`"), path: PathUri() })
       .describe("Where the skill was found"),
   }),
 );
@@ -93,7 +93,7 @@ export type DiscoveredSkill = Infer<typeof DiscoveredSkill>;
 
 /** Codex reads the sandbox of this one method with another type: `cwd` is required, `policyContext` unknown. */
 export const DiscoverySandbox = schema(() =>
-  SandboxContext().omit({ policyContext: true }).extend({ cwd: PathUri }),
+  SandboxContext().omit({ policyContext: true }).extend({ cwd: PathUri() }),
 );
 export type DiscoverySandbox = Infer<typeof DiscoverySandbox>;
 
@@ -107,7 +107,7 @@ export const discoveryMethods = {
           .array(
             z.object({
               id: z.string().describe("Comes back with the result; may repeat"),
-              path: PathUri,
+              path: PathUri(),
               sandbox: optional(SandboxContext()),
             }),
           )
@@ -120,7 +120,7 @@ export const discoveryMethods = {
     family: "capability discovery",
     params: () =>
       z.object({
-        cwd: PathUri,
+        cwd: PathUri(),
         sandbox: optional(DiscoverySandbox()),
       }),
     result: () =>

@@ -39,12 +39,15 @@ export const EnvironmentInfo = schema(() =>
       .string()
       .optional()
       .describe("Names the installation; the same as long as it stays the same"),
-    cwd: optional(PathUri).describe("Working directory of the server"),
-    userHomeDir: optional(PathUri),
+    cwd: optional(PathUri()).describe("Working directory of the server"),
+    userHomeDir: optional(PathUri()),
     platformOs: z.string().optional().describe("Such as `linux`"),
-    prependPathDirs: z.array(PathUri).optional().describe("Directories of bundled tools"),
-    temporaryDirectories: z.array(PathUri).optional().describe("What TMPDIR names; empty when it is not set"),
-    tempDir: optional(PathUri),
+    prependPathDirs: z.array(PathUri()).optional().describe("Directories of bundled tools"),
+    temporaryDirectories: z
+      .array(PathUri())
+      .optional()
+      .describe("What TMPDIR names; empty when it is not set"),
+    tempDir: optional(PathUri()),
     capabilities: EnvironmentCapabilities().optional(),
     extensions: z
       .array(z.string())
@@ -64,12 +67,12 @@ export const ConfigStack = schema(() =>
       .array(
         z.object({
           source: z.string().describe("Where the layer comes from, for people"),
-          baseDir: PathUri.describe("What relative paths in the layer are relative to"),
+          baseDir: PathUri().describe("What relative paths in the layer are relative to"),
           toml: z.string().describe("The selected keys of the layer"),
         }),
       )
       .describe("From the weakest to the strongest"),
-    cloudInsertionIndex: Unsigned.describe("Where a client inserts layers of its own"),
+    cloudInsertionIndex: Unsigned().describe("Where a client inserts layers of its own"),
   }),
 );
 export type ConfigStack = Infer<typeof ConfigStack>;
@@ -79,14 +82,14 @@ export const environmentMethods = {
     doc: "Describes the machine and what the server can do, exactly as `initialize` does.",
     family: "environment info",
     lane: "control",
-    params: () => NoParams,
+    params: NoParams,
     result: EnvironmentInfo,
   }),
   "environment/status": method({
     doc: "Tells whether the server can take work.",
     family: "environment status",
     lane: "control",
-    params: () => NoParams,
+    params: NoParams,
     result: () => z.object({ status: z.string().describe("`ready`") }),
   }),
   "environmentConfig/read": method({
@@ -94,7 +97,7 @@ export const environmentMethods = {
     family: "environment config",
     params: () =>
       z.object({
-        cwd: PathUri.describe("Directory whose project configuration counts"),
+        cwd: PathUri().describe("Directory whose project configuration counts"),
         configPaths: KeyPaths().describe(
           'TOML key paths to take from the configuration, such as `[["mcp_servers"]]`',
         ),
@@ -102,8 +105,8 @@ export const environmentMethods = {
       }),
     result: () =>
       z.object({
-        userHomeDir: PathUri.nullable(),
-        codexHomeDir: PathUri,
+        userHomeDir: PathUri().nullable(),
+        codexHomeDir: PathUri(),
         hostname: z.string().nullable(),
         config: ConfigStack(),
         requirements: ConfigStack(),

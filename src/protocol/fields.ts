@@ -1,29 +1,34 @@
 import * as z from "zod";
+import { schema } from "./define.ts";
 
 // Schemas describe the wire and nothing else: no defaults, no coercion. What they accept reaches the handler as it came.
 
 const MAX_U64 = 2 ** 64;
 
 /** Unsigned 64-bit on the wire. Above 2^53 digits are lost, so the greatest value reads as 2^64; it is what peers send for "no limit". */
-export const Unsigned = z
-  .number({ error: (issue) => (issue.input === undefined ? undefined : "invalid number") })
-  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_U64, "invalid number");
+export const Unsigned = schema(() =>
+  z
+    .number({ error: (issue) => (issue.input === undefined ? undefined : "invalid number") })
+    .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_U64, "invalid number"),
+);
 
-export const Seq = Unsigned.describe("Number of an event of one process, from 1 without gaps");
+export const Seq = schema(() =>
+  Unsigned().describe("Number of an event of one process, from 1 without gaps"),
+);
 
 /** Not `z.base64()`: it costs more than decoding. The bytes are checked where they are decoded. */
-export const Base64 = z.string().describe("Standard base64 with padding");
+export const Base64 = schema(() => z.string().describe("Standard base64 with padding"));
 
 /** The scheme and shape are checked where the path is used, because the error depends on the method. */
-export const PathUri = z
-  .string()
-  .describe("`file:` URI of an absolute path, or the path itself, which Codex refuses");
+export const PathUri = schema(() =>
+  z.string().describe("`file:` URI of an absolute path, or the path itself, which Codex refuses"),
+);
 
-export const ProcessId = z.string().describe("Chosen by the client, unique in its session");
+export const ProcessId = schema(() => z.string().describe("Chosen by the client, unique in its session"));
 
-export const Empty = z.object({});
+export const Empty = schema(() => z.object({}));
 
 /** Parameters of a method that takes none: absent, null and `{}` are the same. */
-export const NoParams = z.union([z.null(), z.strictObject({})]);
+export const NoParams = schema(() => z.union([z.null(), z.strictObject({})]));
 
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullable().optional();

@@ -11,8 +11,8 @@ export const fileExtensionMethods = {
     doc: "Moves a file, a link or a directory within its file system, in one step. A file or link at the new place is replaced, a directory only by one when it is empty.",
     family: "filesystem",
     extension: true,
-    params: () => z.object({ from: PathUri, to: PathUri, sandbox: optional(SandboxContext()) }),
-    result: () => Empty,
+    params: () => z.object({ from: PathUri(), to: PathUri(), sandbox: optional(SandboxContext()) }),
+    result: Empty,
   }),
   "fs/watch": method({
     doc: "Tells of what comes, goes or changes at a file, or in a directory, as `fs/watch/changed`. A watch ends with its connection.",
@@ -21,20 +21,20 @@ export const fileExtensionMethods = {
     params: () =>
       z.object({
         watchId: WatchId(),
-        path: PathUri,
+        path: PathUri(),
         recursive: optional(z.boolean()).describe(
           "False when absent; true watches up to 8192 directories below too, but no links to directories",
         ),
         sandbox: optional(SandboxContext()),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/unwatch": method({
     doc: "Ends a watch; an unknown one is no error.",
     family: "filesystem",
     extension: true,
     params: () => z.object({ watchId: WatchId() }),
-    result: () => Empty,
+    result: Empty,
   }),
 };
 
@@ -46,7 +46,7 @@ export const fileExtensionNotifications = {
     params: () =>
       z.object({
         watchId: WatchId(),
-        paths: z.array(PathUri).describe("What came, went or changed, each once"),
+        paths: z.array(PathUri()).describe("What came, went or changed, each once"),
         overflow: z.boolean().describe("More has changed than is named: look at everything"),
         ended: z.boolean().describe("What was watched is gone, and the watch is over"),
       }),

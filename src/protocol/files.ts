@@ -14,9 +14,9 @@ const TimeMs = schema(() => z.number().int().describe("Milliseconds since the ep
 
 export const WalkOptions = schema(() =>
   z.object({
-    maxDepth: Unsigned.describe("0 lists only the children of the root; at most 64"),
-    maxDirectories: Unsigned.describe("From 1, the root counts; at most 10000"),
-    maxEntries: Unsigned.describe("From 1, counts every name looked at; at most 50000"),
+    maxDepth: Unsigned().describe("0 lists only the children of the root; at most 64"),
+    maxDirectories: Unsigned().describe("From 1, the root counts; at most 10000"),
+    maxEntries: Unsigned().describe("From 1, counts every name looked at; at most 50000"),
     followDirectorySymlinks: z.boolean().describe("Enter linked directories, each real directory once"),
     pruneHiddenDirectories: z
       .boolean()
@@ -30,8 +30,8 @@ export const fileMethods = {
   "fs/readFile": method({
     doc: "Returns a regular file whole; larger files are better read with `fs/open`.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri, followSymlinks: followSymlinks(), sandbox: sandbox() }),
-    result: () => z.object({ dataBase64: Base64 }),
+    params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
+    result: () => z.object({ dataBase64: Base64() }),
   }),
   "fs/open": method({
     doc: "Opens a file for `fs/readBlock` or `fs/writeBlock`; the handle lives as long as the connection.",
@@ -39,7 +39,7 @@ export const fileMethods = {
     params: () =>
       z.object({
         handleId: HandleId(),
-        path: PathUri,
+        path: PathUri(),
         mode: z
           .enum(["read", "replace"])
           .optional()
@@ -54,12 +54,12 @@ export const fileMethods = {
     params: () =>
       z.object({
         handleId: HandleId(),
-        offset: Unsigned.describe("In bytes"),
-        len: Unsigned.describe("1 to 1048576 bytes"),
+        offset: Unsigned().describe("In bytes"),
+        len: Unsigned().describe("1 to 1048576 bytes"),
       }),
     result: () =>
       z.object({
-        chunk: Base64,
+        chunk: Base64(),
         eof: z
           .boolean()
           .describe("Fewer than `len` bytes came; a read that ends exactly at the end says false"),
@@ -71,47 +71,52 @@ export const fileMethods = {
     params: () =>
       z.object({
         handleId: HandleId(),
-        offset: Unsigned.describe("In bytes"),
-        chunk: Base64.describe("1 to 1048576 bytes in standard base64"),
+        offset: Unsigned().describe("In bytes"),
+        chunk: Base64().describe("1 to 1048576 bytes in standard base64"),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/close": method({
     doc: "Closes a handle; an unknown one is no error.",
     family: "filesystem",
     lane: "control",
     params: () => z.object({ handleId: HandleId() }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/writeFile": method({
     doc: "Creates or replaces a file; its directory must exist.",
     family: "filesystem",
     params: () =>
-      z.object({ path: PathUri, dataBase64: Base64, followSymlinks: followSymlinks(), sandbox: sandbox() }),
-    result: () => Empty,
+      z.object({
+        path: PathUri(),
+        dataBase64: Base64(),
+        followSymlinks: followSymlinks(),
+        sandbox: sandbox(),
+      }),
+    result: Empty,
   }),
   "fs/createDirectory": method({
     doc: "Creates a directory.",
     family: "filesystem",
     params: () =>
       z.object({
-        path: PathUri,
+        path: PathUri(),
         recursive: optional(z.boolean()).describe("True when absent: parents too, and no error if it exists"),
         followSymlinks: followSymlinks(),
         sandbox: sandbox(),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/getMetadata": method({
     doc: "Describes what a path names.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri, followSymlinks: followSymlinks(), sandbox: sandbox() }),
+    params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
     result: () =>
       z.object({
         isDirectory: z.boolean(),
         isFile: z.boolean().describe("A regular file; devices and pipes are neither file nor directory"),
         isSymlink: z.boolean().describe("The path itself is a link; the other members describe its target"),
-        size: Unsigned.describe("In bytes"),
+        size: Unsigned().describe("In bytes"),
         createdAtMs: TimeMs().describe("Milliseconds since the epoch, 0 when the platform does not know"),
         modifiedAtMs: TimeMs(),
       }),
@@ -119,13 +124,13 @@ export const fileMethods = {
   "fs/canonicalize": method({
     doc: "Resolves every symbolic link of a path that exists.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri, sandbox: sandbox() }),
-    result: () => z.object({ path: PathUri }),
+    params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
+    result: () => z.object({ path: PathUri() }),
   }),
   "fs/readDirectory": method({
     doc: "Lists a directory in no particular order, without broken links.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri, sandbox: sandbox() }),
+    params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
     result: () =>
       z.object({
         entries: z
@@ -136,11 +141,13 @@ export const fileMethods = {
   "fs/walk": method({
     doc: "Lists a tree level by level, names in order, without special files and links to files.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri, options: WalkOptions(), sandbox: sandbox() }),
+    params: () => z.object({ path: PathUri(), options: WalkOptions(), sandbox: sandbox() }),
     result: () =>
       z.object({
-        entries: z.array(z.object({ path: PathUri, kind: z.enum(["directory", "file"]) })),
-        errors: z.array(z.object({ path: PathUri, message: z.string() })).describe("What could not be read"),
+        entries: z.array(z.object({ path: PathUri(), kind: z.enum(["directory", "file"]) })),
+        errors: z
+          .array(z.object({ path: PathUri(), message: z.string() }))
+          .describe("What could not be read"),
         truncated: z.boolean().describe("A limit ended the walk early"),
       }),
   }),
@@ -149,7 +156,7 @@ export const fileMethods = {
     family: "filesystem",
     params: () =>
       z.object({
-        path: PathUri,
+        path: PathUri(),
         recursive: optional(z.boolean()).describe("True when absent"),
         force: optional(z.boolean()).describe("True when absent: a missing path is no error"),
         followSymlinks: optional(z.boolean()).describe(
@@ -157,28 +164,28 @@ export const fileMethods = {
         ),
         sandbox: sandbox(),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/copy": method({
     doc: "Copies a file, a link or a directory; existing files are replaced, existing directories merged.",
     family: "filesystem",
     params: () =>
       z.object({
-        sourcePath: PathUri,
-        destinationPath: PathUri,
+        sourcePath: PathUri(),
+        destinationPath: PathUri(),
         recursive: z.boolean().describe("Must be true for a directory"),
         sandbox: sandbox(),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "fs/watchMissing": method({
     doc: "Asks to be told once when a path that does not exist appears; a connection has one such watch, the newest.",
     family: "filesystem",
     params: () =>
       z.object({
-        watchId: Unsigned.describe("Must be higher than that of every earlier watch of the connection"),
-        missing: z.array(PathUri).describe("1 to 64 paths that do not exist"),
-        present: optional(PathUri).describe("A path that exists, to be told when it goes"),
+        watchId: Unsigned().describe("Must be higher than that of every earlier watch of the connection"),
+        missing: z.array(PathUri()).describe("1 to 64 paths that do not exist"),
+        present: optional(PathUri()).describe("A path that exists, to be told when it goes"),
       }),
     result: () =>
       z.object({
@@ -193,6 +200,6 @@ export const fileNotifications = {
   "fs/missingChanged": notification({
     doc: "A watched path appeared, or the one that was present is gone: the watch is over.",
     from: "server",
-    params: () => z.object({ watchId: Unsigned }),
+    params: () => z.object({ watchId: Unsigned() }),
   }),
 };

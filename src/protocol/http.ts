@@ -23,8 +23,8 @@ export const HttpRequest = schema(() =>
       )
       .optional()
       .describe("Sent in this order; names may repeat"),
-    bodyBase64: optional(Base64),
-    timeoutMs: optional(Unsigned).describe("For the head and the body together; absent means no limit"),
+    bodyBase64: optional(Base64()),
+    timeoutMs: optional(Unsigned()).describe("For the head and the body together; absent means no limit"),
     redirectPolicy: z
       .enum(["follow", "stop"])
       .optional()
@@ -41,7 +41,7 @@ export const HttpResponse = schema(() =>
   z.object({
     status: z.number().int(),
     headers: z.array(z.object({ name: z.string().describe("In lower case"), value: z.string() })),
-    bodyBase64: Base64.describe("The body as it came, not decompressed; empty when it is streamed"),
+    bodyBase64: Base64().describe("The body as it came, not decompressed; empty when it is streamed"),
   }),
 );
 export type HttpResponse = Infer<typeof HttpResponse>;
@@ -58,14 +58,14 @@ export const httpMethods = {
     family: "http",
     extension: true,
     params: () => z.object({ requestId: RequestId() }),
-    result: () => Empty,
+    result: Empty,
   }),
   "http/flow": method({
     doc: "Stops or restarts the sending of one streamed body. Meanwhile the upstream server waits; nothing is lost.",
     family: "http",
     extension: true,
     params: () => z.object({ requestId: RequestId(), paused: z.boolean() }),
-    result: () => Empty,
+    result: Empty,
   }),
 };
 
@@ -76,8 +76,8 @@ export const httpNotifications = {
     params: () =>
       z.object({
         requestId: RequestId(),
-        seq: Unsigned.describe("From 1 without gaps, for each stream"),
-        deltaBase64: Base64.describe("At most 1 MiB once decoded"),
+        seq: Unsigned().describe("From 1 without gaps, for each stream"),
+        deltaBase64: Base64().describe("At most 1 MiB once decoded"),
         done: z.boolean(),
         error: z.string().nullable().describe("Why the body ended early"),
       }),

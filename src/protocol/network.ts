@@ -46,7 +46,7 @@ export const NetworkProxyLaunch = schema(() =>
       .describe("For the records of the proxy only"),
     environmentId: optional(z.string()),
     executionId: optional(z.string()),
-    policyDecisionTimeoutMs: optional(Unsigned).describe(
+    policyDecisionTimeoutMs: optional(Unsigned()).describe(
       "Ask the client with `network/policyRequest` and wait this long; must not be 0",
     ),
   }),
@@ -70,7 +70,7 @@ export const networkServerMethods = {
     family: null,
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         request: z.object({ protocol: NetworkProtocol(), host: z.string(), port: Port() }),
       }),
     result: () => z.object({ decision: NetworkDecision() }),
@@ -83,7 +83,7 @@ export const networkNotifications = {
     from: "server",
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
         scope: z.string().describe("`domain`"),
         decision: z.enum(["allow", "deny", "ask"]),

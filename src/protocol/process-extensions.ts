@@ -5,18 +5,18 @@ import { ExitReport, OutputStream, TerminalSize } from "./process.ts";
 
 export const ListedProcess = schema(() =>
   z.object({
-    processId: ProcessId,
+    processId: ProcessId(),
     own: z.boolean().describe("Belongs to the session that asks"),
     pid: z.number().int(),
     argv: z.array(z.string()),
-    cwd: PathUri,
+    cwd: PathUri(),
     label: z.string().nullable(),
     tty: z.boolean(),
     startedAtMs: z.number().int().describe("Milliseconds since the epoch"),
     state: z.enum(["running", "exited", "closed"]),
     exitCode: z.number().int().nullable(),
-    outputBytes: Unsigned.describe("All that it has written"),
-    retainedBytes: Unsigned.describe("What `process/read` can still return of that"),
+    outputBytes: Unsigned().describe("All that it has written"),
+    retainedBytes: Unsigned().describe("What `process/read` can still return of that"),
   }),
 );
 /** A process as `process/list` shows it. */
@@ -25,7 +25,7 @@ export type ListedProcess = Infer<typeof ListedProcess>;
 export const TerminalScreen = schema(() =>
   z.object({
     lines: z.array(z.string()).describe("From top to bottom, without the spaces at their ends"),
-    cursor: z.object({ row: Unsigned, col: Unsigned }).describe("From 0"),
+    cursor: z.object({ row: Unsigned(), col: Unsigned() }).describe("From 0"),
     complete: z
       .boolean()
       .describe(
@@ -42,24 +42,24 @@ export const processExtensionMethods = {
     extension: true,
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         paused: z.boolean().describe("Counts for this connection only, and ends with it"),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "process/resize": method({
     doc: "Gives a process's terminal another size, of which its program is told by SIGWINCH. An ended process is no error.",
     family: "exec",
     extension: true,
-    params: () => z.object({ processId: ProcessId, ...TerminalSize().shape }),
-    result: () => Empty,
+    params: () => z.object({ processId: ProcessId(), ...TerminalSize().shape }),
+    result: Empty,
   }),
   "process/closeStdin": method({
     doc: "Ends a process's input, after what was written before. A pipe is closed; a terminal gets the EOF character (0x04), twice in the middle of a line. Without an open input it does nothing.",
     family: "exec",
     extension: true,
-    params: () => z.object({ processId: ProcessId }),
-    result: () => Empty,
+    params: () => z.object({ processId: ProcessId() }),
+    result: Empty,
   }),
   "process/wait": method({
     doc: "Answers when the process has ended, or the time is over.",
@@ -67,11 +67,11 @@ export const processExtensionMethods = {
     extension: true,
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         until: optional(z.enum(["exited", "closed"])).describe(
           "`exited` when absent; `closed` waits for the end of the output too",
         ),
-        timeoutMs: optional(Unsigned).describe("Without it there is no limit"),
+        timeoutMs: optional(Unsigned()).describe("Without it there is no limit"),
       }),
     result: () =>
       z.object({
@@ -90,16 +90,16 @@ export const processExtensionMethods = {
         sessionId: optional(z.string()).describe(
           "Session that the process belongs to; this one when absent. Whoever knows the id of a session may attach, so keep it as a secret",
         ),
-        processId: ProcessId,
-        as: optional(ProcessId).describe(
+        processId: ProcessId(),
+        as: optional(ProcessId()).describe(
           "Id that the process has on this connection; `processId` when absent",
         ),
-        fromSeq: optional(Unsigned).describe("First event to send; only later ones when absent"),
+        fromSeq: optional(Unsigned()).describe("First event to send; only later ones when absent"),
       }),
     result: () =>
       z.object({
-        processId: ProcessId.describe("The id that it has on this connection"),
-        nextSeq: Seq.describe("One past the newest event"),
+        processId: ProcessId().describe("The id that it has on this connection"),
+        nextSeq: Seq().describe("One past the newest event"),
         tty: z.boolean().describe("It runs on a terminal"),
         exited: z.boolean(),
         closed: z.boolean(),
@@ -109,8 +109,8 @@ export const processExtensionMethods = {
     doc: "Sends no more events of a process to this connection, until it is attached again. The process goes on and does not wait.",
     family: "exec",
     extension: true,
-    params: () => z.object({ processId: ProcessId }),
-    result: () => Empty,
+    params: () => z.object({ processId: ProcessId() }),
+    result: Empty,
   }),
   "process/list": method({
     doc: "Lists processes in the order of their start, the ended ones that can still be read among them.",
@@ -130,9 +130,9 @@ export const processExtensionMethods = {
     extension: true,
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         stream: optional(OutputStream()).describe("Only this one"),
-        maxBytes: optional(Unsigned).describe("For each stream; 131072 when absent"),
+        maxBytes: optional(Unsigned()).describe("For each stream; 131072 when absent"),
         screen: z.boolean().optional().describe("Tell what the terminal shows, too"),
       }),
     result: () =>
@@ -140,10 +140,10 @@ export const processExtensionMethods = {
         streams: z.array(
           z.object({
             stream: OutputStream(),
-            head: Base64.describe("All of it when nothing is left out"),
-            omittedBytes: Unsigned.describe("Between head and tail"),
-            tail: Base64,
-            totalBytes: Unsigned,
+            head: Base64().describe("All of it when nothing is left out"),
+            omittedBytes: Unsigned().describe("Between head and tail"),
+            tail: Base64(),
+            totalBytes: Unsigned(),
           }),
         ),
         running: z.boolean(),
@@ -160,9 +160,9 @@ export const processExtensionNotifications = {
     extension: true,
     params: () =>
       z.object({
-        processId: ProcessId,
-        fromSeq: Seq,
-        toSeq: Seq.describe("The last one that is missing"),
+        processId: ProcessId(),
+        fromSeq: Seq(),
+        toSeq: Seq().describe("The last one that is missing"),
       }),
   }),
 };

@@ -105,9 +105,9 @@ export type SpecKind = Infer<typeof SpecKind>;
 
 export const ProcessStart = schema(() =>
   z.object({
-    processId: ProcessId,
+    processId: ProcessId(),
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
-    cwd: PathUri,
+    cwd: PathUri(),
     env: z
       .record(z.string(), z.string())
       .describe("Wins over `envPolicy`; without a policy it is the whole environment"),
@@ -122,7 +122,7 @@ export const ProcessStart = schema(() =>
     specKind: optional(SpecKind()).describe(
       "Whether the caller's policy has approved and resolved this very request (`prepared`) or nobody has (`direct`, when absent); Codex does not look at it",
     ),
-    timeoutMs: optional(Unsigned).describe(
+    timeoutMs: optional(Unsigned()).describe(
       "After this the process is ended: by SIGTERM, and 2 s later by SIGKILL, together with what it has started",
     ),
     closeOnExit: z
@@ -170,20 +170,20 @@ export const SandboxType = schema(() =>
 
 export const ProcessRead = schema(() =>
   z.object({
-    processId: ProcessId,
-    afterSeq: optional(Unsigned).describe("Return events after this one; absent means from the start"),
-    maxBytes: optional(Unsigned).describe(
+    processId: ProcessId(),
+    afterSeq: optional(Unsigned()).describe("Return events after this one; absent means from the start"),
+    maxBytes: optional(Unsigned()).describe(
       "Stop before a chunk that would pass this total; the first chunk always comes",
     ),
-    waitMs: optional(Unsigned).describe("How long to wait for news"),
+    waitMs: optional(Unsigned()).describe("How long to wait for news"),
   }),
 );
 export type ProcessRead = Infer<typeof ProcessRead>;
 
 export const ReadResult = schema(() =>
   z.object({
-    chunks: z.array(z.object({ seq: Seq, stream: OutputStream(), chunk: Base64 })),
-    nextSeq: Seq,
+    chunks: z.array(z.object({ seq: Seq(), stream: OutputStream(), chunk: Base64() })),
+    nextSeq: Seq(),
     exited: z.boolean(),
     exitCode: z.number().int().nullable(),
     closed: z.boolean(),
@@ -209,7 +209,7 @@ export const processMethods = {
       "contain",
     ],
     params: ProcessStart,
-    result: () => z.object({ processId: ProcessId, sandboxType: SandboxType().optional() }),
+    result: () => z.object({ processId: ProcessId(), sandboxType: SandboxType().optional() }),
   }),
   "process/read": method({
     doc: "Returns retained output after a sequence number, waiting for news if asked to.",
@@ -222,8 +222,8 @@ export const processMethods = {
     family: "exec",
     params: () =>
       z.object({
-        processId: ProcessId,
-        chunk: Base64,
+        processId: ProcessId(),
+        chunk: Base64(),
         writeId: z
           .string()
           .optional()
@@ -242,10 +242,10 @@ export const processMethods = {
     extensionParams: ["signal"],
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         signal: SignalName().describe("A Codex server knows only `interrupt`, which is SIGINT"),
       }),
-    result: () => Empty,
+    result: Empty,
   }),
   "process/terminate": method({
     doc: "Kills the process and what it has started, at once unless told otherwise. `running` tells whether the process had not exited yet.",
@@ -254,11 +254,11 @@ export const processMethods = {
     extensionParams: ["mode", "timeoutMs"],
     params: () =>
       z.object({
-        processId: ProcessId,
+        processId: ProcessId(),
         mode: optional(z.enum(["now", "graceful"])).describe(
           "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach all that belongs to the process. When absent, as from Codex, the process group is killed at once",
         ),
-        timeoutMs: optional(Unsigned).describe("2000 when absent"),
+        timeoutMs: optional(Unsigned()).describe("2000 when absent"),
       }),
     result: () => z.object({ running: z.boolean() }),
   }),
@@ -268,15 +268,15 @@ export const processNotifications = {
   "process/output": notification({
     doc: "A piece of output. Output can still follow `process/exited`.",
     from: "server",
-    params: () => z.object({ processId: ProcessId, seq: Seq, stream: OutputStream(), chunk: Base64 }),
+    params: () => z.object({ processId: ProcessId(), seq: Seq(), stream: OutputStream(), chunk: Base64() }),
   }),
   "process/exited": notification({
     doc: "The process ended. 128 + n stands for a death by signal n.",
     from: "server",
     params: () =>
       z.object({
-        processId: ProcessId,
-        seq: Seq,
+        processId: ProcessId(),
+        seq: Seq(),
         exitCode: z.number().int(),
         sandboxDenied: z.boolean().optional(),
         exit: exit(),
@@ -285,6 +285,6 @@ export const processNotifications = {
   "process/closed": notification({
     doc: "The process ended and so did its output: the last event of a process.",
     from: "server",
-    params: () => z.object({ processId: ProcessId, seq: Seq }),
+    params: () => z.object({ processId: ProcessId(), seq: Seq() }),
   }),
 };

@@ -24,7 +24,7 @@ export type SpecialPath = Infer<typeof SpecialPath>;
 
 export const FileSystemPath = schema(() =>
   z.discriminatedUnion("type", [
-    z.object({ type: z.literal("path"), path: PathUri }),
+    z.object({ type: z.literal("path"), path: PathUri() }),
     z.object({ type: z.literal("glob_pattern"), pattern: z.string() }).describe("Only for denials"),
     z.object({ type: z.literal("special"), value: SpecialPath() }),
   ]),
@@ -51,7 +51,7 @@ export const FileSystemPolicy = schema(() =>
         type: z.literal("restricted"),
         entries: z.array(FileSystemEntry()),
         glob_scan_max_depth: optional(
-          Unsigned.refine((value) => value > 0, "must be greater than zero"),
+          Unsigned().refine((value) => value > 0, "must be greater than zero"),
         ).describe("How deep glob patterns are looked for, from 1"),
       })
       .describe("What no entry grants is not visible"),
@@ -79,8 +79,8 @@ export type PermissionProfile = Infer<typeof PermissionProfile>;
 export const SandboxContext = schema(() =>
   z.object({
     permissions: PermissionProfile(),
-    cwd: optional(PathUri).describe("Base of relative patterns; needed when an entry depends on it"),
-    workspaceRoots: z.array(PathUri).optional().describe("What `project_roots` stands for"),
+    cwd: optional(PathUri()).describe("Base of relative patterns; needed when an entry depends on it"),
+    workspaceRoots: z.array(PathUri()).optional().describe("What `project_roots` stands for"),
     windowsSandboxLevel: z
       .enum(["disabled", "restricted-token", "elevated", "mxc"])
       .describe("Required on every platform"),
@@ -89,10 +89,10 @@ export const SandboxContext = schema(() =>
     sandboxOverride: z
       .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
       .optional(),
-    userHomeDir: optional(PathUri),
-    temporaryDirectories: optional(z.array(PathUri)).describe("As `EnvironmentInfo` gave them"),
+    userHomeDir: optional(PathUri()),
+    temporaryDirectories: optional(z.array(PathUri())).describe("As `EnvironmentInfo` gave them"),
     policyContext: optional(
-      z.object({ cwd: optional(PathUri), workspaceRoots: z.array(PathUri).optional() }),
+      z.object({ cwd: optional(PathUri()), workspaceRoots: z.array(PathUri()).optional() }),
     ).describe("The same two values for the policy as a whole, on file calls"),
   }),
 );

@@ -61,9 +61,9 @@ function finishStart(logger: Logger): void {
     logger.debug("memory of the start is kept", { error: String(error) });
   onceLibcIsLoaded(() => attempt(releaseProgramPages, kept));
   setTimeout(() => {
+    attempt(libc, kept);
     // The schema is built by its first use, which takes longer than the start of a process.
-    methods["process/start"].params.safeParse({});
-    setImmediate(() => attempt(libc, kept)).unref();
+    setImmediate(() => methods["process/start"].params.safeParse({}));
   }, FINISH_DELAY_MS).unref();
 }
 

@@ -1,7 +1,6 @@
 // The beginning of dist/cli.js. The build appends the program behind it, as a comment.
 import { readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { CodeCache, describeRuntime } from "./code-cache.ts";
 import { extractProgram } from "./program-text.ts";
@@ -9,7 +8,11 @@ import { extractProgram } from "./program-text.ts";
 /** A new server has better things to do; afterwards its usual functions are compiled, and so become part of the cache. */
 const STORE_DELAY_MS = 2_000;
 
-type Program = (require: NodeJS.Require, importMetaUrl: string) => void;
+/** The build makes it so: `import.meta.url` becomes the path, which serves as well where it is used. */
+type Program = (require: NodeJS.Require, path: string) => void;
+
+/** Node's own, in a CommonJS module. */
+declare const moduleRequire: NodeJS.Require | undefined;
 
 function launch(file: string): void {
   const { bytes, line } = extractProgram(readFileSync(file));
@@ -26,7 +29,7 @@ function launch(file: string): void {
   if (script.cachedDataRejected !== false)
     setTimeout(() => void cache.store(script.createCachedData()), STORE_DELAY_MS).unref();
   const program = script.runInThisContext() as Program;
-  program(createRequire(file), pathToFileURL(file).href);
+  program(moduleRequire ?? createRequire(file), file);
 }
 
 /**
