@@ -22,6 +22,7 @@ export class Exchange {
   readonly #onHead: (head: ResponseHead) => void;
   readonly #onFailure: (failure: Error) => void;
   #carrier: Carrier | undefined;
+  #untouched = true;
   #headCame = false;
   #sink: BodySink | undefined;
   #held: Buffer[] = [];
@@ -34,9 +35,9 @@ export class Exchange {
     this.#onFailure = onFailure;
   }
 
-  /** True when nothing more is to come. */
-  get over(): boolean {
-    return this.#over;
+  /** True when not a byte of a response has come. */
+  get untouched(): boolean {
+    return this.#untouched;
   }
 
   carriedBy(carrier: Carrier): void {
@@ -67,6 +68,10 @@ export class Exchange {
   }
 
   // From here on it is the connection that speaks.
+
+  touch(): void {
+    this.#untouched = false;
+  }
 
   head(head: ResponseHead): void {
     this.#headCame = true;

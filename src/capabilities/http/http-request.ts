@@ -49,6 +49,8 @@ export interface SendOptions {
 }
 
 export const MAX_REDIRECTS = 10;
+/** Methods that may be sent twice, because the second time changes nothing. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
 
 const pool = new ConnectionPool();
@@ -97,16 +99,23 @@ function sendOnce(request: HttpRequest, { abortion, environment }: SendOptions):
           ? cause
           : new CapabilityError("OS_ERROR", `error sending request for url (${request.url.href})`, { cause }),
       );
-    const exchange = new Exchange((head) => resolve(toResponse(head, exchange)), fail);
-    if (abortion.aborted) {
-      fail(aborted());
-      return;
-    }
-    abortion.onAbort = () => exchange.abort(aborted());
+    const attempt = (route: Route, idle: UpstreamConnection | undefined): void => {
+      const failed = (cause: Error): void => {
+        // The server may have closed an idle connection just when it was used again.
+        const mayRepeat = idle !== undefined && exchange.untouched && IDEMPOTENT.has(request.method);
+        if (mayRepeat && !abortion.aborted) attempt(route, undefined);
+        else fail(cause);
+      };
+      const exchange = new Exchange((head) => resolve(toResponse(head, exchange)), failed);
+      abortion.onAbort = () => exchange.abort(aborted());
+      start(exchange, route, idle);
+    };
     try {
-      start(exchange, routeTo(request, environment));
+      if (abortion.aborted) throw aborted();
+      const route = routeTo(request, environment);
+      attempt(route, pool.take(route.key));
     } catch (error) {
-      exchange.abort(error as Error);
+      fail(error);
     }
   });
 }
@@ -152,14 +161,17 @@ function proxyCredentials(proxy: URL): Header[] {
   return proxy.username === "" ? [] : [["proxy-authorization", basic(proxy)]];
 }
 
-function start(exchange: Exchange, { key, url, tunnel, written }: Route): void {
+function start(
+  exchange: Exchange,
+  { key, url, tunnel, written }: Route,
+  idle: UpstreamConnection | undefined,
+): void {
   const carry = (connection: UpstreamConnection): void =>
-    connection.carry(exchange, written, () => pool.give(key, connection));
+    connection.carry(exchange, written, (promisedMs) => pool.give(key, connection, promisedMs));
   const carryBy = (open: (ended: () => void) => UpstreamConnection): void => {
     const connection = open(() => pool.drop(connection));
     carry(connection);
   };
-  const idle = pool.take(key);
   if (idle !== undefined) carry(idle);
   else if (tunnel === undefined) carryBy((ended) => openConnection(endpointOf(url), ended));
   else

@@ -13,19 +13,22 @@ export interface ResponseHead {
   readonly framing: Framing;
   /** True when the connection may carry another request after this response. */
   readonly keepsAlive: boolean;
+  /** How long the server promises to keep the connection, if it says so. */
+  readonly promisedMs: number | undefined;
 }
 
 /** What came is not HTTP. */
 export class ResponseError extends Error {}
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?\r?$/;
+const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)\r?$/;
+const KEEP_ALIVE_TIMEOUT = /(?:^|[,\s])timeout=([0-9]{1,9})/i;
 const DIGITS = /^[0-9]+$/;
 const NOTHING: Framing = { kind: "length", bytes: 0 };
 
-/** Reads a head without the empty line at its end; each byte is one character of `text`. */
+/** Reads a head without its last line break and the empty line; each byte is one character of `text`. Lines may end without a carriage return. */
 export function parseResponseHead(text: string, method: string): ResponseHead {
-  const lines = text.split("\r\n");
+  const lines = text.split("\n");
   const statusLine = STATUS_LINE.exec(lines[0]!);
   if (statusLine === null) throw new ResponseError("the status line is not HTTP/1");
   const headers: Header[] = [];
@@ -41,6 +44,7 @@ export function parseResponseHead(text: string, method: string): ResponseHead {
     headers,
     framing: framingOf({ status, method, isOld, headers }),
     keepsAlive: keepsAlive(headers, isOld),
+    promisedMs: promisedMs(headers),
   };
 }
 
@@ -67,10 +71,12 @@ function contentLength(headers: readonly Header[]): number | undefined {
   let length: number | undefined;
   for (const [name, value] of headers) {
     if (name !== "content-length") continue;
-    const bytes = DIGITS.test(value) ? Number(value) : Number.NaN;
-    if (!Number.isSafeInteger(bytes) || (length !== undefined && length !== bytes))
-      throw new ResponseError("the length of the body is not clear");
-    length = bytes;
+    for (const text of value.split(",")) {
+      const bytes = DIGITS.test(text.trim()) ? Number(text) : Number.NaN;
+      if (!Number.isSafeInteger(bytes) || (length !== undefined && length !== bytes))
+        throw new ResponseError("the length of the body is not clear");
+      length = bytes;
+    }
   }
   return length;
 }
@@ -78,6 +84,14 @@ function contentLength(headers: readonly Header[]): number | undefined {
 function keepsAlive(headers: readonly Header[], isOld: boolean): boolean {
   const wishes = tokens(headers, "connection");
   return isOld ? wishes.includes("keep-alive") : !wishes.includes("close");
+}
+
+function promisedMs(headers: readonly Header[]): number | undefined {
+  for (const [name, value] of headers) {
+    const seconds = name === "keep-alive" ? KEEP_ALIVE_TIMEOUT.exec(value)?.[1] : undefined;
+    if (seconds !== undefined) return Number(seconds) * 1000;
+  }
+  return undefined;
 }
 
 /** The words of a header that is a list, in lower case. */

@@ -10,7 +10,10 @@ export interface ResponseEvents {
 }
 
 const MAX_HEAD_BYTES = 1024 * 1024;
-const HEAD_END = "\r\n\r\n";
+const LONGEST_HEAD_END = "\n\r\n";
+const SHORTEST_HEAD_END = "\n\n";
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
 const NO_BYTES = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
@@ -46,6 +49,10 @@ export class ResponseReader {
     );
   }
 
+  get promisedMs(): number | undefined {
+    return this.#head?.promisedMs;
+  }
+
   read(bytes: Buffer): void {
     let rest = bytes;
     while (this.#head === undefined) {
@@ -68,19 +75,19 @@ export class ResponseReader {
   /** Returns what follows the head, or undefined when it is not complete. */
   #readHead(bytes: Buffer): Buffer | undefined {
     const before = this.#partialBytes;
-    const all = before === 0 ? bytes : this.#append(bytes);
-    const end = all.indexOf(HEAD_END, Math.max(0, before - HEAD_END.length), "latin1");
-    if (Math.max(end, end < 0 ? all.length : 0) > MAX_HEAD_BYTES)
+    const all = before === 0 ? afterBlankLines(bytes) : this.#append(bytes);
+    const end = findHeadEnd(all, Math.max(0, before - LONGEST_HEAD_END.length));
+    if ((end?.textEnd ?? all.length) > MAX_HEAD_BYTES)
       throw new ResponseError(`the head is longer than ${MAX_HEAD_BYTES} bytes`);
-    if (end < 0) {
-      if (before === 0) this.#append(bytes);
+    if (end === undefined) {
+      if (before === 0) this.#append(all);
       return undefined;
     }
     this.#partialBytes = 0;
-    const head = parseResponseHead(all.toString("latin1", 0, end), this.#method);
+    const head = parseResponseHead(all.toString("latin1", 0, end.textEnd), this.#method);
     // What goes before the answer proper is passed over.
     if (head.status >= 200 || head.status === SWITCHING_PROTOCOLS) this.#begin(head);
-    return all.subarray(end + HEAD_END.length);
+    return all.subarray(end.bodyStart);
   }
 
   #append(bytes: Buffer): Buffer {
@@ -128,4 +135,20 @@ export class ResponseReader {
     this.#ended = true;
     this.#events.end();
   }
+}
+
+/** Some servers send an empty line too many behind the body before. */
+function afterBlankLines(bytes: Buffer): Buffer {
+  let start = 0;
+  while (bytes[start] === NEWLINE || bytes[start] === CARRIAGE_RETURN) start += 1;
+  return start === 0 ? bytes : bytes.subarray(start);
+}
+
+/** An empty line ends a head; lines may end without a carriage return. */
+function findHeadEnd(bytes: Buffer, from: number): { textEnd: number; bodyStart: number } | undefined {
+  const usual = bytes.indexOf(LONGEST_HEAD_END, from, "latin1");
+  const short = (usual < 0 ? bytes : bytes.subarray(0, usual)).indexOf(SHORTEST_HEAD_END, from, "latin1");
+  const textEnd = short < 0 ? usual : short;
+  const length = short < 0 ? LONGEST_HEAD_END.length : SHORTEST_HEAD_END.length;
+  return textEnd < 0 ? undefined : { textEnd, bodyStart: textEnd + length };
 }

@@ -11,6 +11,9 @@ export interface Endpoint {
   readonly port: number;
 }
 
+/** Told that a connection waits for another request, and how long its server has promised to wait. */
+export type Idle = (promisedMs: number | undefined) => void;
+
 /** Large trips cost less than many: this is read at once, if it is there. */
 const READ_BYTES = 64 * 1024;
 /** Each connection is done with what was read before the next one reads. */
@@ -49,7 +52,7 @@ export class UpstreamConnection implements Carrier {
   readonly #ended: () => void;
   #exchange: Exchange | undefined;
   #reader: ResponseReader | undefined;
-  #idle: () => void = () => {};
+  #idle: Idle = () => {};
   #mayIdle = true;
   #paused = false;
   #closed = false;
@@ -65,7 +68,7 @@ export class UpstreamConnection implements Carrier {
   }
 
   /** Carries an exchange. `idle` is called when the connection is ready for another, which it may not be. */
-  carry(exchange: Exchange, request: WrittenRequest, idle: () => void): void {
+  carry(exchange: Exchange, request: WrittenRequest, idle: Idle): void {
     this.#exchange = exchange;
     this.#reader = new ResponseReader(request.method, exchange);
     this.#idle = idle;
@@ -106,6 +109,7 @@ export class UpstreamConnection implements Carrier {
       this.destroy();
       return;
     }
+    exchange.touch();
     try {
       reader.read(bytes);
     } catch (error) {
@@ -119,7 +123,8 @@ export class UpstreamConnection implements Carrier {
   }
 
   #exchangeOver(): void {
-    const reusable = this.#reader?.reusable === true && this.#mayIdle && this.#socket.writableLength === 0;
+    const reader = this.#reader;
+    const reusable = reader?.reusable === true && this.#mayIdle && this.#socket.writableLength === 0;
     this.#exchange = undefined;
     this.#reader = undefined;
     if (!reusable) {
@@ -130,7 +135,7 @@ export class UpstreamConnection implements Carrier {
     this.resume();
     // What waits for nobody keeps no program alive.
     this.#socket.unref();
-    this.#idle();
+    this.#idle(reader.promisedMs);
   }
 
   #finish(): void {

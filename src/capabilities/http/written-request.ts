@@ -21,13 +21,14 @@ export function writeRequest(
   more: readonly Header[] = [],
 ): WrittenRequest {
   const headers = [...completeHeaders(request), ...more];
-  const isChunked = tokens(headers, "transfer-encoding").at(-1) === "chunked";
+  const isChunked = headers.some(([name]) => name === "transfer-encoding");
   const body = isChunked ? chunked(request.body) : bodyToSend(request);
+  const closes = tokens(headers, "connection").includes("close");
   return {
     method: request.method,
     head: formatHead(`${request.method} ${target} HTTP/1.1`, headers),
     body: body === undefined || body.length === 0 ? undefined : body,
-    keepsAlive: !tokens(headers, "connection").includes("close") && isWhole(headers, body, isChunked),
+    keepsAlive: !closes && (isChunked || hasRightLength(headers, body)),
   };
 }
 
@@ -56,24 +57,19 @@ function toBytes(value: string): string {
 
 /** The caller's headers, names in lower case, and what is missing: accept, host, and the length of a body. */
 function completeHeaders({ url, body, headers: given }: HttpRequest): Header[] {
-  const headers: Header[] = [];
-  const names = new Set<string>();
-  for (const [name, value] of given) {
-    const lower = name.toLowerCase();
-    if (lower === "content-length" && !DIGITS.test(value)) continue;
-    names.add(lower);
-    headers.push([lower, value]);
-  }
-  if (!names.has("accept")) headers.push(["accept", "*/*"]);
-  if (!names.has("host")) headers.push(["host", url.host]);
-  if (
-    body !== undefined &&
-    body.length > 0 &&
-    !names.has("content-length") &&
-    !names.has("transfer-encoding")
-  )
-    headers.push(["content-length", String(body.length)]);
-  return headers;
+  const headers: Header[] = given.map(([name, value]) => [name.toLowerCase(), value]);
+  const codings = tokens(headers, "transfer-encoding");
+  // With both, two servers on the way may disagree about where the body ends.
+  const kept = headers.filter(
+    ([name, value]) => name !== "content-length" || (DIGITS.test(value) && codings.length === 0),
+  );
+  if (codings.length > 0 && codings.at(-1) !== "chunked") kept.push(["transfer-encoding", "chunked"]);
+  const has = (wanted: string): boolean => kept.some(([name]) => name === wanted);
+  if (!has("accept")) kept.push(["accept", "*/*"]);
+  if (!has("host")) kept.push(["host", url.host]);
+  if (body !== undefined && body.length > 0 && codings.length === 0 && !has("content-length"))
+    kept.push(["content-length", String(body.length)]);
+  return kept;
 }
 
 /** Not more than the caller's own content-length: the rest would be taken for another request. */
@@ -84,12 +80,9 @@ function bodyToSend({ headers, body }: HttpRequest): Uint8Array | undefined {
   return length === undefined ? body : body?.subarray(0, Number(length));
 }
 
-/** False when the upstream server would take the next request for a part of this one, or the other way round. */
-function isWhole(headers: readonly Header[], body: Uint8Array | undefined, isChunked: boolean): boolean {
-  if (isChunked) return true;
-  const lengths = headers.filter(([name]) => name === "content-length");
-  if (headers.some(([name]) => name === "transfer-encoding")) return false;
-  return lengths.every(([, value]) => Number(value) === (body?.length ?? 0));
+/** Otherwise the upstream server would take the next request for a part of this one, or the other way round. */
+function hasRightLength(headers: readonly Header[], body: Uint8Array | undefined): boolean {
+  return headers.every(([name, value]) => name !== "content-length" || Number(value) === (body?.length ?? 0));
 }
 
 function chunked(body: Uint8Array | undefined): Uint8Array {
