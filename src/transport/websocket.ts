@@ -1,10 +1,11 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
-import { type RawData, WebSocket } from "ws";
+import { WebSocket } from "ws";
 import { formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
+import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import { MAX_SMALL_CHARACTERS, textFrame } from "./text-frame.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
@@ -61,7 +62,12 @@ export class WebSocketTransport implements Transport {
     this.#events = events;
     const webSocket = this.#webSocket;
     webSocket.on("message", (data, isBinary) => {
-      if (!this.#ended) events.message(toText(data, isBinary));
+      if (this.#ended) return;
+      // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
+      const bytes = data as Buffer;
+      const long = events.longMessage && !isBinary ? liftLongString(bytes) : undefined;
+      if (long === undefined) events.message(toText(bytes, isBinary));
+      else events.longMessage?.(long);
     });
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {
@@ -238,9 +244,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-function toText(data: RawData, isBinary: boolean): string {
-  // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
-  const bytes = data as Buffer;
+function toText(bytes: Buffer, isBinary: boolean): string {
   // ASCII is mere copying, which shows from some kilobytes on.
   if (bytes.length > LONG_BYTES && isAscii(bytes)) return bytes.toString("latin1");
   return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");

@@ -12,6 +12,7 @@ import {
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
+import { attachedBytes } from "../../rpc/attachment.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -250,7 +251,12 @@ function decodeRequest(params: RequestParams, environment: Environment): HttpReq
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
   const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
-  return { method: params.method, url, headers, body: decodeBody(params.bodyBase64 ?? undefined) };
+  return {
+    method: params.method,
+    url,
+    headers,
+    body: attachedBytes(params) ?? decodeBody(params.bodyBase64 ?? undefined),
+  };
 }
 
 function decodeHeader(
