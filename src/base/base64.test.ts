@@ -42,7 +42,7 @@ describe("decoding in place", () => {
   });
 
   it("leaves alone what is not base64", () => {
-    const where = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
+    const where = fc.nat(999).map((thousandths) => thousandths / 1000);
     fc.assert(
       fc.property(
         text,
