@@ -33,6 +33,8 @@ const NEW_FILE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
 const PRIVATE_MODE = 0o600;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
+const AT_EMPTY_PATH = 0x1000;
+/** An empty name, or room for nothing. */
 const NO_BYTES = Buffer.alloc(1);
 
 /** A file open for writing whose new contents do not count before they are committed. */
@@ -56,7 +58,7 @@ export function writeFile(
   bytes: Uint8Array,
   { followSymlinks }: { followSymlinks: boolean },
 ): void | Promise<void> {
-  const draft = followSymlinks ? openDraft(path, bytes.length) : new InPlace(openRegularNoFollow(path));
+  const draft = followSymlinks ? openDraft(path) : new InPlace(openRegularNoFollow(path));
   return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }
 
@@ -100,14 +102,12 @@ function check(result: number): number {
   return result;
 }
 
-function openDraft(path: NativePath, length: number): Draft {
+function openDraft(path: NativePath): Draft {
   const { target, existing } = resolveLinks(path);
   // Whoever may not write a file may not replace it either, though the directory would allow it.
   if (existing?.isFile()) check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
   const replacement =
-    existing === undefined || isReplaceable(target, existing)
-      ? openReplacement(target, existing, length)
-      : undefined;
+    existing === undefined || isReplaceable(target, existing) ? openReplacement(target, existing) : undefined;
   return replacement ?? openInPlace(target);
 }
 
@@ -181,7 +181,7 @@ function hasExtendedAttributes(path: NativePath): boolean {
   return size > 0;
 }
 
-/** A new file beside the old one, with or without a name of its own. */
+/** A new file beside the old one. It has no name where the file system allows that, so that it vanishes with a crash. */
 class Replacement implements Draft {
   readonly fd: number;
   readonly #target: NativePath;
@@ -227,14 +227,9 @@ class Replacement implements Draft {
 }
 
 /** Undefined when the directory does not allow it. */
-function openReplacement(target: NativePath, existing: Stats | undefined, length: number): Draft | undefined {
+function openReplacement(target: NativePath, existing: Stats | undefined): Draft | undefined {
   const { directory } = splitPath(target);
-  // Without a name it vanishes with a crash. What is written in one step has one for a few microseconds anyway, to take the old file's place by; to have it
-  // from the start saves a third of the system's work.
-  const unnamed =
-    existing === undefined || length > SMALL_FILE_BYTES
-      ? libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE)
-      : -1;
+  const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
   if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing);
   const name = temporaryName(directory);
   // Nobody may see more of it than of the old file, whose permissions it gets at the end.
@@ -257,8 +252,13 @@ function temporaryName(directory: NativePath): NativePath {
 }
 
 function link(fd: number, path: NativePath): boolean {
-  const from = Buffer.from(`/proc/self/fd/${fd}\0`);
-  if (libc().linkat(AT_FDCWD, from, AT_FDCWD, toCString(path), AT_SYMLINK_FOLLOW) === 0) return true;
+  const to = toCString(path);
+  // The direct way takes a capability or a recent kernel; without them there is said to be nothing. The other way looks the file up in /proc.
+  const linked =
+    libc().linkat(fd, NO_BYTES, AT_FDCWD, to, AT_EMPTY_PATH) === 0 ||
+    (libc().errno() === ERRNO.ENOENT &&
+      libc().linkat(AT_FDCWD, Buffer.from(`/proc/self/fd/${fd}\0`), AT_FDCWD, to, AT_SYMLINK_FOLLOW) === 0);
+  if (linked) return true;
   const errno = libc().errno();
   if (errno === ERRNO.EEXIST || errno === ERRNO.ENOENT) return false;
   throw osError(errno);

@@ -246,8 +246,7 @@ function requestFailure(error: unknown, { timeoutMs }: RequestParams): unknown {
 
 function decodeRequest(params: RequestParams, environment: Environment): HttpRequest {
   if (!TOKEN.test(params.method)) throw refusal("http/request method is invalid: invalid HTTP method");
-  if (!URL.canParse(params.url)) throw refusal("http/request url is invalid: relative URL without a base");
-  const url = new URL(params.url);
+  const url = parseUrl(params.url);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
   const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
@@ -257,6 +256,14 @@ function decodeRequest(params: RequestParams, environment: Environment): HttpReq
     headers,
     body: attachedBytes(params) ?? decodeBody(params.bodyBase64 ?? undefined),
   };
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw refusal("http/request url is invalid: relative URL without a base");
+  }
 }
 
 function decodeHeader(
