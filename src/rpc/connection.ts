@@ -138,8 +138,13 @@ export class Connection {
   #receiveLong(long: LongMessage): void {
     if (this.#ended) return;
     const message = parseLongMessage(long);
-    if (message === undefined) this.#receive(long.text());
-    else this.#take(message);
+    if (message !== undefined) {
+      this.#take(message);
+      return;
+    }
+    const text = long.text();
+    long.release();
+    this.#receive(text);
   }
 
   #take(message: Message): void {

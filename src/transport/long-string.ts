@@ -7,8 +7,8 @@ const MAX_REST_BYTES = 16 * 1024;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Takes the one long string out of a message of valid UTF-8. Undefined when there is none that stands near both ends. */
-export function liftLongString(bytes: Buffer): LongMessage | undefined {
+/** Takes the one long string out of a message of valid UTF-8. `release` gives its memory back. Undefined when there is none that stands near both ends. */
+export function liftLongString(bytes: Buffer, release: () => void = () => {}): LongMessage | undefined {
   if (bytes.length < LONG_MESSAGE_BYTES) return undefined;
   let start = bytes.indexOf(QUOTE);
   while (start >= 0 && start < MAX_REST_BYTES) {
@@ -20,6 +20,7 @@ export function liftLongString(bytes: Buffer): LongMessage | undefined {
         value: bytes.subarray(start + 1, end),
         tail: bytes.toString("utf8", end + 1),
         text: () => bytes.toString("utf8"),
+        release,
       };
     start = bytes.indexOf(QUOTE, end + 1);
   }

@@ -7,6 +7,8 @@ export interface LongMessage {
   readonly value: Uint8Array;
   /** The whole message. */
   text(): string;
+  /** Gives the memory of the message back, for the next one. Neither `value` nor `text` may be used after that. */
+  release(): void;
 }
 
 /** What a transport tells the connection above it. */

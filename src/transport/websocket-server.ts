@@ -5,9 +5,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { FrameLimit } from "./frame-limit.ts";
+import { gatherLongFrames, type Receiver } from "./long-frames.ts";
 import type { Transport } from "./transport.ts";
 import { WebSocketTransport } from "./websocket.ts";
 
@@ -78,6 +79,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         describeSource: () => describeSource(socket),
       });
       limitFrames(transport, socket, { head, maxMessageBytes });
+      gatherLongFrames(receiverOf(webSocket), maxMessageBytes);
       transport.keepAlive();
       options.accept(transport);
     });
@@ -174,6 +176,11 @@ function destroyThis(this: Socket): void {
 
 function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
+}
+
+/** It is not public, but there is no public way in between the socket and the library. */
+function receiverOf(webSocket: WebSocket): Receiver {
+  return (webSocket as unknown as { _receiver: Receiver })._receiver;
 }
 
 function limitFrames(

@@ -5,6 +5,7 @@ import { formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
+import { giveBackFrameBuffer } from "./frame-buffers.ts";
 import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import { MAX_SMALL_CHARACTERS, textFrame } from "./text-frame.ts";
@@ -65,9 +66,15 @@ export class WebSocketTransport implements Transport {
       if (this.#ended) return;
       // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
       const bytes = data as Buffer;
-      const long = events.longMessage && !isBinary ? liftLongString(bytes) : undefined;
-      if (long === undefined) events.message(toText(bytes, isBinary));
-      else events.longMessage?.(long);
+      const release = (): void => giveBackFrameBuffer(bytes);
+      const long = events.longMessage && !isBinary ? liftLongString(bytes, release) : undefined;
+      if (long !== undefined) {
+        events.longMessage?.(long);
+        return;
+      }
+      const text = toText(bytes, isBinary);
+      release();
+      events.message(text);
     });
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {

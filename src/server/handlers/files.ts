@@ -14,7 +14,7 @@ import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
 import { watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import { attachedBytes } from "../../rpc/attachment.ts";
+import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -65,6 +65,7 @@ export function fileHandlers(access: FileAccess) {
         attachedBytes(params) ?? decodeBytes(chunk, (reason) => new RpcError(RpcCode.invalidParams, reason));
       return inFiles(async () => {
         await handlesOf(client).write(handleId, offset, bytes);
+        releaseAttachment(params);
         return {};
       });
     },
@@ -86,7 +87,9 @@ export function fileHandlers(access: FileAccess) {
       const path = pathOf(params);
       return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        return writeFile(place.path, bytes, place)?.then(() => ({})) ?? {};
+        const written = writeFile(place.path, bytes, place);
+        if (written === undefined) return {};
+        return written.finally(() => releaseAttachment(params)).then(() => ({}));
       });
     },
 
