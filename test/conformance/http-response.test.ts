@@ -459,3 +459,23 @@ verifies(
     },
   ),
 );
+
+verifies("http-response:idle-race", async (context) => {
+  const usedBefore = new Set<unknown>();
+  const once: Answer = ({ socket, target }) => {
+    if (usedBefore.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    usedBefore.add(socket);
+    socket.write(response(200, [], target));
+  };
+  await onUpstream(once, async ({ send, upstream }) => {
+    await send("/1");
+    expect(fromBase64((await send("/2")).bodyBase64)).toBe("/2");
+    expect(upstream.requests.map(({ target }) => target)).toEqual(["/1", "/2", "/2"]);
+    const post = send("/3", { method: "POST", bodyBase64: base64("x") });
+    await expectError(post, -32603, sendingFailed(`${upstream.origin}/3`));
+    expect(upstream.requests.at(-2)?.target).toBe("/2");
+  })(context);
+});

@@ -167,6 +167,12 @@ const responseRequirements = {
     section: "8",
     behavior: "A connection the other side has closed in the meantime is not used.",
   },
+  "http-response:idle-race": {
+    section: "8",
+    behavior: "A request that may be repeated is, when an idle connection ends without a byte of the answer.",
+    origin: "ours",
+    note: "The real server fails every such request.",
+  },
   "http-timeout:head": {
     section: "8",
     behavior: "timeoutMs ends the wait for the head, and the connection with it.",
