@@ -11,8 +11,6 @@ const nodeBuffer = (globalThis as { Buffer?: NodeBufferConstructor }).Buffer;
 
 const NO_SYMBOL = /[^A-Za-z0-9+/]/;
 const PADDING = 61;
-const MINUS = 45;
-const UNDERSCORE = 95;
 
 /** Text that is not standard, padded base64. The message is the wire's. */
 export class Base64Error extends Error {}
@@ -51,11 +49,12 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   const buffer = nodeBuffer.from(ascii.buffer, ascii.byteOffset, ascii.byteLength);
   const last = Math.max(0, buffer.length - 4);
   const end = decodeExact(buffer.toString("latin1", last));
-  if (end === undefined || buffer.includes(MINUS) || buffer.includes(UNDERSCORE)) return undefined;
+  if (end === undefined) return undefined;
   for (let start = 0; start < last; start += PIECE_CHARACTERS) {
     const piece = buffer.toString("latin1", start, Math.min(last, start + PIECE_CHARACTERS));
-    // Padding within the text, and whatever is no symbol, makes a piece shorter.
-    if (buffer.write(piece, (start / 4) * 3, "base64") === (piece.length / 4) * 3) continue;
+    // Node takes the URL-safe alphabet too. Padding within the text, and whatever is no symbol, makes a piece shorter.
+    const isOurs = !piece.includes("-") && !piece.includes("_");
+    if (isOurs && buffer.write(piece, (start / 4) * 3, "base64") === (piece.length / 4) * 3) continue;
     buffer.write(piece, start, "latin1");
     restoreBase64(buffer, start);
     return undefined;
