@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { expect, it } from "vitest";
-import { Base64Error, decodeBase64, encodeBase64 } from "./base64.ts";
+import { describe, expect, it } from "vitest";
+import { Base64Error, decodeBase64, decodeBase64InPlace, encodeBase64 } from "./base64.ts";
 
 it("decodes what it encodes", () => {
   fc.assert(
@@ -21,3 +21,53 @@ it.each([
 ])("refuses %j", (text, message) => {
   expect(() => decodeBase64(text)).toThrow(new Base64Error(message));
 });
+
+describe("decoding in place", () => {
+  const length = fc.oneof(fc.nat(20), fc.integer({ min: 49_000, max: 100_000 }));
+  const text = fc
+    .tuple(length, fc.nat(255))
+    .map(([bytes, first]) =>
+      encodeBase64(Uint8Array.from({ length: bytes }, (_, index) => (first + index * index) % 251)),
+    );
+
+  it("gives the same bytes", () => {
+    fc.assert(
+      fc.property(text, (base64) => {
+        expect(Buffer.from(decodeBase64InPlace(Buffer.from(base64))!).equals(decodeBase64(base64))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("leaves alone what is not base64", () => {
+    const where = fc.nat(999).map((thousandths) => thousandths / 1000);
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom(" ", "=", "*", "-", "_", "\n", "\u00e9"),
+        where,
+        (base64, fault, at) => {
+          const spoilt = Buffer.from(base64, "latin1");
+          spoilt[Math.floor(at * spoilt.length)] = fault.charCodeAt(0);
+          const before = Buffer.from(spoilt);
+          const isFault = !isBase64(before.toString("latin1"));
+          const result = decodeBase64InPlace(spoilt);
+          expect(result === undefined).toBe(isFault);
+          if (isFault) expect(spoilt.equals(before)).toBe(true);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+function isBase64(text: string): boolean {
+  try {
+    decodeBase64(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -12,7 +12,8 @@ import {
   type WireError,
 } from "../protocol/envelope.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
-import type { Transport } from "../transport/transport.ts";
+import type { LongMessage, Transport } from "../transport/transport.ts";
+import { parseLongMessage } from "./attachment.ts";
 
 /** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
 export interface ConnectionHooks {
@@ -54,6 +55,7 @@ export class Connection {
   open(): void {
     this.#transport.open({
       message: (text) => this.#receive(text),
+      longMessage: (message) => this.#receiveLong(message),
       tooLong: () => this.#hooks.tooLong?.(),
       drain: () => this.#hooks.drain(),
       close: (reason) => this.#end(reason),
@@ -130,6 +132,22 @@ export class Connection {
       this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${error.message}`);
       return;
     }
+    this.#take(message);
+  }
+
+  #receiveLong(long: LongMessage): void {
+    if (this.#ended) return;
+    const message = parseLongMessage(long);
+    if (message !== undefined) {
+      this.#take(message);
+      return;
+    }
+    const text = long.text();
+    long.release();
+    this.#receive(text);
+  }
+
+  #take(message: Message): void {
     switch (message.kind) {
       case "request":
         this.#hooks.request(message.id, message.method, message.params);

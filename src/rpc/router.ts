@@ -8,6 +8,7 @@ import {
   type Result,
   RpcCode,
 } from "../protocol/index.ts";
+import { passAttachment } from "./attachment.ts";
 import { describeIssue } from "./describe-issue.ts";
 import type { JsonParts } from "./json-parts.ts";
 import type { JsonText } from "./json-text.ts";
@@ -64,6 +65,9 @@ export class Router<Context> {
 
 function parse(definition: Method, name: string, params: unknown): unknown {
   const parsed = definition.params.safeParse(params);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    passAttachment(params, parsed.data);
+    return parsed.data;
+  }
   throw new RpcError(RpcCode.invalidParams, describeIssue(parsed.error, params, name));
 }

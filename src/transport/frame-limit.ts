@@ -19,6 +19,7 @@ export class FrameLimit {
   #headerBytes = 0;
   #payloadLeft = 0;
   #isFragmented = false;
+  #payloadStart: number | undefined;
   /** Of the present message, with the payload of its present frame. */
   #messageBytes = 0;
 
@@ -36,9 +37,25 @@ export class FrameLimit {
     return this.#payloadLeft === 0 && this.#headerBytes === 0 && !this.#isFragmented;
   }
 
+  /** What is still to come of the present frame's payload. */
+  get payloadLeft(): number {
+    return this.#payloadLeft;
+  }
+
+  /** Where the payload of the present frame begins in the chunk that was looked at last; undefined when not all of its header lies there, or it has no mask. */
+  get payloadStart(): number | undefined {
+    return this.#payloadStart;
+  }
+
+  /** The rest of the present payload is not shown here. */
+  skipPayload(): void {
+    this.#payloadLeft = 0;
+  }
+
   /** False as soon as a frame has announced too long a payload, by itself or for its message. */
   accepts(chunk: Uint8Array): boolean {
     let index = 0;
+    this.#payloadStart = undefined;
     for (;;) {
       const step = Math.min(this.#payloadLeft, chunk.length - index);
       this.#payloadLeft -= step;
@@ -53,9 +70,12 @@ export class FrameLimit {
   #readHeader(chunk: Uint8Array, start: number): number {
     if (this.#headerBytes === 0 && start + MAX_HEADER_BYTES <= chunk.length) {
       this.#begin(chunk, start);
-      return start + headerLength(chunk[start + 1]!);
+      const end = start + headerLength(chunk[start + 1]!);
+      this.#payloadStart = (chunk[start + 1]! & MASKED) === 0 ? undefined : end;
+      return end;
     }
     let index = start;
+    this.#payloadStart = undefined;
     while (index < chunk.length) {
       this.#header[this.#headerBytes] = chunk[index]!;
       this.#headerBytes += 1;

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
 import { FrameLimit } from "./frame-limit.ts";
+import type { Receiver } from "./long-frames.ts";
 
 /** What becomes of the bytes that a socket gives to the WebSocket library. */
 export interface FrameWatcher {
@@ -13,12 +14,12 @@ export interface FrameWatcher {
 }
 
 /** The part of the library that frames are written to. It is not public, but there is no public way in between. */
-interface Receiver {
-  write(chunk: Buffer): boolean;
+export function receiverOf(webSocket: WebSocket): Receiver {
+  return (webSocket as unknown as { _receiver: Receiver })._receiver;
 }
 
 export function watchFrames(webSocket: WebSocket, watcher: FrameWatcher): void {
-  watchReceiver((webSocket as unknown as { _receiver: Receiver })._receiver, watcher);
+  watchReceiver(receiverOf(webSocket), watcher);
 }
 
 export function watchReceiver(receiver: Receiver, watcher: FrameWatcher): void {

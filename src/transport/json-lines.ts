@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
+import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
@@ -146,7 +147,13 @@ export class JsonLinesTransport implements Transport {
     if (end > this.#maxLineBytes) {
       this.#tooLong();
     } else if (isUtf8(line)) {
-      const text = line.toString("utf8", 0, end);
+      const content = line.subarray(0, end);
+      const long = this.#events?.longMessage && liftLongString(content);
+      if (long !== undefined) {
+        this.#events?.longMessage?.(long);
+        return;
+      }
+      const text = content.toString("utf8");
       if (text.trim() !== "") this.#events?.message(text);
     } else {
       this.destroy("a line is not UTF-8");

@@ -1,7 +1,22 @@
+/** A message of JSON whose one long string has not become text. */
+export interface LongMessage {
+  /** What stands before the string's opening quote, and behind its closing one. */
+  readonly head: string;
+  readonly tail: string;
+  /** What stands between the quotes, escapes and all. Its taker may write over it, but `text` needs it. */
+  readonly value: Uint8Array;
+  /** The whole message. */
+  text(): string;
+  /** Gives the memory of the message back, for the next one. Neither `value` nor `text` may be used after that. */
+  release(): void;
+}
+
 /** What a transport tells the connection above it. */
 export interface TransportEvents {
   /** One whole message, as text. */
   message(text: string): void;
+  /** The same for a message whose bytes are mostly one string, where somebody wants it so. */
+  longMessage?(message: LongMessage): void;
   /** The peer sends a longer message than this transport takes, though the wire would allow it. What is sent now still goes out; then comes the end. */
   tooLong?(): void;
   /** The queue of unsent bytes has shrunk after it had reached `HIGH_WATER_BYTES`. */

@@ -7,7 +7,8 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { watchFrames } from "./frame-watch.ts";
+import { receiverOf, watchFrames } from "./frame-watch.ts";
+import { gatherLongFrames } from "./long-frames.ts";
 import type { Transport } from "./transport.ts";
 import { WebSocketTransport } from "./websocket.ts";
 
@@ -77,6 +78,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         side: "server",
         describeSource: () => describeSource(socket),
       });
+      gatherLongFrames(receiverOf(webSocket), maxMessageBytes);
       watchFrames(webSocket, {
         maxMessageBytes,
         takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),

@@ -1,11 +1,13 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
-import { type RawData, WebSocket } from "ws";
+import { WebSocket } from "ws";
 import { formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
+import { giveBackFrameBuffer } from "./frame-buffers.ts";
+import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
@@ -69,7 +71,20 @@ export class WebSocketTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     const webSocket = this.#webSocket;
-    webSocket.on("message", (data, isBinary) => this.#deliver(toText(data, isBinary)));
+    webSocket.on("message", (data, isBinary) => {
+      if (this.#ended) return;
+      // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
+      const bytes = data as Buffer;
+      const release = (): void => giveBackFrameBuffer(bytes);
+      const long = events.longMessage && !isBinary ? liftLongString(bytes, release) : undefined;
+      if (long !== undefined) {
+        events.longMessage?.(long);
+        return;
+      }
+      const text = toText(bytes, isBinary);
+      release();
+      this.#deliver(text);
+    });
     // A `close` event always follows and tells the end; a peer that just goes away is no news.
     webSocket.on("error", (error) => {
       this.#destroyReason ??= error.message;
@@ -287,9 +302,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-function toText(data: RawData, isBinary: boolean): string {
-  // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
-  const bytes = data as Buffer;
+function toText(bytes: Buffer, isBinary: boolean): string {
   // ASCII is mere copying, which shows from some kilobytes on.
   if (bytes.length > LONG_BYTES && isAscii(bytes)) return bytes.toString("latin1");
   return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");

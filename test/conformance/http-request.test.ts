@@ -390,3 +390,38 @@ verifies(
     expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
   }),
 );
+
+verifies(
+  "http-request.body:chunked-and-length",
+  onUpstream(OK, async ({ send, upstream }) => {
+    const headers = [header("Transfer-Encoding", "chunked"), header("Content-Length", "2")];
+    await send("/", { method: "POST", bodyBase64: base64("hi"), headers });
+    const { lines, body } = last(upstream.requests);
+    expect([...lines].sort()).toEqual([
+      "accept: */*",
+      `host: 127.0.0.1:${upstream.port}`,
+      "transfer-encoding: chunked",
+    ]);
+    expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
+  }),
+);
+
+verifies(
+  "http-request.body:other-coding",
+  onUpstream(OK, async ({ send, upstream }) => {
+    const headers = [header("Transfer-Encoding", "gzip")];
+    await send("/", { method: "POST", bodyBase64: base64("hi"), headers });
+    const { lines, body } = last(upstream.requests);
+    const codings = lines.flatMap((line) => /^transfer-encoding: (.*)/.exec(line)?.[1]?.split(", ") ?? []);
+    expect(codings).toEqual(["gzip", "chunked"]);
+    expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
+  }),
+);
+
+verifies(
+  "http-request:reuse",
+  onUpstream(OK, async ({ send, upstream }) => {
+    for (const path of ["/1", "/2", "/3"]) expect(await send(path)).toMatchObject({ status: 200 });
+    expect(new Set(upstream.requests.map(({ socket }) => socket)).size).toBe(1);
+  }),
+);

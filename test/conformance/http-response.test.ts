@@ -273,6 +273,90 @@ verifies(
   ),
 );
 
+/** What is read of answers that are written so; the upstream then leaves the connection open. */
+function reads(answers: Readonly<Record<string, string>>) {
+  const texts = Object.values(answers);
+  return onUpstream(
+    ({ target, socket }) => void socket.write(Buffer.from(texts[Number(target.slice(1))] ?? "", "latin1")),
+    async ({ send }) => {
+      for (const [index, name] of Object.keys(answers).entries()) {
+        const { status, bodyBase64 } = await send(`/${index}`, { timeoutMs: 2_000 });
+        expect({ name, status, body: fromBase64(bodyBase64) }).toEqual({ name, status: 200, body: "hello" });
+      }
+    },
+  );
+}
+
+const CHUNKS = "5\r\nhello\r\n0\r\n\r\n";
+
+verifies(
+  "http-response:equal-lengths",
+  reads({
+    twice: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+    list: "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello",
+  }),
+);
+
+verifies(
+  "http-response:length-and-chunked",
+  reads({
+    before: `HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKS}`,
+    after: `HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 99\r\n\r\n${CHUNKS}`,
+  }),
+);
+
+verifies(
+  "http-response:line-ends",
+  reads({
+    newlines: "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
+    mixed: "HTTP/1.1 200 OK\r\nContent-Length: 5\n\r\nhello",
+    before: "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+  }),
+);
+
+verifies("http-response:not-http", async (context) => {
+  const start = "HTTP/1.1 200 OK\r\n";
+  for (const text of [
+    "HTTP/2.0 200 OK\r\n",
+    "HTTP/1.2 200 OK\r\n",
+    "HTTP/1.1 099 OK\r\n",
+    "HTTP/1.1 20 OK\r\n",
+    "HTTP/1.1 2000 OK\r\n",
+    "HTTP/1.1  200 OK\r\n",
+    "http/1.1 200 OK\r\n",
+    "HTTP/1.1 200 a\x01b\r\n",
+    `${start}x : y\r\n`,
+    `${start}: y\r\n`,
+    `${start}x@y: z\r\n`,
+    `${start}x: a\x00b\r\n`,
+    `${start}x: a\x7fb\r\n`,
+    `${start}x: a\rb\r\n`,
+    `${start}x: a\r\n b\r\n`,
+    `${start}content-length: +5\r\n`,
+    `${start}content-length: -5\r\n`,
+    `${start}content-length: x\r\n`,
+    `${start}content-length:\r\n`,
+    `${start}content-length: 99999999999999999999999\r\n`,
+  ])
+    await onUpstream(ending(`${text}content-length: 5\r\n\r\nhello`), async ({ send, upstream }) => {
+      const failure: unknown = await send("/x").catch((error: unknown) => error);
+      expect({ text, failure: String(failure) }).toMatchObject({
+        text,
+        failure: expect.stringContaining(sendingFailed(`${upstream.origin}/x`)),
+      });
+    })(context);
+  for (const body of [
+    "z\r\nhello\r\n",
+    "\r\nhello\r\n",
+    "5\r\nhelloX\r\n",
+    "fffffffffffffffff\r\nx",
+    "-5\r\nhello\r\n",
+  ])
+    await onUpstream(ending(`${CHUNKED_HEAD}${body}${LAST_CHUNK}`), async ({ send }) => {
+      await expectError(send("/x"), -32603, BODY_FAILED);
+    })(context);
+});
+
 verifies(
   "http-response:after-failure",
   onUpstream(
@@ -375,3 +459,23 @@ verifies(
     },
   ),
 );
+
+verifies("http-response:idle-race", async (context) => {
+  const usedBefore = new Set<unknown>();
+  const once: Answer = ({ socket, target }) => {
+    if (usedBefore.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    usedBefore.add(socket);
+    socket.write(response(200, [], target));
+  };
+  await onUpstream(once, async ({ send, upstream }) => {
+    await send("/1");
+    expect(fromBase64((await send("/2")).bodyBase64)).toBe("/2");
+    expect(upstream.requests.map(({ target }) => target)).toEqual(["/1", "/2", "/2"]);
+    const post = send("/3", { method: "POST", bodyBase64: base64("x") });
+    await expectError(post, -32603, sendingFailed(`${upstream.origin}/3`));
+    expect(upstream.requests.at(-2)?.target).toBe("/2");
+  })(context);
+});

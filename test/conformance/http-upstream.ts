@@ -34,14 +34,14 @@ export class HttpUpstream {
   #sockets = new Set<Socket>();
   #arrived: () => void = () => {};
 
-  /** The server must be listening. */
-  constructor(server: Server, answer: Answer) {
+  /** The server must be listening. `event` is what it tells of a new connection by. */
+  constructor(server: Server, answer: Answer, event: "connection" | "secureConnection" = "connection") {
     const address = server.address();
     if (address === null || typeof address === "string") throw new TypeError("not a TCP address");
     this.port = address.port;
     this.origin = `http://127.0.0.1:${address.port}`;
     this.#server = server;
-    server.on("connection", (socket) => this.#accept(socket, answer));
+    server.on(event, (socket: Socket) => this.#accept(socket, answer));
   }
 
   /** The nth request, from 1, also when it has yet to come. */
@@ -193,7 +193,7 @@ function parseRequest(
 }
 
 function endOfBody(bytes: Buffer, start: number, lines: readonly string[]): number {
-  if (lines.some((line) => /^transfer-encoding: *chunked$/i.test(line))) {
+  if (lines.some((line) => /^transfer-encoding: *(?:.*, *)?chunked$/i.test(line))) {
     const last = bytes.indexOf(LAST_CHUNK, start);
     return last === -1 ? -1 : last + LAST_CHUNK.length;
   }

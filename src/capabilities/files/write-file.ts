@@ -29,8 +29,12 @@ export const WRITE_FLAGS =
 const O_CLOEXEC = 0o2000000;
 /** A file in a directory, but without a name. */
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY | O_CLOEXEC;
+const NEW_FILE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_CLOEXEC;
+const PRIVATE_MODE = 0o600;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
+const AT_EMPTY_PATH = 0x1000;
+/** An empty name, or room for nothing. */
 const NO_BYTES = Buffer.alloc(1);
 
 /** A file open for writing whose new contents do not count before they are committed. */
@@ -65,7 +69,9 @@ function writeAtOnce(first: Draft, bytes: Uint8Array): void {
     try {
       draft.begin(bytes.length);
       for (let written = 0; written < bytes.length; )
-        written += check(libc().write(fd, bytes.subarray(written), bytes.length - written));
+        written += check(
+          libc().write(fd, written === 0 ? bytes : bytes.subarray(written), bytes.length - written),
+        );
       next = draft.commit(bytes.length);
     } finally {
       draft.close();
@@ -223,23 +229,36 @@ class Replacement implements Draft {
 /** Undefined when the directory does not allow it. */
 function openReplacement(target: NativePath, existing: Stats | undefined): Draft | undefined {
   const { directory } = splitPath(target);
-  const fd = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
-  if (fd >= 0) return new Replacement({ fd, name: undefined }, target, existing);
+  const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
+  if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing);
+  const name = temporaryName(directory);
+  // Nobody may see more of it than of the old file, whose permissions it gets at the end.
+  const mode = existing === undefined ? NEW_FILE_MODE : PRIVATE_MODE;
+  const fd = libc().openat(AT_FDCWD, toCString(name), NEW_FILE_FLAGS, mode);
+  if (fd >= 0) return new Replacement({ fd, name }, target, existing);
   const errno = libc().errno();
   if (errno === ERRNO.EACCES || errno === ERRNO.EPERM || errno === ERRNO.EROFS) return undefined;
-  if (errno === ERRNO.ENOENT || errno === ERRNO.ENOTDIR) throw osError(errno);
-  const name = temporaryName(directory);
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  return new Replacement({ fd: openSync(name, flags, NEW_FILE_MODE), name }, target, existing);
+  throw osError(errno);
 }
 
+let namePrefix: string | undefined;
+let namesGiven = 0;
+
+/** One name after another, with a beginning that no other process has. */
 function temporaryName(directory: NativePath): NativePath {
-  return joinPath(directory, `.exec-server-${randomUUID()}`);
+  namePrefix ??= `.exec-server-${randomUUID()}-`;
+  namesGiven += 1;
+  return joinPath(directory, `${namePrefix}${namesGiven}`);
 }
 
 function link(fd: number, path: NativePath): boolean {
-  const from = Buffer.from(`/proc/self/fd/${fd}\0`);
-  if (libc().linkat(AT_FDCWD, from, AT_FDCWD, toCString(path), AT_SYMLINK_FOLLOW) === 0) return true;
+  const to = toCString(path);
+  // The direct way takes a capability or a recent kernel; without them there is said to be nothing. The other way looks the file up in /proc.
+  const linked =
+    libc().linkat(fd, NO_BYTES, AT_FDCWD, to, AT_EMPTY_PATH) === 0 ||
+    (libc().errno() === ERRNO.ENOENT &&
+      libc().linkat(AT_FDCWD, Buffer.from(`/proc/self/fd/${fd}\0`), AT_FDCWD, to, AT_SYMLINK_FOLLOW) === 0);
+  if (linked) return true;
   const errno = libc().errno();
   if (errno === ERRNO.EEXIST || errno === ERRNO.ENOENT) return false;
   throw osError(errno);

@@ -14,6 +14,7 @@ import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
 import { watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { RpcCode } from "../../protocol/errors.ts";
+import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -58,10 +59,13 @@ export function fileHandlers(access: FileAccess) {
         return new JsonParts([Buffer.from(`{"chunk":"${encodeBase64(bytes)}","eof":${eof}}`, "latin1")]);
       }),
 
-    "fs/writeBlock": (client, { handleId, offset, chunk }) => {
-      const bytes = decodeBytes(chunk, (reason) => new RpcError(RpcCode.invalidParams, reason));
+    "fs/writeBlock": (client, params) => {
+      const { handleId, offset, chunk } = params;
+      const bytes =
+        attachedBytes(params) ?? decodeBytes(chunk, (reason) => new RpcError(RpcCode.invalidParams, reason));
       return inFiles(async () => {
         await handlesOf(client).write(handleId, offset, bytes);
+        releaseAttachment(params);
         return {};
       });
     },
@@ -73,15 +77,19 @@ export function fileHandlers(access: FileAccess) {
       }),
 
     "fs/writeFile": (_, params) => {
-      const bytes = decodeBytes(
-        params.dataBase64,
-        (reason) =>
-          new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
-      );
+      const bytes =
+        attachedBytes(params) ??
+        decodeBytes(
+          params.dataBase64,
+          (reason) =>
+            new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
+        );
       const path = pathOf(params);
       return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        return writeFile(place.path, bytes, place)?.then(() => ({})) ?? {};
+        const written = writeFile(place.path, bytes, place);
+        if (written === undefined) return {};
+        return written.finally(() => releaseAttachment(params)).then(() => ({}));
       });
     },
 

@@ -3,6 +3,7 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
 import {
+  type Abortion,
   type Header,
   type HttpRequest,
   type HttpResponse,
@@ -11,6 +12,7 @@ import {
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
+import { attachedBytes } from "../../rpc/attachment.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -24,41 +26,76 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function httpHandlers(environment: Environment) {
+export function httpHandlers(variables: Environment) {
+  // Every request asks for half a dozen of them, and each look into `process.env` itself is a call of the system's library.
+  const environment = { ...variables };
   return {
     "http/request": (client, params) => {
-      const streams = streamsOf(client);
-      if (params.streamResponse && streams.has(params.requestId))
+      const requests = requestsOf(client);
+      const { requestId } = params;
+      if (params.streamResponse && requests.streams.has(requestId))
         throw new RpcError(
           RpcCode.invalidParams,
-          `http/request streamResponse requestId \`${params.requestId}\` is already active`,
+          `http/request streamResponse requestId \`${requestId}\` is already active`,
         );
       const request = decodeRequest(params, environment);
-      const active = new ActiveRequest(params.timeoutMs ?? undefined, client.signal);
-      if (params.streamResponse) streams.set(params.requestId, active);
+      const active = new ActiveRequest(requestId, params.timeoutMs ?? undefined, (ended) =>
+        requests.delete(ended),
+      );
+      requests.add(active);
+      if (params.streamResponse) requests.streams.set(requestId, active);
       // From here on only the upstream server is waited for, and that holds up nobody.
       return new Waiting(perform(client, params, { request, environment, active }));
     },
 
     "http/cancel": (client, { requestId }) => {
-      streamsOf(client).get(requestId)?.cancel();
+      requestsOf(client).streams.get(requestId)?.cancel();
       return {};
     },
 
     "http/flow": (client, { requestId, paused }) => {
-      streamsOf(client).get(requestId)?.flow(paused);
+      requestsOf(client).streams.get(requestId)?.flow(paused);
       return {};
     },
   } satisfies Handlers<ClientConnection>;
 }
 
-/** Requests whose bodies are being streamed, by connection. */
-const activeStreams = new WeakMap<ClientConnection, Map<string, ActiveRequest>>();
+/** The requests of one client that are under way. */
+class ActiveRequests {
+  /** Those whose bodies are streamed, by the id their client chose. */
+  readonly streams = new Map<string, ActiveRequest>();
+  readonly #all = new Set<ActiveRequest>();
+  #ended = false;
 
-function streamsOf(client: ClientConnection): Map<string, ActiveRequest> {
-  const found = activeStreams.get(client) ?? new Map<string, ActiveRequest>();
-  activeStreams.set(client, found);
-  return found;
+  constructor(client: ClientConnection) {
+    const end = (): void => {
+      this.#ended = true;
+      for (const request of this.#all) request.abort();
+    };
+    if (client.signal.aborted) end();
+    else client.signal.addEventListener("abort", end, { once: true });
+  }
+
+  add(request: ActiveRequest): void {
+    this.#all.add(request);
+    if (this.#ended) request.abort();
+  }
+
+  delete(request: ActiveRequest): void {
+    this.#all.delete(request);
+    if (this.streams.get(request.id) === request) this.streams.delete(request.id);
+  }
+}
+
+const activeRequests = new WeakMap<ClientConnection, ActiveRequests>();
+
+function requestsOf(client: ClientConnection): ActiveRequests {
+  let requests = activeRequests.get(client);
+  if (requests === undefined) {
+    requests = new ActiveRequests(client);
+    activeRequests.set(client, requests);
+  }
+  return requests;
 }
 
 async function perform(
@@ -66,69 +103,68 @@ async function perform(
   params: RequestParams,
   { request, environment, active }: { request: HttpRequest; environment: Environment; active: ActiveRequest },
 ) {
-  const { requestId } = params;
   let response: HttpResponse;
   try {
     const followRedirects = params.redirectPolicy !== "stop";
-    response = await sendHttpRequest(request, { followRedirects, signal: active.signal, environment });
+    response = await sendHttpRequest(request, { followRedirects, abortion: active, environment });
   } catch (error) {
     active.end();
-    streamsOf(client).delete(requestId);
     throw active.cancelled
       ? new RpcError(RpcCode.internal, "http/request failed: cancelled", { cause: error })
       : requestFailure(error, params);
   }
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
-    const body = await readBody(response).finally(() => active.end());
-    return { status: response.status, headers, bodyBase64: encodeBase64(body) };
+    try {
+      const body = await readBody(response, active);
+      return { status: response.status, headers, bodyBase64: encodeBase64(body) };
+    } finally {
+      active.end();
+    }
   }
   // The answer is sent when this function returns; deltas follow it.
-  setImmediate(() => {
-    void streamBody(client, requestId, { response, active }).finally(() => {
-      active.end();
-      streamsOf(client).delete(requestId);
-    });
-  });
+  setImmediate(() => streamBody(client, response, active));
   return { status: response.status, headers, bodyBase64: "" };
 }
 
 /** One request: aborts when the time is over, the client is gone or has cancelled. */
-class ActiveRequest {
-  readonly #controller = new AbortController();
+class ActiveRequest implements Abortion {
+  readonly id: string;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #client: AbortSignal;
+  readonly #ended: (request: ActiveRequest) => void;
+  aborted = false;
   cancelled = false;
+  onAbort: (() => void) | undefined;
   #paused: Deferred<void> | undefined;
-  readonly #abort = (): void => {
-    this.#controller.abort();
-    this.#release();
-  };
 
-  constructor(timeoutMs: number | undefined, client: AbortSignal) {
-    this.#client = client;
-    if (timeoutMs !== undefined) this.#timer = setTimeout(this.#abort, Math.min(timeoutMs, MAX_TIMER_MS));
-    client.addEventListener("abort", this.#abort, { once: true });
-    if (client.aborted || timeoutMs === 0) this.#abort();
+  constructor(id: string, timeoutMs: number | undefined, ended: (request: ActiveRequest) => void) {
+    this.id = id;
+    this.#ended = ended;
+    if (timeoutMs === 0) this.aborted = true;
+    else if (timeoutMs !== undefined)
+      this.#timer = setTimeout(() => this.abort(), Math.min(timeoutMs, MAX_TIMER_MS));
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.onAbort?.();
+    this.#release();
   }
 
   cancel(): void {
     this.cancelled = true;
-    this.#abort();
+    this.abort();
   }
 
   /** Makes the body wait, or go on. */
   flow(paused: boolean): void {
     if (!paused) this.#release();
-    else if (this.#paused === undefined && !this.signal.aborted) this.#paused = createDeferred();
+    else if (this.#paused === undefined && !this.aborted) this.#paused = createDeferred();
   }
 
-  /** Resolves when the body need not wait, or is not wanted any more. */
-  released(): Promise<void> | undefined {
+  /** Resolves when the body need not wait, or is not wanted any more; undefined when it need not wait at all. */
+  get released(): Promise<void> | undefined {
     return this.#paused?.promise;
   }
 
@@ -139,61 +175,68 @@ class ActiveRequest {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#client.removeEventListener("abort", this.#abort);
+    this.#ended(this);
   }
 }
 
-async function readBody({ body }: HttpResponse): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > MAX_BUFFERED_BODY_BYTES) break;
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    throw new RpcError(
-      RpcCode.internal,
-      "failed to read http/request response body: error decoding response body",
-      { cause },
-    );
-  }
-  if (bytes > MAX_BUFFERED_BODY_BYTES)
-    throw new RpcError(
-      RpcCode.internal,
-      `failed to read http/request response body: it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`,
-    );
-  return Buffer.concat(chunks);
+function readBody(response: HttpResponse, active: ActiveRequest): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.readBody({
+      data: (chunk) => {
+        bytes += chunk.length;
+        if (bytes > MAX_BUFFERED_BODY_BYTES) active.abort();
+        else chunks.push(Buffer.from(chunk));
+      },
+      end: (failure) => {
+        if (bytes > MAX_BUFFERED_BODY_BYTES)
+          reject(bodyFailure(`it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`));
+        else if (failure !== undefined) reject(bodyFailure("error decoding response body", failure));
+        else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      },
+    });
+  });
+}
+
+function bodyFailure(reason: string, cause?: Error): RpcError {
+  return new RpcError(RpcCode.internal, `failed to read http/request response body: ${reason}`, { cause });
 }
 
 /** One notification a piece, as fast as the client takes them; the upstream server waits meanwhile. */
-async function streamBody(
-  client: ClientConnection,
-  requestId: string,
-  { response: { body }, active }: { response: HttpResponse; active: ActiveRequest },
-): Promise<void> {
+function streamBody(client: ClientConnection, response: HttpResponse, active: ActiveRequest): void {
   let seq = 0;
-  let failure: string | null = null;
-  try {
-    for await (const chunk of body) {
-      for (let start = 0; start < chunk.length; start += MAX_DELTA_BYTES) {
-        seq += 1;
-        const piece = chunk.subarray(start, start + MAX_DELTA_BYTES);
-        client.sendBodyDelta(requestId, seq, piece);
-        await client.drained();
-        await active.released();
-      }
+  let waiting = false;
+  /** Holds the upstream server up until the client has taken what it was sent and wants more. */
+  const wait = async (): Promise<void> => {
+    waiting = true;
+    response.pause();
+    while (client.full || active.released !== undefined) {
+      await client.drained();
+      await active.released;
     }
-  } catch {
-    failure = active.cancelled ? "cancelled" : "error decoding response body";
-  }
-  client.notify("http/request/bodyDelta", {
-    requestId,
-    seq: seq + 1,
-    deltaBase64: "",
-    done: true,
-    error: failure,
+    waiting = false;
+    response.resume();
+  };
+  response.readBody({
+    data: (bytes) => {
+      for (let start = 0; start < bytes.length; start += MAX_DELTA_BYTES) {
+        seq += 1;
+        client.sendBodyDelta(active.id, seq, bytes.subarray(start, start + MAX_DELTA_BYTES));
+      }
+      if (!waiting && (client.full || active.released !== undefined)) void wait();
+    },
+    end: (failure) => {
+      const reason = active.cancelled ? "cancelled" : "error decoding response body";
+      client.notify("http/request/bodyDelta", {
+        requestId: active.id,
+        seq: seq + 1,
+        deltaBase64: "",
+        done: true,
+        error: failure === undefined ? null : reason,
+      });
+      active.end();
+    },
   });
 }
 
@@ -205,12 +248,24 @@ function requestFailure(error: unknown, { timeoutMs }: RequestParams): unknown {
 
 function decodeRequest(params: RequestParams, environment: Environment): HttpRequest {
   if (!TOKEN.test(params.method)) throw refusal("http/request method is invalid: invalid HTTP method");
-  if (!URL.canParse(params.url)) throw refusal("http/request url is invalid: relative URL without a base");
-  const url = new URL(params.url);
+  const url = parseUrl(params.url);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
   const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
-  return { method: params.method, url, headers, body: decodeBody(params.bodyBase64 ?? undefined) };
+  return {
+    method: params.method,
+    url,
+    headers,
+    body: attachedBytes(params) ?? decodeBody(params.bodyBase64 ?? undefined),
+  };
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw refusal("http/request url is invalid: relative URL without a base");
+  }
 }
 
 function decodeHeader(

@@ -83,6 +83,15 @@ const requestRequirements = {
     section: "8",
     behavior: "A transfer-encoding header of chunked makes the body so.",
   },
+  "http-request.body:chunked-and-length": {
+    section: "8",
+    behavior: "Beside a transfer-encoding header a content-length is not sent.",
+  },
+  "http-request.body:other-coding": {
+    section: "8",
+    behavior: "A body with another transfer-encoding is sent in chunks as well.",
+  },
+  "http-request:reuse": { section: "8", behavior: "A connection carries one request after another." },
 } satisfies Requirements;
 
 const responseRequirements = {
@@ -137,10 +146,32 @@ const responseRequirements = {
     section: "8",
     behavior: "An answer with two different lengths is an error.",
   },
+  "http-response:equal-lengths": {
+    section: "8",
+    behavior: "The same length may be told more than once.",
+  },
+  "http-response:length-and-chunked": {
+    section: "8",
+    behavior: "A chunked body is read as such, whatever its length is said to be.",
+  },
+  "http-response:line-ends": {
+    section: "8",
+    behavior: "Lines of the head may end without a carriage return, and empty ones may come before it.",
+  },
+  "http-response:not-http": {
+    section: "8",
+    behavior: "Heads and chunks that break the rules of HTTP are errors.",
+  },
   "http-response:after-failure": { section: "8", behavior: "A failure does not spoil the next request." },
   "http-response:idle-closed": {
     section: "8",
     behavior: "A connection the other side has closed in the meantime is not used.",
+  },
+  "http-response:idle-race": {
+    section: "8",
+    behavior: "A request that may be repeated is, when an idle connection ends without a byte of the answer.",
+    origin: "ours",
+    note: "The real server fails every such request.",
   },
   "http-timeout:head": {
     section: "8",
@@ -342,6 +373,19 @@ const environmentRequirements = {
   "http-proxy:exceptions": {
     ...cli,
     behavior: "NO_PROXY lists addresses, networks and domains, with their subdomains, that need no proxy.",
+  },
+  "http-secure:request": {
+    ...cli,
+    behavior: "https URLs are asked through TLS, and the connection is used again.",
+  },
+  "http-secure:large": { ...cli, behavior: "4 MiB come through TLS unchanged." },
+  "http-secure:untrusted": {
+    ...cli,
+    behavior: "A server whose certificate nobody has vouched for gets no request.",
+  },
+  "http-secure:tunnel": {
+    ...cli,
+    behavior: "The tunnel of a proxy carries TLS with the server itself.",
   },
   "http-proxy:cgi": { ...cli, behavior: "HTTP_PROXY is ignored where REQUEST_METHOD tells of CGI." },
 } satisfies Requirements;

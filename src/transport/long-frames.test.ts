@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as library from "ws";
+import { giveBackFrameBuffer, takeFrameBuffer } from "./frame-buffers.ts";
+import { gatherLongFrames } from "./long-frames.ts";
+
+/** The types do not know it, but the library offers it. */
+const { Receiver } = library as unknown as {
+  Receiver: new (options: object) => Writable;
+};
+
+const LONG = 256 * 1024;
+const MAX_PAYLOAD = 64 * 1024 * 1024;
+const TEXT = 1;
+const CONTINUATION = 0;
+const PING = 9;
+
+interface Frame {
+  readonly opcode: number;
+  readonly fin: boolean;
+  readonly payload: Buffer;
+  readonly mask: Buffer;
+}
+
+function encode({ opcode, fin, payload, mask }: Frame): Buffer {
+  const length = payload.length;
+  const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const header = Buffer.alloc(2 + extended);
+  header[0] = (fin ? 0x80 : 0) | opcode;
+  header[1] = 0x80 | (extended === 0 ? length : extended === 2 ? 126 : 127);
+  if (extended === 2) header.writeUInt16BE(length, 2);
+  if (extended === 8) header.writeBigUInt64BE(BigInt(length), 2);
+  const masked = Buffer.from(payload);
+  for (let index = 0; index < length; index += 1) masked[index] = masked[index]! ^ mask[index % 4]!;
+  return Buffer.concat([header, mask, masked]);
+}
+
+function gathering(maxPayload: number): Writable {
+  const receiver = new Receiver({ isServer: true, maxPayload, allowSynchronousEvents: true });
+  gatherLongFrames(receiver, maxPayload);
+  return receiver;
+}
+
+/** What the library makes of bytes that come in these pieces. */
+function receive(pieces: readonly Buffer[]): string[] {
+  const receiver = gathering(MAX_PAYLOAD);
+  const told: string[] = [];
+  receiver.on("message", (data: Buffer) => {
+    told.push(describeMessage(data));
+    giveBackFrameBuffer(data);
+  });
+  receiver.on("ping", (data: Buffer) => told.push(`ping ${data.toString()}`));
+  for (const piece of pieces) receiver.write(Buffer.from(piece));
+  return told;
+}
+
+function describeMessage(bytes: Buffer): string {
+  return `message ${bytes.length} ${bytes.toString("latin1", 0, 20)} ${sum(bytes)}`;
+}
+
+/** What was sent, in the words of `receive`. */
+function describeFrames(frames: readonly Frame[]): string[] {
+  const pings = frames
+    .filter(({ opcode }) => opcode === PING)
+    .map(({ payload }) => `ping ${payload.toString()}`);
+  const parts = frames.filter(({ opcode }) => opcode !== PING).map(({ payload }) => payload);
+  return [...pings, describeMessage(Buffer.concat(parts))];
+}
+
+function sum(bytes: Buffer): number {
+  let total = 0;
+  for (const byte of bytes) total = (total * 31 + byte) % 1_000_003;
+  return total;
+}
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const cuts = [0, ...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
+}
+
+const mask = fc.oneof(
+  fc.constant(Buffer.alloc(4)),
+  fc.uint8Array({ minLength: 4, maxLength: 4 }).map((bytes) => Buffer.from(bytes)),
+);
+const length = fc.oneof(fc.nat(200), fc.integer({ min: LONG - 3, max: LONG + 70_000 }));
+const message = fc
+  .tuple(length, mask, fc.nat(25), fc.boolean())
+  .map(([size, key, letter, split]): Frame[] => {
+    const payload = Buffer.alloc(size, `${String.fromCharCode(97 + letter)}bcdefg`);
+    if (!split) return [{ opcode: TEXT, fin: true, payload, mask: key }];
+    const middle = size >> 1;
+    return [
+      { opcode: TEXT, fin: false, payload: payload.subarray(0, middle), mask: key },
+      { opcode: PING, fin: true, payload: Buffer.from("p"), mask: key },
+      { opcode: CONTINUATION, fin: true, payload: payload.subarray(middle), mask: key },
+    ];
+  });
+
+describe("long frames", () => {
+  it("come to what was sent, however they are cut", () => {
+    const places = fc.array(fc.nat(2_000_000), { maxLength: 10 });
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 4 }), places, (messages, cuts) => {
+        const pieces = cut(Buffer.concat(messages.flat().map(encode)), cuts);
+        expect(receive(pieces)).toEqual(messages.flatMap(describeFrames));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("that are too long are refused by the library", async () => {
+    const frame = encode({ opcode: TEXT, fin: true, payload: Buffer.alloc(2 * LONG), mask: Buffer.alloc(4) });
+    const receiver = gathering(LONG);
+    const refused = once(receiver, "error");
+    for (const piece of cut(frame, [70_000])) receiver.write(piece);
+    expect(await refused).toMatchObject([{ message: "Max payload size exceeded" }]);
+  });
+
+  it("use the same memory one after another, but never at the same time", () => {
+    const first = takeFrameBuffer(LONG);
+    const second = takeFrameBuffer(LONG);
+    expect(second.buffer).not.toBe(first.buffer);
+    giveBackFrameBuffer(first);
+    const third = takeFrameBuffer(LONG - 1);
+    expect(third.buffer).toBe(first.buffer);
+    giveBackFrameBuffer(first);
+    expect(takeFrameBuffer(LONG).buffer).not.toBe(first.buffer);
+  });
+});
