@@ -31,7 +31,8 @@ export function callTree({ nodes, samples, timeDeltas }) {
         if (IDLE.has(functionName)) continue;
         const childName = functionName === "" ? "(anonymous)" : functionName;
         const key = `${childName} ${url}`;
-        if (!children.has(key)) children.set(key, { name: childName, kind: kindOf(functionName, url), ids: [] });
+        if (!children.has(key))
+          children.set(key, { name: childName, kind: kindOf(functionName, url), ids: [] });
         children.get(key).ids.push(childId);
       }
     }

@@ -50,8 +50,10 @@ export class Session {
 
   async run(argv, options) {
     const { started, over } = this.start(argv, options);
-    await withDeadline(started, `start of ${argv[0]}`);
-    const exitCode = await withDeadline(over, `end of ${argv[0]}`);
+    const exitCode = await withDeadline(
+      started.then(() => over),
+      `start and end of ${argv[0]}`,
+    );
     if (exitCode !== 0) throw new Error(`${argv.join(" ")} ended with ${exitCode}`);
   }
 

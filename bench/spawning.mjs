@@ -2,7 +2,9 @@ import { inLanes, withDeadline } from "./waiting.mjs";
 
 const AT_A_TIME = 16;
 /** Servers live long; a start of one that is still being compiled says nothing about the others. */
-const WARM_UP = 1500;
+const WARM_UP = 4000;
+/** The peer takes 15 ms for each. */
+const WARM_UP_PTY = 1500;
 const STARTS = 1500;
 const QUICK_STARTS = 96;
 
@@ -17,7 +19,7 @@ const HELD_MARGIN_MS = 5_000;
 export const spawnMany = (session, count, { tty = false, atATime = AT_A_TIME } = {}) =>
   inLanes(count, atATime, () => session.run(["true"], { tty }));
 
-export const warmUpSpawning = (session, { tty }) => spawnMany(session, WARM_UP, { tty });
+export const warmUpSpawning = (session, { tty }) => spawnMany(session, tty ? WARM_UP_PTY : WARM_UP, { tty });
 
 /** Processes per second, over a round of starts or until `untilMs` on the clock, if that is earlier. */
 export async function spawnRate(session, { tty, quick, untilMs = Infinity }) {

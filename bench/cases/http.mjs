@@ -77,7 +77,7 @@ export default {
   setUp: openUpstream,
   warmUp: async ({ server, fixture }) => {
     await inSession(server, (session) => verify(session, fixture.url));
-    await measure(server, fixture.url, 256 * MIB, 500);
+    await measure(server, fixture.url, 256 * MIB, 5_000);
   },
   run: ({ server, fixture, quick }) =>
     quick ? measure(server, fixture.url, 64 * MIB, 200) : measure(server, fixture.url, 256 * MIB, 1_000),

@@ -38,6 +38,6 @@ export default {
     { name: "p99 us", better: "lower" },
     { name: `${IN_FLIGHT} in flight /s`, better: "higher" },
   ],
-  warmUp: ({ server }) => measure(server, 4_000, 40_000),
+  warmUp: ({ server }) => measure(server, 20_000, 40_000),
   run: ({ server, quick }) => (quick ? measure(server, 500, 5_000) : measure(server, 4_000, 40_000)),
 };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { base64Into, base64Length } from "./base64-into.ts";
+import { base64Between, base64Into, base64Length } from "./base64-into.ts";
 import { libc } from "./libc.ts";
 
 describe("base64Into", () => {
@@ -21,6 +21,11 @@ describe("base64Into", () => {
     const target = Buffer.alloc(8);
     base64Into(target, 0, whole.subarray(3, 9));
     expect(target.toString("latin1")).toBe(Buffer.from("345678").toString("base64"));
+  });
+
+  it("puts text around them", () => {
+    expect(base64Between('{"a":"', Buffer.from("abcd"), '"}').toString()).toBe('{"a":"YWJjZA=="}');
+    expect(base64Between("", Buffer.alloc(0), "").length).toBe(0);
   });
 
   it("refuses to write beyond the buffer", () => {

@@ -18,6 +18,14 @@ export function base64Into(target: Buffer, start: number, bytes: Uint8Array): nu
   return start + target.write(view.toString("base64"), start, "latin1");
 }
 
+/** Bytes as base64, between two pieces of ASCII. */
+export function base64Between(before: string, bytes: Uint8Array, after: string): Buffer {
+  const target = Buffer.allocUnsafeSlow(before.length + base64Length(bytes.length) + after.length);
+  target.write(before, "latin1");
+  target.write(after, base64Into(target, before.length, bytes), "latin1");
+  return target;
+}
+
 function nativeBase64(): ReturnType<typeof libc>["base64"] {
   // Elsewhere there is no C library for us; what does not need one still works.
   return process.platform === "linux" ? libc().base64 : undefined;

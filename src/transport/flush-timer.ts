@@ -12,7 +12,7 @@ export class FlushTimer {
   readonly #stream: Corkable;
   #immediate: NodeJS.Immediate | undefined;
   #ticking = false;
-  /** Messages of the present callback. */
+  /** Urgent messages of the present callback. */
   #held = 0;
 
   constructor(stream: Corkable) {
@@ -21,23 +21,18 @@ export class FlushTimer {
 
   /** What is written from here on goes out when the present callback is done. */
   soon(): void {
-    if (this.#ticking) {
-      this.#held += 1;
-      if (this.#held % MAX_HELD === 0) this.#letGo();
-      return;
-    }
+    this.#held += 1;
+    if (this.#held === 1) this.#stream.cork();
+    else if (this.#held % MAX_HELD === 0) this.#letGo();
+    if (this.#ticking) return;
     this.#ticking = true;
-    this.#held = 1;
-    this.#stream.cork();
     process.nextTick(() => this.#endCallback());
   }
 
-  /** What is written while `work` runs goes out when it is done. */
+  /** What `soon` is called for while `work` runs goes out when it is done. */
   during<T>(work: () => T): T {
     if (this.#ticking) return work();
     this.#ticking = true;
-    this.#held = 0;
-    this.#stream.cork();
     try {
       return work();
     } finally {
@@ -47,7 +42,7 @@ export class FlushTimer {
 
   /** What is written from here on goes out when this turn of the event loop is done. */
   thisTurn(): void {
-    if (this.#ticking || this.#immediate !== undefined) return;
+    if (this.#held > 0 || this.#immediate !== undefined) return;
     this.#stream.cork();
     this.#immediate = setImmediate(() => this.#endTurn());
   }
@@ -60,6 +55,8 @@ export class FlushTimer {
 
   #endCallback(): void {
     this.#ticking = false;
+    if (this.#held === 0) return;
+    this.#held = 0;
     // What was held back for longer goes out as well: it was written before.
     this.#endTurn();
     this.#stream.uncork();

@@ -1,4 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { base64Between } from "../../capabilities/base64-into.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
@@ -32,9 +33,7 @@ export function fileHandlers(access: FileAccess) {
       return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
         const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
-        const file = readFile(place.path, place, (piece) =>
-          parts.push(Buffer.from(piece.toString("base64"), "latin1")),
-        );
+        const file = readFile(place.path, place, (piece) => parts.push(base64Between("", piece, "")));
         if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
         return file.then(() => {
           parts.push(Buffer.from('"}'));
@@ -56,7 +55,7 @@ export function fileHandlers(access: FileAccess) {
       inFiles(async () => {
         const { bytes, eof } = await handlesOf(client).read(handleId, offset, len);
         if (bytes.length < SMALL_BLOCK_BYTES) return { chunk: encodeBase64(bytes), eof };
-        return new JsonParts([Buffer.from(`{"chunk":"${encodeBase64(bytes)}","eof":${eof}}`, "latin1")]);
+        return new JsonParts([base64Between('{"chunk":"', bytes, `","eof":${eof}}`)]);
       }),
 
     "fs/writeBlock": (client, params) => {
