@@ -125,6 +125,14 @@ describe("a long message", () => {
     );
   });
 
+  it("is not taken for another by what stands for the long string meanwhile", () => {
+    const text = noise(LONG, 3).toString("base64");
+    for (const spelling of ["<attached>", "\\u003cattached>", "\\u003Cattached\\u003e"]) {
+      const fooling = `{"id":1,"method":"fs/writeFile","params":{"dataBase64":"${spelling}","more":"${text}"}}`;
+      expect(asBytes(fooling)).toEqual(asText(fooling));
+    }
+  });
+
   it("gives the bytes of its long string without making text of it", () => {
     const bytes = noise(LONG + 1, 5);
     const text = `{"id":1,"method":"fs/writeFile","params":{"path":"file:///a","dataBase64":"${bytes.toString("base64")}"}}`;

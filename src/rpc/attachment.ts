@@ -24,7 +24,7 @@ const attachments = new WeakMap<object, Attachment>();
  */
 export function parseLongMessage(long: LongMessage): Message | undefined {
   const { head, value, tail } = long;
-  if (head.includes(PLACEHOLDER) || tail.includes(PLACEHOLDER)) return undefined;
+  if (mayContainPlaceholder(head) || mayContainPlaceholder(tail)) return undefined;
   let message: Message;
   try {
     message = parseMessage(`${head}"${PLACEHOLDER}"${tail}`);
@@ -42,6 +42,11 @@ export function parseLongMessage(long: LongMessage): Message | undefined {
   if (bytes === undefined) return undefined;
   attachments.set(params, { bytes, release: () => long.release() });
   return message;
+}
+
+/** Also with escapes in its place. */
+function mayContainPlaceholder(text: string): boolean {
+  return text.includes(PLACEHOLDER) || text.includes("\\u");
 }
 
 /** What a member of these params stands for, where it came as an attachment. */
