@@ -107,7 +107,8 @@ export default {
   },
   warmUp: async ({ server, fixture }) => {
     await verify(server, fixture);
-    await measure(server, fixture, 1);
+    await measure(server, fixture, 3);
+    await measure(server, fixture, 3);
   },
   run: ({ server, fixture, quick }) => measure(server, fixture, quick ? 1 : 3),
 };

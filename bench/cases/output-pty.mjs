@@ -7,7 +7,7 @@ export default {
   metrics: OUTPUT_METRICS,
   warmUp: async ({ server }) => {
     await verifyContent(server, { tty: true });
-    await streamZeros(server, 48 * MIB, { tty: true });
+    await streamZeros(server, 192 * MIB, { tty: true });
   },
   run: ({ server, quick }) => streamZeros(server, (quick ? 16 : 96) * MIB, { tty: true }),
 };
