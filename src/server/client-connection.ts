@@ -25,6 +25,9 @@ export interface ClientConnectionOptions {
   ended(): void;
 }
 
+const AT_ONCE = { lazily: false };
+const LAZILY = { lazily: true };
+
 /** One client: its handshake, its session and its requests. Handlers get it as their context. */
 export class ClientConnection {
   readonly #options: ClientConnectionOptions;
@@ -167,13 +170,13 @@ export class ClientConnection {
       return;
     }
     void (result as Waiting<unknown>).promise.then(
-      (value) => this.#respond(id, value, { lazily: true }),
+      (value) => this.#respond(id, value, LAZILY),
       (error: unknown) => this.#fail(id, method, error),
     );
   }
 
-  #respond(id: IdText, result: unknown, { lazily }: { lazily: boolean } = { lazily: false }): void {
-    this.#peer.respond(id, result, { lazily });
+  #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
+    this.#peer.respond(id, result, when);
     this.#answered();
   }
 

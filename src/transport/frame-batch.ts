@@ -44,7 +44,9 @@ export class FrameBatch {
     }
     this.#count = 0;
     this.#characters = 0;
-    return Buffer.from(scratch.subarray(0, end));
+    const frames = Buffer.allocUnsafe(end);
+    scratch.copy(frames, 0, 0, end);
+    return frames;
   }
 }
 

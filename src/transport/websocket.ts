@@ -96,12 +96,12 @@ export class WebSocketTransport implements Transport {
 
   /** Hands up small messages from the beginning of a chunk, past the WebSocket library; returns where the rest begins. See `takeSmallMessages`. */
   deliverSmall(chunk: Buffer, maxMessageBytes: number): number {
-    return this.#flush.during(() => takeSmallMessages(chunk, maxMessageBytes, (text) => this.#deliver(text)));
+    return this.#flush.during(() => takeSmallMessages(chunk, maxMessageBytes, this.#deliver));
   }
 
-  #deliver(text: string): void {
+  readonly #deliver = (text: string): void => {
     if (!this.#ended) this.#events?.message(text);
-  }
+  };
 
   /** Keeps the way through proxies open. Pongs are not required: a busy peer is not a dead one. */
   keepAlive(): void {
