@@ -29,7 +29,7 @@ export function callTree({ nodes, samples, timeDeltas }) {
       for (const childId of byId.get(id).children ?? []) {
         const { functionName, url } = byId.get(childId).callFrame;
         if (IDLE.has(functionName)) continue;
-        const childName = functionName === "" ? "(anonymous)" : functionName;
+        const childName = nameOf(functionName);
         const key = `${childName} ${url}`;
         if (!children.has(key))
           children.set(key, { name: childName, kind: kindOf(functionName, url), ids: [] });
@@ -42,6 +42,12 @@ export function callTree({ nodes, samples, timeDeltas }) {
     return { name, kind, total, children: below.sort((a, b) => b.total - a.total) };
   };
   return merge("all", "native", [nodes[0].id]);
+}
+
+/** V8 knows all functions of the FFI library by the name of the last one, which is mangled. */
+function nameOf(functionName) {
+  if (functionName === "") return "(anonymous)";
+  return functionName.startsWith("_Z") ? "(C function)" : functionName;
 }
 
 function kindOf(name, url) {
