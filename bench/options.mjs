@@ -12,6 +12,7 @@ export const USAGE = `npm run bench -- [options]
   --quick                one small round: shows that the bench works, not who is faster
   --transport ws|stdio   only over this transport
   --target ws://...      also measure a server that is already running; may be repeated
+  --against FILE         compare with another build of this server (its dist/cli.js), not with Codex's; nothing is required then
   --json FILE            write every sample
   --svg FILE             write a chart of the ratios
   --assert               exit 1 where a requirement is missed
@@ -28,6 +29,7 @@ export function readOptions(args) {
       quick: { type: "boolean", default: false },
       transport: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
+      against: { type: "string" },
       json: { type: "string" },
       svg: { type: "string" },
       assert: { type: "boolean", default: false },
@@ -44,6 +46,9 @@ export function readOptions(args) {
     if (!url.startsWith("ws://") || !URL.canParse(url))
       throw new Error(`--target must be a ws:// URL, not ${url}`);
   }
+  if (values.against !== undefined && (values.guard || values.assert)) {
+    throw new Error("--guard and --assert hold against the real Codex server only");
+  }
   if (values.guard && (values.cases !== undefined || values.rounds !== undefined || values.quick)) {
     throw new Error("--guard has its own cases and rounds");
   }
@@ -54,7 +59,7 @@ export function readOptions(args) {
       ? { work: guardWork(), requirements: GUARD, rounds: GUARD_ROUNDS, quick: true, assert: true }
       : {
           work: chooseWork(values.cases, transports),
-          requirements: REQUIREMENTS,
+          requirements: values.against === undefined ? REQUIREMENTS : [],
           rounds: readRounds(values),
         }),
   };

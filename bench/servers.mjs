@@ -22,7 +22,12 @@ export function oursTarget(nodeArguments = []) {
   return ownTarget("ours", process.execPath, [...nodeArguments, OURS]);
 }
 
-export function peerTarget() {
+/** What the ratios are made with: the real Codex server, or another build of this one where its program is given. */
+export function peerTarget(program) {
+  if (program !== undefined) {
+    if (!existsSync(program)) return { name: "peer", missing: `${program} does not exist` };
+    return ownTarget("peer", process.execPath, [program]);
+  }
   const binary = findCodexBinary();
   if (!binary) return { name: "peer", missing: "no codex binary; run `node scripts/install-codex.mjs`" };
   return ownTarget("peer", binary, ["exec-server"]);

@@ -8,10 +8,10 @@ import { runCase } from "../bench/run.mjs";
 import { checkReachable, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
 
-async function findTargets(urls) {
+async function findTargets({ target: urls, against }) {
   const running = urls.map(runningTarget);
   for (const target of running) await checkReachable(target);
-  const candidates = [oursTarget(), peerTarget(), ...running];
+  const candidates = [oursTarget(), peerTarget(against), ...running];
   for (const { name, missing } of candidates) if (missing) console.log(`without ${name}: ${missing}`);
   const targets = candidates.filter(({ missing }) => !missing);
   if (targets.length === 0) throw new Error("no server to measure");
@@ -21,8 +21,8 @@ async function findTargets(urls) {
 const canRun = (target, { benchCase, transport }) =>
   target.transports.includes(transport) && (target.ownsProcess || !benchCase.fresh);
 
-async function measure({ work, requirements, rounds, quick, target }) {
-  const targets = await findTargets(target);
+async function measure({ work, requirements, rounds, quick, ...options }) {
+  const targets = await findTargets(options);
   const begun = performance.now();
   const rows = [];
   const notes = [];
