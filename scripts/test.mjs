@@ -8,6 +8,7 @@ const PROJECTS = {
   unit: "unit tests and pins",
   conformance: "conformance, ours and the real Codex server",
   fault: "faults, load and the command line",
+  hostile: "hostile clients, servers and strangers",
 };
 
 rmSync(REPORTS, { recursive: true, force: true });
