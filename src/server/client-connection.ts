@@ -35,6 +35,7 @@ export class ClientConnection {
   readonly #requests: RequestQueue;
   /** Made when somebody wants to know of the end: most connections never have one who does. */
   #abort: AbortController | undefined;
+  #closing = false;
   #ended = false;
   #session: Session | undefined;
   #initialized = false;
@@ -72,7 +73,10 @@ export class ClientConnection {
     this.#peer.open();
   }
 
+  /** What is queued still goes out. What the client asks from here on is not done. */
   close(): void {
+    this.#closing = true;
+    this.#requests.clear();
     this.#peer.close();
   }
 
@@ -133,6 +137,7 @@ export class ClientConnection {
   }
 
   #enqueue(id: IdText, method: string, params: unknown): void {
+    if (this.#closing) return;
     this.#unanswered += 1;
     if (this.#unanswered >= this.#options.limits.maxUnansweredRequests && !this.#readingPaused) {
       this.#readingPaused = true;

@@ -14,6 +14,7 @@ class BrowserWebSocketTransport implements Transport {
   readonly #early: string[] = [];
   #events: TransportEvents | undefined;
   #ended = false;
+  #endTold = false;
   #reason: string | undefined;
   #polling = false;
 
@@ -23,9 +24,9 @@ class BrowserWebSocketTransport implements Transport {
     webSocket.addEventListener("message", ({ data }) => {
       const text = typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer);
       if (this.#events === undefined) this.#early.push(text);
-      else if (!this.#ended) this.#events.message(text);
+      else if (!this.#endTold) this.#events.message(text);
     });
-    webSocket.addEventListener("close", () => this.#end());
+    webSocket.addEventListener("close", () => this.#tellEnd());
   }
 
   get queuedBytes(): number {
@@ -34,8 +35,8 @@ class BrowserWebSocketTransport implements Transport {
 
   open(events: TransportEvents): void {
     this.#events = events;
-    for (const text of this.#early.splice(0)) events.message(text);
-    if (this.#ended) events.close(this.#reason);
+    for (const text of this.#early.splice(0)) if (!this.#endTold) events.message(text);
+    if (this.#ended) this.#tellEnd();
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -63,9 +64,9 @@ class BrowserWebSocketTransport implements Transport {
   }
 
   destroy(reason?: string): void {
-    this.#reason = reason;
+    if (!this.#ended) this.#reason = reason;
     this.#webSocket.close();
-    this.#end();
+    this.#tellEnd();
   }
 
   /** There is no event for it. */
@@ -80,10 +81,11 @@ class BrowserWebSocketTransport implements Transport {
     }, POLL_MS);
   }
 
-  #end(): void {
-    if (this.#ended) return;
+  #tellEnd(): void {
     this.#ended = true;
-    this.#events?.close(this.#reason);
+    if (this.#endTold || this.#events === undefined) return;
+    this.#endTold = true;
+    this.#events.close(this.#reason);
   }
 }
 

@@ -47,6 +47,14 @@ export class FlushTimer {
     this.#immediate = setImmediate(() => this.#endTurn());
   }
 
+  /** What is held back goes out at once. */
+  now(): void {
+    const isHeld = this.#held > 0;
+    this.#held = 0;
+    this.#endTurn();
+    if (isHeld) this.#stream.uncork();
+  }
+
   /** The reader can begin with these while more are being made. */
   #letGo(): void {
     this.#stream.uncork();
@@ -55,11 +63,8 @@ export class FlushTimer {
 
   #endCallback(): void {
     this.#ticking = false;
-    if (this.#held === 0) return;
-    this.#held = 0;
     // What was held back for longer goes out as well: it was written before.
-    this.#endTurn();
-    this.#stream.uncork();
+    if (this.#held > 0) this.now();
   }
 
   #endTurn(): void {

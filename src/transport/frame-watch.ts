@@ -9,7 +9,7 @@ export interface FrameWatcher {
   takeSmall(chunk: Buffer): number;
   /** A message is longer than this server takes. The library ends the connection after this. */
   messageTooLong(): void;
-  /** A frame is longer than the wire allows. */
+  /** A frame is longer than the wire allows. What came before it has been given to the library. */
   frameTooLong(): void;
 }
 
@@ -30,11 +30,12 @@ export function watchReceiver(receiver: Receiver, watcher: FrameWatcher): void {
     const taken = limit.isBetweenMessages ? watcher.takeSmall(chunk) : 0;
     if (taken === chunk.length) return true;
     const rest = taken === 0 ? chunk : chunk.subarray(taken);
-    if (!refused && !limit.accepts(rest)) {
-      refused = true;
-      if (limit.messageTooLong) watcher.messageTooLong();
-      else watcher.frameTooLong();
-    }
-    return write(rest);
+    if (refused || limit.accepts(rest)) return write(rest);
+    refused = true;
+    // Nothing can be said any more once the library has seen it.
+    if (limit.messageTooLong) watcher.messageTooLong();
+    const wantsMore = write(rest);
+    if (!limit.messageTooLong) watcher.frameTooLong();
+    return wantsMore;
   };
 }

@@ -1,14 +1,19 @@
 import { PassThrough } from "node:stream";
+import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { JsonLinesTransport } from "./json-lines.ts";
 
-function open(maxLineBytes?: number) {
+function open(maxLineBytes?: number, onMessage = () => {}) {
   const input = new PassThrough();
   const output = new PassThrough();
   const messages: string[] = [];
   const closed = vi.fn();
   const transport = new JsonLinesTransport(input, output, "lines", maxLineBytes);
-  transport.open({ message: (text) => messages.push(text), drain: () => {}, close: closed });
+  const message = (text: string): void => {
+    messages.push(text);
+    onMessage();
+  };
+  transport.open({ message, drain: () => {}, close: closed });
   return { input, output, messages, closed, transport };
 }
 
@@ -58,6 +63,94 @@ describe("JsonLinesTransport", () => {
     expect(messages).toEqual(["1"]);
     transport.resume();
     await vi.waitFor(() => expect(messages).toEqual(["1", "2", "3"]));
+  });
+
+  it("loses no line to a pause, wherever it comes and however often", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }), { maxLength: 60, size: "max" }),
+        fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 60, size: "max" }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 20, size: "max" }),
+        fc.boolean(),
+        async (texts, cuts, pauses, isTerminated) => {
+          const lines = texts.map((text) => JSON.stringify(text));
+          let count = 0;
+          const hold = (): void => {
+            if (pauses[count % pauses.length]!) transport.pause();
+            count += 1;
+          };
+          const { input, messages, closed, transport } = open(undefined, hold);
+          hold();
+          const bytes = Buffer.from(lines.join("\n") + (isTerminated ? "\n" : ""));
+          for (let at = 0, piece = 0; at < bytes.length; piece += 1) {
+            const end = at + 1 + cuts[piece % cuts.length]!;
+            input.write(bytes.subarray(at, end));
+            at = end;
+          }
+          input.end();
+          while (closed.mock.calls.length === 0) {
+            await new Promise((resolve) => setImmediate(resolve));
+            transport.resume();
+          }
+          expect(messages).toEqual(lines);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("delivers nothing after it was destroyed, though lines were read", async () => {
+    const { input, messages, transport } = open(undefined, () => transport.pause());
+    input.write("1\n2\n3\n");
+    await vi.waitFor(() => expect(messages).toEqual(["1"]));
+    transport.destroy();
+    transport.resume();
+    expect(messages).toEqual(["1"]);
+  });
+
+  it("takes a line that is not UTF-8 for a message that is no JSON, and goes on", async () => {
+    const { input, messages, closed } = open();
+    input.write(Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n{}\n')]));
+    await vi.waitFor(() => expect(messages).toHaveLength(2));
+    expect(() => JSON.parse(messages[0]!) as unknown).toThrow(SyntaxError);
+    expect(messages[1]).toBe("{}");
+    expect(closed).not.toHaveBeenCalled();
+  });
+
+  it("takes a line that comes byte by byte", async () => {
+    const { input, messages } = open();
+    const line = JSON.stringify("é".repeat(5000));
+    for (const byte of Buffer.from(`${line}\n`)) input.write(Buffer.of(byte));
+    await vi.waitFor(() => expect(messages).toEqual([line]));
+  });
+
+  it("sends what it holds back before it is destroyed", () => {
+    const { output, transport } = open();
+    const write = vi.spyOn(output, "_write");
+    transport.send("1");
+    expect(write).not.toHaveBeenCalled();
+    transport.destroy();
+    expect(String(write.mock.calls[0]![0])).toBe("1\n");
+  });
+
+  it("is cut when its peer does not read to the end", async () => {
+    vi.useFakeTimers();
+    try {
+      const output = new PassThrough({ highWaterMark: 1 });
+      const closed = vi.fn();
+      const transport = new JsonLinesTransport(new PassThrough(), output, "lines");
+      transport.open({ message: () => {}, drain: () => {}, close: closed });
+      transport.send("1");
+      transport.send("2");
+      transport.close();
+      await vi.advanceTimersByTimeAsync(999);
+      expect(closed).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(closed).toHaveBeenCalledTimes(1);
+      expect(output.destroyed).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("writes one message a line, and tells when each is gone", async () => {

@@ -8,6 +8,12 @@ import type { Transport, TransportEvents } from "./transport.ts";
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
+/** Stands for a line that is no text. It is no JSON either, so the peer is told. */
+const NOT_UTF8 = "\uFFFD";
+/** So many pieces of a line are put together: a byte that comes alone must not cost a hundred. */
+const MAX_LOOSE_PIECES = 1024;
+/** How long a peer may take to read what is queued when the connection is closed. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /** One message a line, over any pair of byte streams. */
 export class JsonLinesTransport implements Transport {
@@ -20,8 +26,10 @@ export class JsonLinesTransport implements Transport {
   #events: TransportEvents | undefined;
   #partial: Buffer[] = [];
   #partialBytes = 0;
-  /** Lines that were read before the transport was paused. */
-  #unread: Buffer | undefined;
+  /** Pieces at the end of `#partial` that are as they came. */
+  #loosePieces = 0;
+  /** Lines that were read while the transport was paused. */
+  #unread: Buffer[] = [];
   #paused = false;
   #ended = false;
   #inputEnded = false;
@@ -93,30 +101,40 @@ export class JsonLinesTransport implements Transport {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    const unread = this.#unread;
-    this.#unread = undefined;
-    if (unread !== undefined) this.#receive(unread);
-    if (this.#paused) return;
+    // Each may pause again, and is put back then.
+    for (const chunk of this.#unread.splice(0)) this.#receive(chunk);
+    if (this.#paused || this.#ended) return;
     this.#input.resume();
-    if (this.#inputEnded) this.#end();
+    if (this.#inputEnded) this.#finish();
   }
 
   close(): void {
     if (this.#ended) return;
-    this.#output.end(() => this.destroy());
+    const cut = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS);
+    this.#output.end(() => {
+      clearTimeout(cut);
+      this.destroy();
+    });
   }
 
   destroy(reason?: string): void {
+    // What was answered before still goes out, as far as the stream takes it.
+    if (!this.#ended) this.#flush.now();
     this.#end(reason);
     this.#input.destroy();
     this.#output.destroy();
   }
 
   #receive(chunk: Buffer): void {
+    if (this.#ended) return;
+    if (this.#paused) {
+      this.#unread.push(chunk);
+      return;
+    }
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       if (this.#paused) {
-        this.#unread = Buffer.from(chunk.subarray(start));
+        this.#unread.push(Buffer.from(chunk.subarray(start)));
         return;
       }
       if (!this.#append(chunk.subarray(start, end))) return;
@@ -136,6 +154,11 @@ export class JsonLinesTransport implements Transport {
       return false;
     }
     this.#partial.push(piece);
+    this.#loosePieces += 1;
+    if (this.#loosePieces === MAX_LOOSE_PIECES) {
+      this.#partial.push(Buffer.concat(this.#partial.splice(-MAX_LOOSE_PIECES)));
+      this.#loosePieces = 0;
+    }
     return true;
   }
 
@@ -143,6 +166,7 @@ export class JsonLinesTransport implements Transport {
     const line = this.#partial.length === 1 ? this.#partial[0]! : Buffer.concat(this.#partial);
     this.#partial = [];
     this.#partialBytes = 0;
+    this.#loosePieces = 0;
     const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
     if (end > this.#maxLineBytes) {
       this.#tooLong();
@@ -156,7 +180,7 @@ export class JsonLinesTransport implements Transport {
       const text = content.toString("utf8");
       if (text.trim() !== "") this.#events?.message(text);
     } else {
-      this.destroy("a line is not UTF-8");
+      this.#events?.message(NOT_UTF8);
     }
   }
 
@@ -175,8 +199,12 @@ export class JsonLinesTransport implements Transport {
   #receiveEnd(): void {
     if (this.#inputEnded) return;
     this.#inputEnded = true;
-    if (this.#paused) return;
-    if (this.#partialBytes > 0) this.#deliver();
+    if (!this.#paused) this.#finish();
+  }
+
+  /** All that was read has been handed up, but for a last line without an end. */
+  #finish(): void {
+    if (this.#partialBytes > 0 && !this.#ended) this.#deliver();
     this.#end();
   }
 

@@ -6,11 +6,11 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
-import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { receiverOf, watchFrames } from "./frame-watch.ts";
 import { gatherLongFrames } from "./long-frames.ts";
 import type { Transport } from "./transport.ts";
-import { WebSocketTransport } from "./websocket.ts";
+import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** A half-open peer is noticed after about this long, so that its session can be resumed. */
 const TCP_KEEP_ALIVE_MS = 15_000;
@@ -44,6 +44,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     perMessageDeflate: false,
     clientTracking: false,
     maxPayload: maxMessageBytes,
+    ...CLOSING,
     // Offered subprotocols are ignored: none is ever selected.
     handleProtocols: () => false,
   });
@@ -83,7 +84,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         maxMessageBytes,
         takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
         messageTooLong: () => transport.refuseLongMessage(),
-        frameTooLong: () => socket.destroy(),
+        frameTooLong: () => transport.destroy(`a frame is longer than ${MAX_FRAME_BYTES} bytes`),
       });
       transport.keepAlive();
       options.accept(transport);

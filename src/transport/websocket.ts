@@ -19,8 +19,10 @@ const NOT_UTF8 = "\uFFFD";
 const DEFAULT_LIFE = { pingMs: 10_000, silenceMs: 30_000 };
 const LONG_BYTES = 16 * 1024;
 
-/** How long a peer may take to answer our close before the connection is cut. */
+/** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
+/** For the library, whose types do not have it yet. */
+export const CLOSING = { closeTimeout: CLOSE_TIMEOUT_MS };
 
 /** Messages over a WebSocket whose handshake is done, at either end. */
 export class WebSocketTransport implements Transport {
@@ -33,7 +35,9 @@ export class WebSocketTransport implements Transport {
   readonly #batch = new FrameBatch();
   #batchBytes = 0;
   #corked = false;
-  readonly #queue = new SendQueue(() => this.#events?.drain());
+  readonly #queue = new SendQueue(() => {
+    if (!this.#ended) this.#events?.drain();
+  });
   #events: TransportEvents | undefined;
   #ended = false;
   #destroyReason: string | undefined;
@@ -144,7 +148,7 @@ export class WebSocketTransport implements Transport {
   }
 
   #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
-    if (this.#webSocket.readyState !== WebSocket.OPEN) {
+    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
       flushed?.();
       return;
     }
@@ -215,12 +219,16 @@ export class WebSocketTransport implements Transport {
   close(): void {
     this.#sendBatch();
     this.#webSocket.close(1000);
-    setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }
 
+  /** The library tells the end later than it comes, and may hold messages that it has read already: none of them may be delivered. */
   destroy(reason?: string): void {
+    if (this.#ended) return;
     this.#destroyReason = reason;
+    // What was answered before still goes out, as far as the socket takes it.
+    this.#uncork();
     this.#webSocket.terminate();
+    this.#end();
   }
 
   #sendLarge(message: string | Uint8Array, done: () => void): void {
@@ -296,7 +304,12 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
 
 function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
   try {
-    return new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES });
+    return new WebSocket(url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+      ...CLOSING,
+    });
   } catch (error) {
     throw new UsageError(`cannot connect to ${url}: ${(error as Error).message}`);
   }

@@ -106,8 +106,11 @@ verifies("stdio:line-over-limit", async ({ peer }) => {
 verifies("stdio:invalid-utf8", async ({ peer }) => {
   const connection = await peer();
   const { stdin } = childOf(connection);
-  const code = await exitStatus(connection, () => stdin.write(Buffer.from([0x7b, 0xff, 0x7d, 0x0a])));
-  expect(code).toBe(0);
+  stdin.write(Buffer.concat([Buffer.from(`${status(1)}\n{"id":2,"x":"`), Buffer.of(0xff, 0x22, 0x7d, 0x0a)]));
+  expect(await connection.next()).toEqual(ready(1));
+  expect(await connection.next()).toMatchObject({ id: -1, error: { code: -32600 } });
+  stdin.write(`${status(3)}\n`);
+  expect(await connection.next()).toEqual(ready(3));
 });
 
 verifies("stdio.eof:exit", async ({ peer }) => {

@@ -181,8 +181,11 @@ export const listenRequirements = {
   },
   "stdio:invalid-utf8": {
     section: "1.5",
-    behavior: "A line that is not UTF-8 ends the server with status 0.",
+    behavior:
+      "A line that is not UTF-8 is malformed: it is told, what was asked before it is answered, and the connection goes on.",
     transports: ["stdio"],
+    origin: "ours",
+    note: "Ends with status 0, without the answers that it has not written yet.",
   },
   "stdio.eof:exit": {
     section: "1.5",
