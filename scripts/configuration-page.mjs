@@ -65,7 +65,7 @@ ${rows.join("\n")}
 - A WebSocket beyond \`max_connections\` is answered with HTTP 503 and the same sentence. Who has no valid token is told 401 first.
 - A message longer than \`max_message_bytes\` is answered with -32011 and id -1, and its connection ends; over a WebSocket with code 1009. Only at the limit of the wire itself, the
   default, does the connection end without a word, as that of Codex does.
-- \`max_unanswered_requests\` and \`max_unread_answer_bytes\` are no errors: the server waits until the client reads.
+- \`max_unanswered_requests\`, \`max_buffered_bytes_per_connection\` and \`max_buffered_bytes\` are no errors: requests wait until clients read.
 
 ## Direct and prepared
 

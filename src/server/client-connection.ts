@@ -8,6 +8,7 @@ import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
+import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "./limits.ts";
 import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
@@ -19,7 +20,8 @@ export interface ClientConnectionOptions {
   readonly sessions: SessionRegistry;
   readonly logger: Logger;
   readonly concurrency: number;
-  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxUnreadAnswerBytes" | "maxMessageBytes">;
+  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxMessageBytes">;
+  readonly budget: ByteBudget;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
   ended(): void;
@@ -30,6 +32,8 @@ const LAZILY = { lazily: true };
 
 /** One client: its handshake, its session and its requests. Handlers get it as their context. */
 export class ClientConnection {
+  /** What may be held for this client. A handler that gathers much reserves it first; see `ConnectionBudget`. */
+  readonly budget: ConnectionBudget;
   readonly #options: ClientConnectionOptions;
   readonly #peer: Peer;
   readonly #requests: RequestQueue;
@@ -52,10 +56,8 @@ export class ClientConnection {
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
-    this.#requests = new RequestQueue(
-      options.concurrency,
-      () => this.#peer.queuedBytes < options.limits.maxUnreadAnswerBytes,
-    );
+    this.budget = options.budget.connect(() => this.#peer.queuedBytes);
+    this.#requests = new RequestQueue(options.concurrency, () => this.budget.hasRoom);
   }
 
   /** Aborted when the connection ends, for handlers that wait. */
@@ -182,6 +184,7 @@ export class ClientConnection {
 
   #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
     this.#peer.respond(id, result, when);
+    if (this.full) this.budget.queueChanged();
     this.#answered();
   }
 
@@ -206,6 +209,7 @@ export class ClientConnection {
   }
 
   #drained(): void {
+    this.budget.queueChanged();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
     this.#requests.resume();
@@ -226,6 +230,7 @@ export class ClientConnection {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
     this.#requests.clear();
     this.#ended = true;
+    this.budget.close();
     this.#abort?.abort();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     if (this.#session !== undefined) {

@@ -88,10 +88,15 @@ export const LIMITS = {
     [16, 65_536, 1_000_000],
     "Unanswered requests of a connection; from there on nothing is read from it until half of them are answered",
   ),
-  maxUnreadAnswerBytes: number(
+  maxBufferedBytesPerConnection: number(
     "bytes",
     [HIGH_WATER_BYTES, 64 * MEBIBYTE, 1024 * MEBIBYTE],
-    "Answers that a client has not read; from there on none of its requests is started until it has read them",
+    "Memory for one client: answers that are made or that it has not read, pieces of streams, HTTP bodies; from there on its requests wait. One at a time may be larger",
+  ),
+  maxBufferedBytes: number(
+    "bytes",
+    [HIGH_WATER_BYTES, 192 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
+    "The same for all clients together. Every client may have 1 MiB in any case, and where clients that do not read use it up, another goes beyond it every 2 s",
   ),
   maxUnreadInputBytes: number(
     "bytes",

@@ -9,6 +9,7 @@ import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
+import { ByteBudget } from "./byte-budget.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
 import { listExtensions } from "./extensions.ts";
@@ -67,6 +68,7 @@ export function createServer(options: ServerOptions = {}): Server {
     logger,
   );
   const quota = new ProcessQuota(limits);
+  const budget = new ByteBudget(limits);
   const retentionMs = limits.exitedProcessRetentionMs;
   const sessions = new SessionRegistry({
     create: (id) => new Session(id, { launcher, retentionMs, takePlace: quota.share() }),
@@ -122,6 +124,7 @@ export function createServer(options: ServerOptions = {}): Server {
       logger,
       resumable,
       limits,
+      budget,
       concurrency: options.concurrentRequests ?? 1,
       ended: () => {
         clients.delete(client);

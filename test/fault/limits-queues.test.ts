@@ -98,7 +98,7 @@ it("from maxUnansweredRequests on nothing more is read, until answers have gone 
   expect(await later).toEqual({ status: "ready" });
 });
 
-it("from maxUnreadAnswerBytes on no request is started, until the client reads", async () => {
+it("from maxBufferedBytesPerConnection on no request is started, until the client reads", async () => {
   const [file, marker] = [join(directory, "file"), join(directory, "marker")];
   writeFileSync(file, Buffer.alloc(1024 * 1024));
   const flood = async (args: readonly string[], look: () => unknown) => {
@@ -117,7 +117,9 @@ it("from maxUnreadAnswerBytes on no request is started, until the client reads",
     await Promise.all([...reads, written]);
     expect(existsSync(marker)).toBe(true);
   };
-  await flood(["--max-unread-answer-bytes", "1048576"], () => expect(existsSync(marker)).toBe(false));
+  await flood(["--max-buffered-bytes-per-connection", "1048576"], () =>
+    expect(existsSync(marker)).toBe(false),
+  );
   await flood([], () =>
     pollUntil(
       () => existsSync(marker),

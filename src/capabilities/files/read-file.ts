@@ -19,14 +19,21 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTT
 /** What small files are read into: its contents are gone when the next one is read. */
 let smallBuffer: Buffer | undefined;
 
+/** Who takes a large file, piece by piece. */
+export interface PieceTaker {
+  readonly admit: (bytes: number) => Promise<void> | undefined;
+  readonly onPiece: (piece: Buffer) => void;
+}
+
 /**
  * Reads a regular file: returns a small one, which is valid until the next is read, and hands out others in pieces, each a multiple of 3 bytes except the
- * last and valid until the next one is asked for. Opening never waits, as it would on a pipe nobody writes to.
+ * last and valid until the next one is asked for. `admit` is told how many bytes there are in all, and may make them wait. Opening never
+ * waits, as it would on a pipe nobody writes to.
  */
 export function readFile(
   path: NativePath,
   options: { followSymlinks: boolean },
-  onPiece: (piece: Buffer) => void,
+  { admit, onPiece }: PieceTaker,
 ): Buffer | Promise<void> {
   const { fd, size } = openRegularFile(path, options);
   let small: Buffer | undefined;
@@ -37,7 +44,7 @@ export function readFile(
     closeSync(fd);
     throw error;
   }
-  if (small === undefined) return readPieces(fd, onPiece);
+  if (small === undefined) return readPieces(fd, size, { admit, onPiece });
   closeSync(fd);
   return small;
 }
@@ -85,13 +92,16 @@ function readSmall(fd: number, size: number): Buffer | undefined {
 }
 
 /** Closes the descriptor. */
-async function readPieces(fd: number, onPiece: (piece: Buffer) => void): Promise<void> {
+async function readPieces(fd: number, size: number, { admit, onPiece }: PieceTaker): Promise<void> {
   try {
+    await admit(size);
     const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let position = 0; ; ) {
       const length = await fill(fd, buffer, position);
       position += length;
       if (position > MAX_READ_FILE_BYTES) throw tooLarge();
+      // It has grown, or did not tell its size.
+      if (position > size) await admit(position);
       onPiece(buffer.subarray(0, length));
       if (length < buffer.length) return;
     }

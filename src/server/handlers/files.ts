@@ -1,5 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { base64Between } from "../../capabilities/base64-into.ts";
+import { base64Between, base64Length } from "../../capabilities/base64-into.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
@@ -28,17 +28,23 @@ const SMALL_BLOCK_BYTES = 4 * 1024;
 
 export function fileHandlers(access: FileAccess) {
   return {
-    "fs/readFile": (_, params) => {
+    "fs/readFile": (client, params) => {
       const path = pathOf(params);
       return inFiles(() => {
         const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
         const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
-        const file = readFile(place.path, place, (piece) => parts.push(base64Between("", piece, "")));
-        if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
-        return file.then(() => {
-          parts.push(Buffer.from('"}'));
-          return new JsonParts(parts);
+        const held = client.budget.open();
+        const file = readFile(place.path, place, {
+          admit: (bytes) => held.grow(base64Length(bytes)),
+          onPiece: (piece) => parts.push(base64Between("", piece, "")),
         });
+        if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
+        return file
+          .then((): JsonText | JsonParts => {
+            parts.push(Buffer.from('"}'));
+            return new JsonParts(parts);
+          })
+          .finally(() => held.release());
       });
     },
 
