@@ -15,43 +15,69 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const DRIVE = /^\/[A-Za-z](?::|%3[aA])(?:\/|$)/;
 /** What most URIs look like: nothing to decode, nothing to resolve, nothing foreign. */
 const ORDINARY = /^file:\/\/((?:\/\.?[A-Za-z0-9_-][A-Za-z0-9._-]*)+|\/)$/;
+/** Longer ones are looked at byte by byte: a regular expression keeps the way back from every character. */
+const MAX_ORDINARY_LENGTH = 4096;
+/** What names the host, up to the path. */
+const HOST = /^file:[/\\]{2}([^/\\?#]*)/i;
+/** No name of a host is longer. To bring a long one into the form of a URL can take the parser minutes. */
+const MAX_HOST_LENGTH = 255;
 /** Printable characters that a URI spells as they are. All other bytes are percent-encoded. */
-const PLAIN = /[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]/;
+const PLAIN = /^[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]*$/;
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+const PERCENT = 0x25;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Turns a `file:` URI into an absolute POSIX path: text, or bytes when it is not UTF-8. Dot segments are resolved as URLs do it, and `%2F` is a separator, so
- * the path that comes out is the one to check, never the URI.
+ * Turns a `file:` URI into an absolute POSIX path: text, or bytes when it is not UTF-8. `%2F` is a separator. Dots are resolved in the text, first as URLs do
+ * it and then once more in what the escapes stand for, so the path that comes out has none. It is the one to check, never the URI.
  */
 export function pathFromUri(uri: string): string | Uint8Array {
-  const ordinaryPath = ORDINARY.exec(uri)?.[1];
+  const ordinaryPath = uri.length <= MAX_ORDINARY_LENGTH ? ORDINARY.exec(uri)?.[1] : undefined;
   if (ordinaryPath !== undefined) return ordinaryPath;
-  const text = uri.trim();
+  // Line breaks and tabs are nothing to a URL, wherever they are.
+  const text = uri.trim().replace(/[\t\n\r]/g, "");
   const scheme = SCHEME.exec(text)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");
   if (scheme.toLowerCase() !== "file")
     throw new PathUriError(`unsupported path URI scheme \`${scheme.toLowerCase()}\``);
+  if ((HOST.exec(text)?.[1]?.length ?? 0) > MAX_HOST_LENGTH) throw new ForeignPathError(text);
   const url = parseUrl(text);
   if (url.search !== "" || text.includes("?"))
     throw new PathUriError("query parameters are not allowed in path URIs");
   if (url.hash !== "" || text.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
-  if (url.host !== "" || DRIVE.test(url.pathname)) throw foreign(url);
+  const { pathname } = url;
+  if (url.host !== "" || DRIVE.test(pathname)) throw foreign(url);
   // The escape for paths without a faithful URI starts with %00; this host has none of those, for bytes can be encoded.
-  if (url.pathname.startsWith("/%00/bad/path/")) throw foreign(url);
-  if (url.pathname.includes("%00")) throw new PathUriError(foreign(url).message);
-  return decode(url.pathname.length > 1 ? url.pathname.replace(/\/+$/, "") || "/" : url.pathname);
+  if (pathname.startsWith("/%00/bad/path/")) throw foreign(url);
+  if (pathname.includes("%00")) throw new PathUriError(foreign(url).message);
+  return textOrBytes(resolve(encoder.encode(pathname), { escapes: true }));
+}
+
+/** The same for an absolute path as it is written: without dots, and with one slash between names. */
+export function resolveDots(path: string): string {
+  return decoder.decode(resolve(encoder.encode(path), { escapes: false }));
 }
 
 export function uriFromPath(path: string | Uint8Array): string {
-  const bytes = typeof path === "string" ? new TextEncoder().encode(path) : path;
+  if (typeof path === "string" && PLAIN.test(path)) return `file://${path}`;
+  spellings ??= Array.from({ length: 256 }, (_, byte) => spell(byte));
   let uri = "file://";
-  for (const byte of bytes) {
-    const character = String.fromCharCode(byte);
-    uri +=
-      byte < 128 && PLAIN.test(character)
-        ? character
-        : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-  }
+  for (const byte of typeof path === "string" ? encoder.encode(path) : path) uri += spellings[byte]!;
   return uri;
+}
+
+/** How each byte is written in a URI. */
+let spellings: string[] | undefined;
+
+function spell(byte: number): string {
+  const character = String.fromCharCode(byte);
+  return byte < 128 && PLAIN.test(character)
+    ? character
+    : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
 function parseUrl(uri: string): URL {
@@ -66,18 +92,56 @@ function foreign(url: URL): ForeignPathError {
   return new ForeignPathError(url.href);
 }
 
-/** A percent sign that escapes nothing stands for itself. */
-function decode(pathname: string): string | Uint8Array {
-  if (!pathname.includes("%")) return pathname;
-  const bytes: number[] = [];
-  const encoder = new TextEncoder();
-  for (const part of pathname.split(/(%[0-9A-Fa-f]{2})/)) {
-    if (/^%[0-9A-Fa-f]{2}$/.test(part)) bytes.push(Number.parseInt(part.slice(1), 16));
-    else bytes.push(...encoder.encode(part));
+/**
+ * Decodes and resolves an absolute path in its own memory, in one pass: what is written never overtakes what is read. A percent sign that escapes nothing
+ * stands for itself.
+ */
+function resolve(path: Uint8Array, { escapes }: { escapes: boolean }): Uint8Array {
+  // The first slash stays. Names that stay have a slash behind them.
+  let end = 1;
+  let nameStart = 1;
+  for (let at = 1; at <= path.length; at += 1) {
+    let byte = at < path.length ? path[at]! : SLASH;
+    if (byte === PERCENT && escapes) {
+      const escaped = hexByte(path[at + 1], path[at + 2]);
+      if (escaped !== undefined) {
+        byte = escaped;
+        at += 2;
+      }
+    }
+    if (byte !== SLASH) {
+      path[end] = byte;
+      end += 1;
+      continue;
+    }
+    const length = end - nameStart;
+    if (length === 2 && path[nameStart] === DOT && path[nameStart + 1] === DOT)
+      end = nameStart > 1 ? path.lastIndexOf(SLASH, nameStart - 2) + 1 : 1;
+    else if (length === 1 && path[nameStart] === DOT) end = nameStart;
+    else if (length > 0) {
+      path[end] = SLASH;
+      end += 1;
+    }
+    nameStart = end;
   }
-  const path = Uint8Array.from(bytes);
+  return path.subarray(0, Math.max(1, end - 1));
+}
+
+function hexByte(high: number | undefined, low: number | undefined): number | undefined {
+  const [first, second] = [hexDigit(high), hexDigit(low)];
+  return first === undefined || second === undefined ? undefined : first * 16 + second;
+}
+
+function hexDigit(code: number | undefined): number | undefined {
+  if (code === undefined) return undefined;
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : undefined;
+}
+
+function textOrBytes(path: Uint8Array): string | Uint8Array {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(path);
+    return decoder.decode(path);
   } catch {
     return path;
   }

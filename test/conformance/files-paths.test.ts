@@ -99,6 +99,67 @@ verifies(
 );
 
 verifies(
+  "fs.path:escaped-dots",
+  onTree(
+    { a: { sub: { g: "inner" }, f: "contents", l: link("../t") }, t: { f: "other" } },
+    async (context) => {
+      const { connection, tree } = context;
+      const root = tree.uri();
+      await allRead(context, "contents", [
+        `${root}/a/sub%2F..%2Ff`,
+        `${root}/a/l%2F..%2ff`,
+        `${root}/a/missing%2F..%2F.%2Ff`,
+        `${root}/a/f%2F..%2Ff%2F.`,
+        `${root}/t%2F..%2Fa/%2F%2Ff%2F`,
+      ]);
+      for (const followSymlinks of [true, false]) {
+        const path = `${root}/a/l%2F..%2Ff`;
+        expect(await connection.request("fs/readFile", { path, followSymlinks })).toEqual({
+          dataBase64: base64("contents"),
+        });
+      }
+      expect(await connection.request("fs/canonicalize", { path: `${root}/a/l%2F..` })).toEqual({
+        path: tree.uri("a"),
+      });
+      const children = async (name: string) => (await readdir(tree.path(name))).toSorted();
+      await connection.request("fs/remove", { path: `${root}/a/l%2F.` });
+      expect(await children("a")).toEqual(["f", "sub"]);
+      await connection.request("fs/createDirectory", { path: `${root}/a/new%2F..%2Fsub%2Fdeep%2F..` });
+      expect(await children("a")).toEqual(["f", "sub"]);
+      await connection.request("fs/remove", { path: `${root}/a/sub%2F..` });
+      expect(await children("")).toEqual(["t"]);
+    },
+  ),
+);
+
+verifies(
+  "fs.path:long-text",
+  onTree({ d: { f: "contents" } }, async (context) => {
+    const { connection, tree } = context;
+    const root = tree.uri();
+    await allRead(context, "contents", [
+      `${root}/d${"/".repeat(160_000)}f`,
+      `${root}/d/f${"/".repeat(160_000)}`,
+      `${root}/d${"/.".repeat(80_000)}/f`,
+      `${root}/d${"%2Fd%2F..".repeat(16_000)}%2Ff`,
+    ]);
+    for (const name of ["%41".repeat(256), "%41".repeat(50_000), "abc/".repeat(1200)]) {
+      const path = `${root}/${name}`;
+      for (const method of [
+        "fs/readFile",
+        "fs/getMetadata",
+        "fs/createDirectory",
+        "fs/canonicalize",
+        "fs/remove",
+      ])
+        await expectError(connection.request(method, { path }), -32603, "Filename too long (os error 36)");
+      const watch = { watchId: 1, missing: [path] };
+      expect(await connection.request("fs/watchMissing", watch)).toEqual({ watching: false });
+    }
+  }),
+);
+
+verifies(
   "fs.path:slashes",
   onTree({ f: "contents", d: {} }, async (context) => {
     const root = context.tree.uri();

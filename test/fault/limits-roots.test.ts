@@ -168,6 +168,9 @@ describe("with fsRoots", () => {
     }
     await expectOutside("fs/readFile", { path: `file://${outside}/f` }, join(outside, "f"));
     await expectOutside("fs/readFile", { path: `${root}/../outside/f` }, join(outside, "f"));
+    for (const path of [`file://${root}/d%2F..%2F..%2Foutside%2Ff`, `file://${root}%2F..%2Foutside/f`])
+      for (const [method, params] of [...requests(path), ...entryRequests(path)])
+        await expectOutside(method, params, join(outside, "f"));
     expectUntouched();
   });
 

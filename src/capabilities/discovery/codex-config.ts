@@ -38,7 +38,7 @@ const WITHHELD_FROM_PROJECTS = new Set([
  * project directory on the way to `cwd` that the user has marked as trusted. Layers without any of the keys are left out.
  */
 export async function readConfigLayers(
-  cwd: string,
+  cwd: string | undefined,
   codexHome: string,
   paths: KeyPaths,
 ): Promise<ConfigLayer[]> {

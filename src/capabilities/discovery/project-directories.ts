@@ -4,14 +4,12 @@ import { configError } from "./config-file.ts";
 import { isTable, type TomlTable } from "./toml-writer.ts";
 
 const REPOSITORY = ".git";
-/** No directory has a longer path, and each one above it costs a look. */
-const MAX_PATH_LENGTH = 4096;
 
 /** The directories from the root of the project around `cwd` down to it, as far as the user trusts them. Throws when the settings make no sense. */
-export function trustedDirectories(cwd: string, settings: TomlTable): string[] {
+export function trustedDirectories(cwd: string | undefined, settings: TomlTable): string[] {
   const markers = readMarkers(settings["project_root_markers"]);
   const levels = readTrustLevels(settings["projects"]);
-  if (levels.size === 0 || cwd.length > MAX_PATH_LENGTH) return [];
+  if (levels.size === 0 || cwd === undefined) return [];
   const upwards = ancestorsOf(cwd);
   const root = upwards.find((directory) => markers.some((marker) => isMarked(directory, marker))) ?? cwd;
   const repository = upwards.find(isRepository);

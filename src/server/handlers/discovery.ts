@@ -11,6 +11,7 @@ import {
   type PluginDescription,
 } from "../../capabilities/discovery/environment-capabilities.ts";
 import type { SkillDescription } from "../../capabilities/discovery/skills.ts";
+import type { NativePath } from "../../capabilities/files/native-path.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/index.ts";
@@ -67,17 +68,23 @@ function checkPath(path: string): void {
   }
 }
 
+function decodeRoot(path: string): NativePath {
+  try {
+    return decodePath(path);
+  } catch (error) {
+    if (!(error instanceof CapabilityError)) throw error;
+    throw new CapabilityError(error.code, `failed to inspect capability root ${path}: ${error.message}`);
+  }
+}
+
 async function discoverV1({ id, path }: RootParams): Promise<DiscoveredRoot> {
   let root = EMPTY;
   let error: string | null = null;
   try {
-    root = await discoverRoot(decodePath(path));
+    root = await discoverRoot(decodeRoot(path));
   } catch (cause) {
     if (!(cause instanceof CapabilityError)) throw cause;
-    error =
-      cause.code === "INVALID_INPUT"
-        ? `failed to inspect capability root ${path}: ${cause.message}`
-        : cause.message;
+    error = cause.message;
   }
   const { plugin } = root;
   return {

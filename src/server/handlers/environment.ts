@@ -49,10 +49,12 @@ function locate(codexHome: CodexHome): string {
   }
 }
 
-function decodeDirectory(uri: string): string {
+/** Undefined for a path that no directory can have, because it is too long. */
+function decodeDirectory(uri: string): string | undefined {
   try {
     return showPath(decodePath(uri));
   } catch (error) {
+    if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
     // Here a path of another host is a fault of the parameters.
     if (error instanceof CapabilityError) throw new RpcError(RpcCode.invalidParams, error.message);
     throw error;

@@ -12,7 +12,7 @@ import type { NativePath } from "../../capabilities/files/native-path.ts";
 import { readFile } from "../../capabilities/files/read-file.ts";
 import { remove } from "../../capabilities/files/remove.ts";
 import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
-import { watchMissing } from "../../capabilities/files/watch-missing.ts";
+import { MAX_WATCHED_PATHS, watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
@@ -167,9 +167,11 @@ export function fileHandlers(access: FileAccess) {
     },
 
     "fs/watchMissing": (client, { watchId, missing, present }) => {
+      const watch = watchOf(client);
+      // So many are not watched, so they are not looked at either.
+      if (missing.length > MAX_WATCHED_PATHS) return { watching: watch.replace(watchId, [], undefined) };
       const paths = decodeAll(typeof present === "string" ? [...missing, present] : missing);
       for (const path of paths ?? []) refuseOutside(path, access);
-      const watch = watchOf(client);
       // A path of another system is never there.
       if (paths === undefined) return { watching: watch.replace(watchId, [], undefined) };
       const presentPath = typeof present === "string" ? paths.pop() : undefined;

@@ -63,6 +63,16 @@ export const filesErrorsRequirements = {
     section: "3.1",
     behavior: "Dot segments, escaped or not, are resolved in the text: a link before .. is not followed.",
   },
+  "fs.path:escaped-dots": {
+    section: "3.1",
+    behavior:
+      "Dots beside escaped slashes are resolved in the text too, also in the last name, whether links may be followed or not.",
+  },
+  "fs.path:long-text": {
+    section: "3.1",
+    behavior:
+      "160000 slashes, or as many dots, do not matter; a path that is too long without them is an error.",
+  },
   "fs.path:slashes": {
     section: "3.1",
     behavior: "A slash behind a file and repeated slashes do not matter, for reading and for writing.",
