@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
 import { CapabilityError } from "../base/errors.ts";
+import { hasFreeDescriptors } from "./descriptor-reserve.ts";
+import { ERRNO, osError } from "./os-error.ts";
 
 /** An integer result with the arguments of the C function. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
@@ -36,6 +38,7 @@ export interface Libc {
   access: IntCall<[path: string, mode: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   poll: IntCall<[descriptors: Int32Array, count: number, timeoutMs: number]>;
+  clockGettime: IntCall<[clock: number, time: BigInt64Array]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
   prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array, old: null]>;
@@ -54,6 +57,8 @@ export interface Libc {
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
   madvise: IntCall<[address: bigint, length: bigint, advice: number]>;
+  /** For what the C library has no function for, or not everywhere. */
+  systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
   errno(): number;
   /**
@@ -104,6 +109,7 @@ const SIGNATURES: Readonly<
   access: "int access(const char *path, int mode)",
   kill: "int kill(int pid, int signal)",
   poll: "int poll(void *descriptors, unsigned long count, int timeoutMs)",
+  clockGettime: "int clock_gettime(int clock, void *time)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
   wait4: "int wait4(int pid, void *status, int options, void *usage)",
   prlimit: "int prlimit(int pid, int resource, void *limit, void *old)",
@@ -121,6 +127,7 @@ const SIGNATURES: Readonly<
   write: "long write(int fd, void *buffer, size_t size)",
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
   madvise: "int madvise(size_t address, size_t length, int advice)",
+  systemCall: "long syscall(long number, unsigned long a, unsigned long b, unsigned long c)",
 };
 
 /** Its name tells the types of its parameters, so that it cannot be found with others. */
@@ -141,7 +148,7 @@ let afterLoad: (() => void) | undefined;
 /** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
 export function libc(): Libc {
   if (loaded === undefined) {
-    loaded = load();
+    loaded = loadIfPossible();
     afterLoad?.();
   }
   return loaded;
@@ -164,6 +171,15 @@ function findBase64(library: { func(signature: string): unknown }): Libc["base64
 /** Calls back when the functions are loaded, which is the last large step of a server's start. */
 export function onceLibcIsLoaded(callback: () => void): void {
   afterLoad = callback;
+}
+
+/** What Node says when it cannot open a file of the library differs from file to file. */
+function loadIfPossible(): Libc {
+  try {
+    return load();
+  } catch (error) {
+    throw hasFreeDescriptors() ? error : osError(ERRNO.EMFILE);
+  }
 }
 
 function load(): Libc {

@@ -1,4 +1,5 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { hasFreeDescriptors } from "../capabilities/descriptor-reserve.ts";
 import { AllowedRoots } from "../capabilities/files/allowed-roots.ts";
 import { freeAccess } from "../capabilities/files/file-access.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
@@ -102,8 +103,10 @@ export function createServer(options: ServerOptions = {}): Server {
 
   function refusal(): string | undefined {
     if (closing !== undefined) return "the server is closing";
-    if (clients.size < limits.maxConnections) return undefined;
-    return limitError("maxConnections", limits.maxConnections, "the server has too many connections").message;
+    if (clients.size >= limits.maxConnections)
+      return limitError("maxConnections", limits.maxConnections, "the server has too many connections")
+        .message;
+    return hasFreeDescriptors() ? undefined : "the server has no file descriptors left";
   }
 
   async function close(): Promise<void> {
@@ -164,9 +167,11 @@ export function createServer(options: ServerOptions = {}): Server {
 function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, deadlineMs);
-    void work.finally(() => {
+    const done = (): void => {
       clearTimeout(timer);
       resolve();
-    });
+    };
+    // What has failed is over too. Whatever it has left, the next step kills.
+    work.then(done, done);
   });
 }

@@ -92,6 +92,8 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   }
 
   const { address, port } = await bind(http, options);
+  // A connection that cannot be taken for want of a descriptor is lost to its peer; the next one may find one.
+  http.on("error", () => {});
   return {
     url: `ws://${formatHost(address)}:${port}`,
     close: () =>

@@ -25,7 +25,7 @@ export class ContainedFamily implements ProcessFamily {
   }
 
   terminate(): void {
-    this.#controlGroup.signal("SIGTERM");
+    this.#controlGroups.ask(this.#controlGroup);
   }
 
   killGroup(): void {
@@ -36,8 +36,7 @@ export class ContainedFamily implements ProcessFamily {
     if (this.gone) return;
     // It may not have joined yet.
     this.#group.signal("SIGKILL");
-    this.#controlGroup.kill();
-    this.#controlGroups.release(this.#controlGroup);
+    this.#controlGroups.kill(this.#controlGroup);
   }
 
   leaderReaped(): void {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { constants } from "node:os";
+import { descriptorReserve } from "../descriptor-reserve.ts";
 import { libc } from "../libc.ts";
 import { isErrno } from "../os-error.ts";
 
@@ -27,7 +28,11 @@ export class ControlGroup {
   /** Members, also those in groups that members have made below this one. Empty when the group is gone. */
   pids(): number[] {
     return this.#ifThere([], () => [
-      ...readFileSync(`${this.path}/cgroup.procs`, "latin1").split("\n").filter(Boolean).map(Number),
+      ...descriptorReserve
+        .lend(() => readFileSync(`${this.path}/cgroup.procs`, "latin1"))
+        .split("\n")
+        .filter(Boolean)
+        .map(Number),
       ...this.#below().flatMap((group) => group.pids()),
     ]);
   }
@@ -38,7 +43,7 @@ export class ControlGroup {
 
   kill(): void {
     try {
-      writeFileSync(`${this.path}/cgroup.kill`, "1", { flag: "r+" });
+      this.#tell("cgroup.kill", "1");
     } catch (error) {
       if (!isErrno(error, ...NOT_THERE)) throw error;
       this.killFrozen();
@@ -47,14 +52,18 @@ export class ControlGroup {
 
   /** For kernels before 5.14. What is frozen cannot fork away, and can be killed. */
   killFrozen(): void {
-    this.#ifThere(undefined, () => writeFileSync(`${this.path}/cgroup.freeze`, "1", { flag: "r+" }));
+    this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "1"));
     this.signal("SIGKILL");
-    this.#ifThere(undefined, () => writeFileSync(`${this.path}/cgroup.freeze`, "0", { flag: "r+" }));
+    this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "0"));
   }
 
-  /** Removes it together with groups that members have made below it; false while anyone is in them. */
+  /** Removes it together with groups that members have made below it; false when that is not possible yet, above all while anyone is in them. */
   remove(): boolean {
-    return this.#ifThere(true, () => this.#below().every((group) => group.remove()) && this.removeAlone());
+    try {
+      return this.#below().every((group) => group.remove()) && this.removeAlone();
+    } catch (error) {
+      return isErrno(error, ...NOT_THERE);
+    }
   }
 
   /** False while anyone, or another group, is in it. */
@@ -68,9 +77,14 @@ export class ControlGroup {
   }
 
   #below(): ControlGroup[] {
-    return readdirSync(this.path, { withFileTypes: true })
+    return descriptorReserve
+      .lend(() => readdirSync(this.path, { withFileTypes: true }))
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => new ControlGroup(`${this.path}/${name}`));
+  }
+
+  #tell(file: string, text: string): void {
+    descriptorReserve.lend(() => writeFileSync(`${this.path}/${file}`, text, { flag: "r+" }));
   }
 
   /** Whoever else cleans up may be faster. */

@@ -1,4 +1,6 @@
 import { CapabilityError } from "../../base/errors.ts";
+import { isOutOfDescriptors } from "../descriptor-reserve.ts";
+import { ERRNO, osError } from "../os-error.ts";
 import { ControlGroup } from "./control-group.ts";
 import { findOwnControlGroup, homeGroup, listAbandonedHomes } from "./control-group-home.ts";
 
@@ -14,6 +16,8 @@ export class ControlGroups {
   readonly #open = new Set<ControlGroup>();
   /** To be removed once they are empty. */
   readonly #released = new Set<ControlGroup>();
+  /** Among them those that could not be killed, for want of a descriptor or because the system did not let us; tried again. */
+  readonly #unkilled = new Set<ControlGroup>();
   readonly #waiting: (() => void)[] = [];
   #home: ControlGroup | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -46,6 +50,21 @@ export class ControlGroups {
     }
   }
 
+  /** Sends SIGTERM to all that can be found in the group. */
+  ask(group: ControlGroup): void {
+    try {
+      group.signal("SIGTERM");
+    } catch {
+      // Without a descriptor nobody can be found. Whoever asks kills later.
+    }
+  }
+
+  /** Kills all that is in the group, and removes it then. Never throws: what cannot be done now is tried again. */
+  kill(group: ControlGroup): void {
+    this.#tryToKill(group);
+    this.release(group);
+  }
+
   /** Removes the group, at once or when its last member is gone. */
   release(group: ControlGroup): void {
     this.#released.add(group);
@@ -60,10 +79,7 @@ export class ControlGroups {
   }
 
   killAll(): void {
-    for (const group of this.#open) {
-      group.kill();
-      this.release(group);
-    }
+    for (const group of this.#open) this.kill(group);
   }
 
   /** Resolves when no group is left, which without `killAll` may take for ever. */
@@ -91,10 +107,20 @@ export class ControlGroups {
     this.release(abandoned);
   }
 
+  #tryToKill(group: ControlGroup): void {
+    try {
+      group.kill();
+      this.#unkilled.delete(group);
+    } catch {
+      this.#unkilled.add(group);
+    }
+  }
+
   #removeEmpty(): void {
     for (const group of this.#released) {
       if (!group.remove()) continue;
       this.#released.delete(group);
+      this.#unkilled.delete(group);
       this.#open.delete(group);
     }
     if (this.#open.size > 0) return;
@@ -107,6 +133,7 @@ export class ControlGroups {
     clearTimeout(this.#timer);
     if (this.#released.size === 0) return;
     this.#timer = setTimeout(() => {
+      for (const group of this.#unkilled) this.#tryToKill(group);
       this.#removeEmpty();
       this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_TRY_MS);
       this.#tryLater();
@@ -115,6 +142,7 @@ export class ControlGroups {
 }
 
 function uncontained(error: unknown): CapabilityError {
+  if (isOutOfDescriptors(error)) return osError(ERRNO.EMFILE);
   const reason = error instanceof Error ? error.message : String(error);
   return new CapabilityError("UNSUPPORTED", `the process cannot be contained: ${reason}`, { cause: error });
 }

@@ -3,7 +3,9 @@ import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { descriptorReserve } from "../descriptor-reserve.ts";
 import { MAX_ASYNC_CALLS } from "../libc.ts";
+import { ERRNO, osError } from "../os-error.ts";
 import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ContainedFamily } from "./contained-family.ts";
 import type { ControlGroup } from "./control-group.ts";
@@ -16,6 +18,7 @@ import { type ProcessFamily, TracedFamily } from "./process-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "./reaper.ts";
+import { SharedDescriptor } from "./shared-descriptor.ts";
 import {
   keepInheritedDescriptors,
   openPipe,
@@ -60,6 +63,8 @@ export class Launcher {
   constructor(limits: LogLimits, logger: Logger = silentLogger) {
     this.#limits = limits;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
+    // Before connections and files can take them. Without them nothing is started.
+    descriptorReserve.fill();
   }
 
   /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
@@ -105,11 +110,13 @@ export class Launcher {
     await Promise.all([this.#sweeper.idle(), this.#controlGroups.emptied()]);
   }
 
+  /** Throws a CapabilityError when there are so few descriptors left that what is started could not be ended with certainty. */
   #prepare(): void {
+    if (!descriptorReserve.fill()) throw osError(ERRNO.EMFILE);
     if (this.#prepared) return;
-    this.#prepared = true;
     keepInheritedDescriptors();
     this.#reaper.listen();
+    this.#prepared = true;
   }
 
   async #takeTurn(): Promise<void> {
@@ -157,22 +164,40 @@ export class Launcher {
   ): Promise<ManagedProcess> {
     const { stdin } = request;
     const record = this.#warden.reserve();
+    let started: StartedParts;
     try {
-      const { pid, ...streams } = await (typeof stdin === "object"
+      started = await (typeof stdin === "object"
         ? startOnTerminal(program, stdin.terminal, record)
         : startOnPipes(program, stdin === "pipe", record));
-      const family = this.#family(pid, this.#groups.track(pid, record), controlGroup);
-      const managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, request);
-      this.#running.add(managed);
-      managed.listen((event) => {
-        if (event.kind === "closed") this.#running.delete(managed);
-      });
-      this.#reaper.watch(pid, (status) => managed.exited(status));
-      return managed;
     } catch (error) {
       record.release();
       throw error;
     }
+    return this.#manage(started, this.#groups.track(started.pid, record), request, controlGroup);
+  }
+
+  #manage(
+    { pid, ...streams }: StartedParts,
+    group: ProcessGroup,
+    request: LaunchRequest,
+    controlGroup: ControlGroup | undefined,
+  ): ManagedProcess {
+    let managed: ManagedProcess;
+    try {
+      const family = this.#family(pid, group, controlGroup);
+      managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, request);
+    } catch (error) {
+      // It runs, and nobody would ever end it.
+      group.signal("SIGKILL");
+      this.#reaper.watchInBackground(pid, () => group.leaderReaped());
+      throw error;
+    }
+    this.#running.add(managed);
+    managed.listen((event) => {
+      if (event.kind === "closed") this.#running.delete(managed);
+    });
+    this.#reaper.watch(pid, (status) => managed.exited(status));
+    return managed;
   }
 
   #family(pid: number, group: ProcessGroup, controlGroup: ControlGroup | undefined): ProcessFamily {
@@ -192,6 +217,7 @@ async function startOnTerminal(
   const { pid, ...master } = await spawnOnTerminal(program, size, (link) => record.starting(link));
   record.started(pid, "terminal");
   const terminal = writeTerminal(master.input, size);
+  const outputRest = new SharedDescriptor(master.outputRest);
   return {
     pid,
     input: terminal,
@@ -199,8 +225,8 @@ async function startOnTerminal(
     outputs: [
       {
         stream: "pty",
-        end: { fd: master.outputRest, kind: "terminal" },
-        open: (sink) => readTerminal(master.output, master.outputRest, sink),
+        end: { master: outputRest, kind: "terminal" },
+        open: (sink) => readTerminal(master.output, outputRest, sink),
       },
     ],
   };

@@ -1,39 +1,56 @@
-import { closeSync, fstatSync, readlinkSync } from "node:fs";
+import { fstatSync, readlinkSync } from "node:fs";
 import { libc } from "../libc.ts";
 import { listDirectory, type ProcessStat, readProcFile } from "./process-stat.ts";
+import { SharedDescriptor } from "./shared-descriptor.ts";
 import { duplicate, pseudoTerminalName } from "./spawn.ts";
 
 /** The server's end of an output, as long as its source has it open. */
-export interface OutputEnd {
-  readonly fd: number;
-  readonly kind: "pipe" | "terminal";
-}
+export type OutputEnd =
+  | { readonly kind: "pipe"; readonly fd: number }
+  | { readonly kind: "terminal"; readonly master: SharedDescriptor };
 
 const POLLHUP = 0x10;
 const O_ACCMODE = 3;
 const O_RDONLY = 0;
 
-/** Keeps an output open in order to see who writes to it: its name cannot become another's meanwhile. */
+/**
+ * Keeps an output open in order to see who writes to it: a terminal's name would become another's otherwise. The number of a pipe does not
+ * come again for billions of others, so a pipe can do without when there is no descriptor left.
+ */
 export class WatchedOutput {
   /** What descriptors of the other end link to in /proc. */
   readonly link: string;
-  readonly #fd: number;
+  readonly #end: SharedDescriptor | undefined;
 
-  constructor({ fd, kind }: OutputEnd) {
-    this.#fd = duplicate(fd);
-    this.link = kind === "pipe" ? `pipe:[${fstatSync(fd).ino}]` : pseudoTerminalName(fd);
+  constructor(output: OutputEnd) {
+    if (output.kind === "terminal") {
+      this.link = pseudoTerminalName(output.master.fd);
+      this.#end = output.master.share();
+    } else {
+      this.link = `pipe:[${fstatSync(output.fd).ino}]`;
+      this.#end = copyIfPossible(output.fd);
+    }
   }
 
-  /** Whether anyone at all has the other end open. */
+  /** False when nobody at all has the other end open. */
   get held(): boolean {
+    if (this.#end === undefined) return true;
     // struct pollfd: a descriptor, 16 bits of what to ask for, 16 bits of answer.
-    const request = new Int32Array([this.#fd, 0]);
+    const request = new Int32Array([this.#end.fd, 0]);
     libc().poll(request, 1, 0);
     return (new Int16Array(request.buffer)[3]! & POLLHUP) === 0;
   }
 
   close(): void {
-    closeSync(this.#fd);
+    this.#end?.release();
+  }
+}
+
+function copyIfPossible(fd: number): SharedDescriptor | undefined {
+  try {
+    return new SharedDescriptor(duplicate(fd));
+  } catch {
+    return undefined;
   }
 }
 

@@ -3,6 +3,7 @@ import { Socket, type SocketConstructorOpts } from "node:net";
 import { ReadStream } from "node:tty";
 import { libc } from "../libc.ts";
 import { ReadPace } from "./read-pace.ts";
+import type { SharedDescriptor } from "./shared-descriptor.ts";
 
 /** A descriptor that output comes from. */
 export interface OutputSource {
@@ -41,13 +42,13 @@ export function readPipe(fd: number, sink: OutputSink): OutputSource {
 /**
  * Reads the master of a terminal. When the last program leaves a terminal, libuv reports the end although the kernel still holds output, and
  * closes the descriptor (libuv#4992). `rest`, a second descriptor of the master, keeps that output, and it is read to the end from there. Both are the
- * source's to close.
+ * source's to close or release.
  */
-export function readTerminal(master: number, rest: number, sink: OutputSink): OutputSource {
-  const stream = new ReadStream(master, intoReadBuffer(rest, sink));
+export function readTerminal(master: number, rest: SharedDescriptor, sink: OutputSink): OutputSource {
+  const stream = new ReadStream(master, intoReadBuffer(rest.fd, sink));
   return new StreamSource(stream, sink, {
-    drain: () => drain(rest, sink),
-    close: () => closeSync(rest),
+    drain: () => drain(rest.fd, sink),
+    close: () => rest.release(),
     drainAtEnd: true,
   });
 }

@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { isOutOfDescriptors } from "../descriptor-reserve.ts";
 import { findDescendants } from "./descendants.ts";
 import { type OutputEnd, WatchedOutput } from "./output-holders.ts";
 import type { ProcessGroup } from "./process-groups.ts";
@@ -48,12 +49,7 @@ export class TracedFamily implements ProcessFamily {
   }
 
   get gone(): boolean {
-    if (!this.#group.gone) return false;
-    for (const { pid, startTicks } of this.#members.values()) {
-      const now = readStat(pid);
-      if (now?.startTicks === startTicks && now.alive) return false;
-    }
-    return true;
+    return this.#group.gone && this.#members.size === 0;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -78,7 +74,7 @@ export class TracedFamily implements ProcessFamily {
     // The group stands still before anyone looks: whoever were killed first would leave children without a parent to find them by.
     this.#group.signal("SIGSTOP");
     if (!this.#leaderReaped) this.#add(findDescendants(this.pid, { stop: true }));
-    this.#killMembers();
+    unlessBlind(() => this.#killMembers());
     this.#group.signal("SIGKILL");
     this.#sweeper.sweep(this, { outputs: watched, kill: true });
   }
@@ -105,7 +101,9 @@ export class TracedFamily implements ProcessFamily {
 
   #seeLeader(): void {
     if (this.#leaderReaped) return;
-    this.#leader = readStat(this.pid);
+    unlessBlind(() => {
+      this.#leader = readStat(this.pid);
+    });
     this.#leaderSeenTicks = ticksNow();
   }
 
@@ -114,15 +112,18 @@ export class TracedFamily implements ProcessFamily {
     this.#group.signal("SIGSTOP");
     const below = findDescendants(this.pid, { stop: true });
     this.#group.signal("SIGTERM");
-    this.#ask(below);
-    for (const member of below) if (!member.stopped) signalProcess(member, constants.signals.SIGCONT);
+    unlessBlind(() => this.#ask(below));
+    for (const member of below)
+      if (!member.stopped) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
     if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
   }
 
   #ask(found: readonly ProcessStat[]): void {
-    const unasked = found.filter(({ pid, group }) => group !== this.pid && !this.#members.has(pid));
-    for (const member of unasked) signalProcess(member, constants.signals.SIGTERM);
-    this.#add(unasked);
+    for (const member of found) {
+      if (member.group === this.pid || this.#members.has(member.pid)) continue;
+      signalProcess(member, constants.signals.SIGTERM);
+      this.#add([member]);
+    }
   }
 
   #add(found: readonly ProcessStat[]): void {
@@ -168,7 +169,16 @@ export class TracedFamily implements ProcessFamily {
   }
 }
 
-/** Where there is no descriptor left to watch with, the family ends all the same, without those who only hold its output. */
+/** Without a descriptor to look with, the group ends all the same, and the sweep finds the others when there is one. */
+function unlessBlind(look: () => unknown): void {
+  try {
+    look();
+  } catch (error) {
+    if (!isOutOfDescriptors(error)) throw error;
+  }
+}
+
+/** An output that cannot be watched is no reason not to end the family. */
 function watch(outputs: readonly OutputEnd[]): WatchedOutput[] {
   return outputs.flatMap((output) => {
     try {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { descriptorReserve, isOutOfDescriptors } from "../descriptor-reserve.ts";
 import { libc } from "../libc.ts";
 
 /** A process as the kernel describes it. A pid is given out again; the moment of the start tells the two apart. */
@@ -24,6 +25,10 @@ const START = 19;
 
 /** What Linux calls USER_HZ, the same on every processor Node runs on. */
 const TICKS_PER_SECOND = 100;
+const NANOSECONDS_PER_TICK = 1e9 / TICKS_PER_SECOND;
+const CLOCK_BOOTTIME = 7;
+
+// Each of these throws when there is no descriptor left to look with, which is another thing than finding nothing.
 
 /** Undefined when there is no such process. */
 export function readStat(pid: number): ProcessStat | undefined {
@@ -44,7 +49,7 @@ export function readStat(pid: number): ProcessStat | undefined {
 }
 
 export function listPids(): number[] {
-  return readdirSync("/proc")
+  return listDirectory("/proc")
     .map(Number)
     .filter((pid) => Number.isInteger(pid));
 }
@@ -59,9 +64,11 @@ export function listChildren(pid: number): number[] {
   );
 }
 
-/** The moment, as `startTicks` count it. */
+/** The moment, as `startTicks` count it. The clock needs no descriptor, as /proc/uptime would. */
 export function ticksNow(): number {
-  return Math.round(Number.parseFloat(readFileSync("/proc/uptime", "latin1")) * TICKS_PER_SECOND);
+  const time = new BigInt64Array(2);
+  libc().clockGettime(CLOCK_BOOTTIME, time);
+  return Number(time[0]) * TICKS_PER_SECOND + Math.trunc(Number(time[1]) / NANOSECONDS_PER_TICK);
 }
 
 /** Signals that very process, not one that has got its number since; false when it is gone. */
@@ -73,18 +80,19 @@ export function signalProcess({ pid, startTicks }: ProcessStat, signal: number):
 
 /** Empty where there is none any more, which can be so from one moment to the next. */
 export function listDirectory(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
+  return ifThere([], () => readdirSync(path));
 }
 
 /** Undefined where there is none any more. */
 export function readProcFile(path: string): string | undefined {
+  return ifThere(undefined, () => readFileSync(`/proc/${path}`, "latin1"));
+}
+
+function ifThere<T>(otherwise: T, look: () => T): T {
   try {
-    return readFileSync(`/proc/${path}`, "latin1");
-  } catch {
-    return undefined;
+    return descriptorReserve.lend(look);
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error;
+    return otherwise;
   }
 }

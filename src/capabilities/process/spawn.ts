@@ -1,6 +1,6 @@
 import { closeSync, readdirSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { osError } from "../os-error.ts";
+import { ERRNO, isErrno, osError } from "../os-error.ts";
 import { type CStrings, libc } from "../libc.ts";
 
 // Values of Linux that are the same on every processor Node runs on.
@@ -14,6 +14,9 @@ const FD_CLOEXEC = 1;
 const F_GETFL = 3;
 const F_SETFL = 4;
 const F_DUPFD_CLOEXEC = 1030;
+const CLOSE_RANGE = 436;
+const CLOSE_RANGE_CLOEXEC = 4;
+const ALL_ABOVE = 0xffff_ffff;
 const AT_EMPTY_PATH = 0x1000;
 const STATX_INO = 0x100;
 const STATX_INO_WORD = 4;
@@ -158,12 +161,25 @@ export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: nu
  * them.
  */
 export function keepInheritedDescriptors(): void {
-  for (const name of readdirSync("/proc/self/fd")) {
+  if (libc().systemCall(CLOSE_RANGE, 3, ALL_ABOVE, CLOSE_RANGE_CLOEXEC) === 0) return;
+  // Linux before 5.11.
+  for (const name of listOwnDescriptors()) {
     const fd = Number(name);
     if (fd <= 2) continue;
     const flags = libc().fcntl(fd, F_GETFD, 0);
     // The descriptor of the listing itself is gone by now.
     if (flags >= 0) libc().fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+  }
+}
+
+function listOwnDescriptors(): string[] {
+  try {
+    return readdirSync("/proc/self/fd");
+  } catch (error) {
+    if (isErrno(error, "EMFILE")) throw osError(ERRNO.EMFILE);
+    throw new CapabilityError("UNSUPPORTED", "processes cannot be started without /proc on this system", {
+      cause: error,
+    });
   }
 }
 

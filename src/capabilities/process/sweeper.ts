@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
+import { isOutOfDescriptors } from "../descriptor-reserve.ts";
 import { heldLinks, type WatchedOutput } from "./output-holders.ts";
 import type { TracedFamily } from "./process-family.ts";
 import { listPids, type ProcessStat, readProcFile, readStat } from "./process-stat.ts";
@@ -55,9 +56,18 @@ export class Sweeper {
       pauseMs = Math.min(pauseMs * 1.5, LAST_LOOK_MS)
     ) {
       await delay(pauseMs);
-      await this.#look();
+      await this.#tryToLook();
     }
     this.#running = undefined;
+  }
+
+  async #tryToLook(): Promise<void> {
+    try {
+      await this.#look();
+    } catch (error) {
+      // Without a descriptor nothing can be seen, so nothing is done with: the next look may have one.
+      if (!isOutOfDescriptors(error)) throw error;
+    }
   }
 
   async #look(): Promise<void> {

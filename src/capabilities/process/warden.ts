@@ -1,4 +1,5 @@
 import { closeSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { Reaper } from "./reaper.ts";
 import { openPipe } from "./spawn.ts";
@@ -56,6 +57,11 @@ export interface WardenRecord {
   release(): void;
 }
 
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
+/** One that lives for so long was not in vain. */
+const SETTLED_MS = 60_000;
+
 const UNGUARDED: WardenRecord = { starting: () => {}, started: () => {}, release: () => {} };
 
 /** Two lines, so that there is no moment in which neither says anything. */
@@ -98,6 +104,7 @@ export class Warden {
   readonly #reaper: Reaper;
   readonly #logger: Logger;
   #table: WardenTable | "none" | undefined;
+  #retryMs = FIRST_RETRY_MS;
 
   constructor(options: { start: StartShell; reaper: Reaper; logger?: Logger }) {
     this.#start = options.start;
@@ -105,7 +112,7 @@ export class Warden {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** Makes room in the list for a child that is about to be started. */
+  /** Makes room in the list for a child that is about to be started. Throws a CapabilityError when there is no descriptor left for the list. */
   reserve(): WardenRecord {
     const table = (this.#table ??= this.#open());
     return table === "none" ? UNGUARDED : new TableRecord(table);
@@ -118,31 +125,51 @@ export class Warden {
   }
 
   #open(): WardenTable | "none" {
+    let table: WardenTable;
     try {
-      const table = new WardenTable();
-      this.#guard(table.fd);
-      return table;
+      table = new WardenTable();
     } catch (error) {
+      // Otherwise the system does not have what it takes, and never will.
+      if (error instanceof CapabilityError && error.errno === "EMFILE") throw error;
       this.#complain(error);
       return "none";
     }
+    this.#guard(table.fd);
+    return table;
   }
 
   #guard(table: number): void {
+    try {
+      this.#startShell(table);
+    } catch (error) {
+      this.#complain(error);
+      this.#guardLater(table);
+    }
+  }
+
+  #startShell(table: number): void {
     const { readEnd, writeEnd } = openPipe();
+    const startedAt = performance.now();
     try {
       const pid = this.#start(SCRIPT, readEnd, table);
       this.#reaper.watchInBackground(pid, () => {
         this.#logger.warn("the warden ended; it is replaced", { pid });
         closeSync(writeEnd);
-        this.#guard(table);
+        if (performance.now() - startedAt > SETTLED_MS) this.#retryMs = FIRST_RETRY_MS;
+        this.#guardLater(table);
       });
     } catch (error) {
       closeSync(writeEnd);
-      this.#complain(error);
+      throw error;
     } finally {
       closeSync(readEnd);
     }
+  }
+
+  /** A shell that ends or fails at once must not keep the server busy. */
+  #guardLater(table: number): void {
+    setTimeout(() => this.#guard(table), this.#retryMs).unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }
 
   #complain(error: unknown): void {

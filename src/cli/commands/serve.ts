@@ -176,19 +176,22 @@ function serveStdio(server: Server, maxMessageBytes: number | undefined): void {
     "JSON-RPC message from exec-server stdio",
     maxMessageBytes,
   );
-  const stop = async (): Promise<void> => {
-    await server.close();
-    process.exit(0);
-  };
-  onStopSignal(stop);
-  server.accept(transport, { resumable: false, ended: () => void stop() });
+  onStopSignal(() => server.close());
+  server.accept(transport, { resumable: false, ended: () => exitAfter(server.close()) });
 }
 
 function onStopSignal(stop: (signal: string) => Promise<void>): void {
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    process.once(signal, () => {
-      void stop(signal).then(() => process.exit(0));
-    });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => exitAfter(stop(signal)));
+}
+
+function exitAfter(stopped: Promise<unknown>): void {
+  stopped.then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`the server could not stop in order: ${String(error)}\n`);
+      process.exit(1);
+    },
+  );
 }
 
 function openInput(): NodeJS.ReadStream | Socket {
