@@ -11,6 +11,10 @@ runSteps([
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },
   { name: "types of the examples", command: ["tsc", "-p", "tsconfig.examples.json"] },
   { name: "generated docs are up to date", command: ["node", "scripts/generate-docs.mjs", "--check"] },
+  {
+    name: "shapes of the wire are up to date",
+    command: ["node", "scripts/generate-wire-shapes.mjs", "--check"],
+  },
   // `npm test` runs them itself, and counts them.
   ...(process.argv.includes("--without-tests") ? [] : [unitTests]),
 ]);

@@ -1,32 +1,11 @@
 // Writes docs/protocol.md from the wire table and docs/guide/configuration.md from the table of limits. `--check` fails when a file on disk is not what
 // would be written.
-import { readdir, readFile, writeFile } from "node:fs/promises";
-import { build } from "esbuild";
+import { readFile, writeFile } from "node:fs/promises";
 import { renderConfigurationPage } from "./configuration-page.mjs";
+import { loadProtocol } from "./load-protocol.mjs";
 
 const root = new URL("..", import.meta.url);
 const check = process.argv.includes("--check");
-
-/** Node 20 cannot load TypeScript. Every file of the layer is a namespace, so that a schema can be called by its name. */
-async function loadProtocol() {
-  const files = await readdir(new URL("src/protocol/", root));
-  const names = files
-    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
-    .map((file) => file.slice(0, -3));
-  const contents = names.map(
-    (name) => `export * as ${name.replaceAll("-", "_")} from "./src/protocol/${name}.ts";`,
-  );
-  const { outputFiles } = await build({
-    stdin: { contents: contents.join("\n"), resolveDir: root.pathname },
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-  });
-  const source = Buffer.from(outputFiles[0].contents).toString("base64");
-  return import(`data:text/javascript;base64,${source}`);
-}
 
 const modules = await loadProtocol();
 const { methods, serverMethods, notifications } = modules.index;

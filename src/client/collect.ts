@@ -1,6 +1,5 @@
-import { ConnectionError } from "../base/errors.ts";
 import { HeadTail, omittedLine } from "./head-tail.ts";
-import { type ExitReport, type Gap, reportOf } from "./process-events.ts";
+import { errorOf, type ExitReport, type Gap, reportOf } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -43,7 +42,7 @@ export async function collect(route: ProcessRoute, options: CollectOptions = {})
     if (event.kind === "output") (event.stream === "stderr" ? stderr : stdout).push(event.bytes);
     else if (event.kind === "exited") exit = reportOf(event);
     else if (event.kind === "gap") gaps.push({ fromSeq: event.fromSeq, toSeq: event.toSeq });
-    else if (event.kind === "failed") throw new ConnectionError(event.message);
+    else if (event.kind === "failed") throw errorOf(event);
   }
   return {
     stdout: stdout.text({ marker: omittedLine }),

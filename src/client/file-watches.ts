@@ -1,10 +1,12 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { ProtocolError } from "../base/errors.ts";
+import { ProtocolError, RpcError } from "../base/errors.ts";
 import type { Caller } from "./caller.ts";
-import { pathOf } from "./file-path.ts";
+import { pathOf, pathWithin } from "./file-path.ts";
+import { checkedParams } from "./wire-check.ts";
 
 /** Changed paths that wait for a slow reader; beyond it the reader is told to look at everything. */
 const MAX_WAITING_PATHS = 10_000;
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024;
 
 /** What has changed since the last time. */
 export interface FileChanges {
@@ -46,23 +48,27 @@ export class FileWatches {
     try {
       await this.#caller.request("fs/watch", params, options.signal === undefined ? {} : options);
     } catch (error) {
-      this.#watches.delete(params.watchId);
+      // What was refused has no end that the server must hear of.
+      if (error instanceof RpcError) this.#watches.delete(params.watchId);
+      watch.end();
       throw error;
     }
     return watch;
   }
 
-  /** Takes the params of `fs/watch/changed`. */
+  /** Takes the params of `fs/watch/changed`. What does not fit ends its watch; when it belongs to none, a ProtocolError is thrown. */
   receive(params: unknown): void {
-    const { watchId, paths, overflow, ended } = (params ?? {}) as Record<string, unknown>;
-    if (typeof watchId !== "string" || !Array.isArray(paths))
-      throw new ProtocolError("fs/watch/changed: a member is missing or of the wrong type");
-    const watch = this.#watches.get(watchId);
-    watch?.add(
-      paths.map((path) => pathOf(String(path)).path),
-      overflow === true,
-    );
-    if (ended === true) watch?.end();
+    try {
+      const { watchId, paths, overflow, ended } = checkedParams("fs/watch/changed", params);
+      const watch = this.#watches.get(watchId);
+      watch?.add(paths, overflow);
+      if (ended) watch?.end();
+    } catch (error) {
+      const watchId = (params as { watchId?: unknown } | null)?.watchId;
+      const watch = typeof watchId === "string" ? this.#watches.get(watchId) : undefined;
+      if (watch === undefined || !(error instanceof ProtocolError)) throw error;
+      watch.end(error);
+    }
   }
 
   /** There is a new connection, which knows no watches. */
@@ -89,8 +95,10 @@ class Watch implements AsyncIterableIterator<FileChanges> {
   readonly params: WatchParams;
   readonly #signal: AbortSignal | undefined;
   readonly #left: () => void;
+  readonly #directory: string;
   readonly #paths = new Set<string>();
   readonly #abort = (): void => this.end(this.#signal?.reason);
+  #characters = 0;
   #overflow = false;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
@@ -98,17 +106,23 @@ class Watch implements AsyncIterableIterator<FileChanges> {
 
   constructor(params: WatchParams, signal: AbortSignal | undefined, left: () => void) {
     this.params = params;
+    this.#directory = pathOf(params.path).path;
     this.#signal = signal;
     this.#left = left;
     signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
-  add(paths: readonly string[], overflow: boolean): void {
-    if (overflow || this.#paths.size + paths.length > MAX_WAITING_PATHS) {
-      this.#overflow = true;
-      this.#paths.clear();
+  /** Throws a ProtocolError when a path is none, or of somewhere else. */
+  add(uris: readonly string[], overflow: boolean): void {
+    if (overflow || this.#paths.size + uris.length > MAX_WAITING_PATHS) this.#overflow = true;
+    const paths = this.#overflow ? [] : uris.map((uri) => pathWithin(this.#directory, uri).path);
+    for (const path of paths) {
+      if (this.#paths.has(path)) continue;
+      this.#paths.add(path);
+      this.#characters += path.length;
     }
-    if (!this.#overflow) for (const path of paths) this.#paths.add(path);
+    if (this.#characters > MAX_WAITING_CHARACTERS) this.#overflow = true;
+    if (this.#overflow) this.#clear();
     this.#wake();
   }
 
@@ -136,7 +150,7 @@ class Watch implements AsyncIterableIterator<FileChanges> {
   }
 
   return(): Promise<IteratorResult<FileChanges>> {
-    this.#paths.clear();
+    this.#clear();
     this.#overflow = false;
     this.end();
     return Promise.resolve({ done: true, value: undefined });
@@ -148,9 +162,14 @@ class Watch implements AsyncIterableIterator<FileChanges> {
 
   #take(): FileChanges {
     const changes = { paths: [...this.#paths], overflow: this.#overflow };
-    this.#paths.clear();
+    this.#clear();
     this.#overflow = false;
     return changes;
+  }
+
+  #clear(): void {
+    this.#paths.clear();
+    this.#characters = 0;
   }
 
   #wake(): void {

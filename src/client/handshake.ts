@@ -1,9 +1,10 @@
 import { formatDuration } from "../base/duration.ts";
-import { ConnectionError, ProtocolError } from "../base/errors.ts";
+import { ConnectionError } from "../base/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Connector } from "./connector.ts";
 import { abortable, within } from "./waiting.ts";
+import { checkedResult } from "./wire-check.ts";
 
 /** Who is calling, and for how long it waits. */
 export interface HandshakeOptions {
@@ -44,12 +45,8 @@ async function initialize(
   link: Link,
   { clientName, resumeSessionId }: { clientName: string; resumeSessionId: string | undefined },
 ): Promise<Result<"initialize">> {
-  const answer = (await link.request("initialize", {
-    clientName,
-    ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
-  })) as Partial<Result<"initialize">> | null;
-  if (typeof answer?.sessionId !== "string")
-    throw new ProtocolError("the server's answer to initialize has no session id");
+  const params = { clientName, ...(resumeSessionId === undefined ? {} : { resumeSessionId }) };
+  const answer = checkedResult("initialize", await link.request("initialize", params));
   link.notify("initialized", {});
-  return answer as Result<"initialize">;
+  return answer;
 }

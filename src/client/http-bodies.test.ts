@@ -211,24 +211,43 @@ describe("HttpBodies", () => {
     expect(read).toBe(16 * MIB);
   });
 
-  it("a delta of more than 1 MiB is a fault of the connection", () => {
+  it("a delta of more than 1 MiB fails its stream", async () => {
     const bodies = new HttpBodies();
-    bodies.open();
+    const stream = bodies.open();
     bodies.receive(delta("http-1", 1, new Uint8Array(MIB)));
-    expect(() => bodies.receive(delta("http-1", 2, new Uint8Array(MIB + 1)))).toThrow(ProtocolError);
+    bodies.receive(delta("http-1", 2, new Uint8Array(MIB + 1)));
+    const { bytes, error } = await readUntilFailure(stream);
+    expect(bytes).toBe(MIB);
+    expect(error).toBeInstanceOf(ProtocolError);
   });
 
   it.each([
     ["no object", null],
+    ["a list", []],
     ["no id", { seq: 1, deltaBase64: "", done: true, error: null }],
-    ["a number that is text", { requestId: "http-1", seq: "1", deltaBase64: "", done: true, error: null }],
-    ["no bytes", { requestId: "http-1", seq: 1, done: true, error: null }],
-    ["no end", { requestId: "http-1", seq: 1, deltaBase64: "", error: null }],
-    ["no base64", { requestId: "http-1", seq: 1, deltaBase64: "?", done: true, error: null }],
-  ])("params with %s are a fault of the connection", (_, params) => {
+    ["the id of another", { requestId: "http-9", seq: "1" }],
+  ])("params with %s that do not fit are a fault of the connection", (_, params) => {
     const bodies = new HttpBodies();
     bodies.open();
     expect(() => bodies.receive(params)).toThrow(ProtocolError);
+    expect(bodies.size).toBe(1);
+  });
+
+  it.each([
+    ["a number that is text", { seq: "1" }],
+    ["no bytes", { deltaBase64: undefined }],
+    ["no end", { done: undefined }],
+    ["no base64", { deltaBase64: "?" }],
+    ["a failure that is no text", { error: 5 }],
+  ])("a delta with %s fails its stream, which the server need not send any further", async (_, wrong) => {
+    const cancelled: string[] = [];
+    const bodies = new HttpBodies({ cancel: (id) => cancelled.push(id) });
+    const stream = bodies.open();
+    bodies.open();
+    bodies.receive({ requestId: "http-1", seq: 1, deltaBase64: "", done: true, error: null, ...wrong });
+    await expect(stream.next()).rejects.toBeInstanceOf(ProtocolError);
+    expect(cancelled).toEqual(["http-1"]);
+    expect(bodies.size).toBe(1);
   });
 
   it("a lost connection fails every stream, behind what is queued, and cancels nothing", async () => {

@@ -2,6 +2,7 @@ import { createDeferred, type Deferred } from "../base/deferred.ts";
 import { ConnectionError, ExecError, ProtocolError } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { NotificationParams } from "../protocol/index.ts";
+import { checkedParams } from "./wire-check.ts";
 import { decodeBytes } from "./wire-bytes.ts";
 
 const MAX_QUEUED_PIECES = 256;
@@ -61,10 +62,17 @@ export class HttpBodies {
     return stream;
   }
 
-  /** Takes the params of `http/request/bodyDelta`. A ProtocolError that it throws is the end of the connection. */
+  /** Takes the params of `http/request/bodyDelta`. What does not fit fails its stream; when it belongs to none, a ProtocolError is thrown. */
   receive(params: unknown): void {
-    const delta = parseDelta(params);
-    this.#streams.get(delta.requestId)?.push(delta);
+    try {
+      const delta = checkedParams("http/request/bodyDelta", params);
+      this.#streams.get(delta.requestId)?.push(delta);
+    } catch (error) {
+      const requestId = (params as { requestId?: unknown } | null)?.requestId;
+      const stream = typeof requestId === "string" ? this.#streams.get(requestId) : undefined;
+      if (stream === undefined || !(error instanceof ProtocolError)) throw error;
+      stream.fail(error, { isUnwanted: true });
+    }
   }
 
   /** The connection is gone: every stream fails once what is queued has been read. */
@@ -115,6 +123,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     if (this.#signal?.aborted) this.#abort();
   }
 
+  /** Throws a ProtocolError when the delta cannot be. */
   push({ seq, deltaBase64, done, error }: BodyDelta): void {
     const expected = this.#lastSeq + 1;
     if (seq !== expected) {
@@ -122,6 +131,10 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
       return;
     }
     this.#lastSeq = seq;
+    if (decodedLength(deltaBase64) > MAX_DELTA_BYTES)
+      throw new ProtocolError(
+        `http/request/bodyDelta: a delta of http response stream \`${this.id}\` exceeds ${MAX_DELTA_BYTES} bytes`,
+      );
     const bytes = decodeBytes(deltaBase64, `a delta of http response stream \`${this.id}\``);
     if (bytes.length > 0 && !this.#accept(bytes)) return;
     if (typeof error === "string")
@@ -247,23 +260,6 @@ function append(piece: Piece, bytes: Uint8Array): void {
   }
   piece.memory.set(bytes, piece.length);
   piece.length += bytes.length;
-}
-
-/** By hand, because a schema would be most of a client's code in a browser. */
-function parseDelta(params: unknown): BodyDelta {
-  const delta = params as Partial<BodyDelta> | null | undefined;
-  if (
-    typeof delta?.requestId !== "string" ||
-    typeof delta.seq !== "number" ||
-    typeof delta.deltaBase64 !== "string" ||
-    typeof delta.done !== "boolean"
-  )
-    throw new ProtocolError("http/request/bodyDelta: a member is missing or of the wrong type");
-  if (decodedLength(delta.deltaBase64) > MAX_DELTA_BYTES)
-    throw new ProtocolError(
-      `http/request/bodyDelta: a delta of http response stream \`${delta.requestId}\` exceeds ${MAX_DELTA_BYTES} bytes`,
-    );
-  return delta as BodyDelta;
 }
 
 function decodedLength(base64: string): number {

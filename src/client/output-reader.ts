@@ -1,5 +1,5 @@
-import { ConnectionError, ExecError } from "../base/errors.ts";
-import type { Gap } from "./process-events.ts";
+import { ExecError } from "../base/errors.ts";
+import { errorOf, type Gap } from "./process-events.ts";
 import type { OutputChunk } from "./process.ts";
 import type { Subscription } from "./subscription.ts";
 
@@ -21,7 +21,7 @@ export class OutputReader implements AsyncIterableIterator<OutputChunk> {
         case "output":
           return { done: false, value: { stream: event.stream, bytes: event.bytes, seq: event.seq } };
         case "failed":
-          throw new ConnectionError(event.message);
+          throw errorOf(event);
         case "gap":
           await this.#missed(event);
           break;

@@ -1,4 +1,8 @@
+import { ConnectionError, type ExecError, ProtocolError } from "../base/errors.ts";
 import type { OutputStream, ExitReport as WireExitReport } from "../protocol/process.ts";
+
+/** No name of a signal is nearly as long. */
+const MAX_SIGNAL_CHARACTERS = 64;
 
 /** How a process ended, as far as it is known. A Codex server tells no more than the first two. */
 export interface ExitReport extends Readonly<WireExitReport> {
@@ -20,6 +24,18 @@ export interface OutputEvent {
 export interface ExitedEvent extends ExitReport {
   readonly kind: "exited";
   readonly seq: number;
+}
+
+/** The end of a process, of what a server told of it. Throws a ProtocolError when that cannot be. */
+export function exitedEvent({
+  exit,
+  ...rest
+}: Omit<ExitedEvent, "kind" | keyof WireExitReport> & {
+  readonly exit: WireExitReport | undefined;
+}): ExitedEvent {
+  if ((exit?.signal?.length ?? 0) > MAX_SIGNAL_CHARACTERS)
+    throw new ProtocolError(`a process ended by a signal whose name has ${exit!.signal!.length} characters`);
+  return { kind: "exited", ...rest, ...exit };
 }
 
 /** What an event tells of the end. */
@@ -47,10 +63,24 @@ export type NumberedEvent =
   | { readonly kind: "closed"; readonly seq: number }
   | GapEvent;
 
-/** The session was lost for good: nothing more will be known of the process. */
+/** Nothing more will be known of the process: the session was lost for good, or the server said what cannot be. */
 export interface FailedEvent {
   readonly kind: "failed";
   readonly message: string;
+  /** Present when the server broke the protocol. */
+  readonly code?: "PROTOCOL_ERROR";
+}
+
+export function failedEvent(error: ExecError): FailedEvent {
+  const { message } = error;
+  return error instanceof ProtocolError
+    ? { kind: "failed", message, code: "PROTOCOL_ERROR" }
+    : { kind: "failed", message };
+}
+
+/** What a reader that meets this event throws. */
+export function errorOf({ message, code }: FailedEvent): ExecError {
+  return code === "PROTOCOL_ERROR" ? new ProtocolError(message) : new ConnectionError(message);
 }
 
 /** Everything that `RemoteProcess.events` tells. */

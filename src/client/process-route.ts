@@ -1,9 +1,15 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { ConnectionError } from "../base/errors.ts";
+import { ConnectionError, ProtocolError } from "../base/errors.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import { EventHistory } from "./event-history.ts";
 import { EventOrder } from "./event-order.ts";
-import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from "./process-events.ts";
+import {
+  type ExitReport,
+  failedEvent,
+  type NumberedEvent,
+  type ProcessEvent,
+  reportOf,
+} from "./process-events.ts";
 import { eventsOfRead, withGaps } from "./read-events.ts";
 import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
 
@@ -106,13 +112,13 @@ export class ProcessRoute implements Followed {
   }
 
   /** Told at once, and at most once. */
-  fail(message: string): void {
+  fail(reason: string | ProtocolError): void {
     if (this.#finished) return;
-    this.#failure = message;
+    const error = typeof reason === "string" ? new ConnectionError(reason) : reason;
+    this.#failure = error.message;
     this.#finished = true;
     this.#wakeReaders(this.#wake + 1);
-    this.#hand({ kind: "failed", message });
-    const error = new ConnectionError(message);
+    this.#hand(failedEvent(error));
     this.#exited.reject(error);
     this.#closed.reject(error);
     this.#owner.finished(this);
@@ -158,6 +164,10 @@ export class ProcessRoute implements Followed {
   #publish(event: NumberedEvent): void {
     this.#wakeReaders(Math.max(this.#wake, event.seq));
     if (event.kind === "exited") {
+      if (this.#exitKnown) {
+        this.fail(new ProtocolError(`process ${this.processId} was told to have exited twice`));
+        return;
+      }
       this.#exitKnown = true;
       this.#ends.push(event);
     }

@@ -24,6 +24,7 @@ import { Orphans } from "./orphans.ts";
 import { isPassing } from "./passing-errors.ts";
 import { ProcessRoute, type RouteOwner } from "./process-route.ts";
 import { abortable, pause, within } from "./waiting.ts";
+import { checkedParams, checkedResult } from "./wire-check.ts";
 
 const MAX_PENDING_REQUESTS = 1024;
 const RETRY_PAUSE_MS = 100;
@@ -200,9 +201,9 @@ export class ClientSession implements FlowOwner, RouteOwner {
       this.#pending -= 1;
       this.#flow.answered();
     };
-    const answer = link.request(method, params) as Promise<Result<M>>;
+    const answer = link.request(method, params);
     answer.then(answered, answered);
-    return answer;
+    return answer.then((result) => checkedResult(method, result));
   }
 
   async #waitForLink(signal: AbortSignal | undefined): Promise<Link> {
@@ -243,8 +244,13 @@ export class ClientSession implements FlowOwner, RouteOwner {
         try {
           this.#notified(method, params);
         } catch (error) {
-          if (!(error instanceof ProtocolError)) throw error;
-          current?.destroy(error.message);
+          // A fault of this side ends the connection, not the program.
+          if (!(error instanceof ProtocolError))
+            this.#options.logger.error("a notification was not understood", {
+              method,
+              error: messageOf(error),
+            });
+          current?.destroy(messageOf(error));
         }
       },
       closed: (reason) => {
@@ -272,17 +278,29 @@ export class ClientSession implements FlowOwner, RouteOwner {
   }
 
   #notified(method: string, params: unknown): void {
-    const told = processEventOf(method, params);
-    if (told !== undefined) this.#routes.get(told.processId)?.receive(told.event);
+    if (method.startsWith("process/")) this.#notifiedOfProcess(method, params);
     else if (method === "http/request/bodyDelta") this.bodies.receive(params);
     else if (method === "fs/watch/changed") this.watches.receive(params);
-    else if (method === "process/gap") this.#missed(params);
+  }
+
+  #notifiedOfProcess(method: string, params: unknown): void {
+    try {
+      const told = processEventOf(method, params);
+      if (told !== undefined) this.#routes.get(told.processId)?.receive(told.event);
+      else if (method === "process/gap") this.#missed(checkedParams(method, params).processId);
+    } catch (error) {
+      const processId = (params as { processId?: unknown } | null)?.processId;
+      const route = typeof processId === "string" ? this.#routes.get(processId) : undefined;
+      // When nobody is concerned, nothing that the server says can be relied on.
+      if (route === undefined || !(error instanceof ProtocolError)) throw error;
+      route.fail(error);
+      this.unregister(route, { orphan: true });
+    }
   }
 
   /** Of an attached process, events were dropped: what the server still has of them is read. */
-  #missed(params: unknown): void {
-    const { processId } = (params ?? {}) as { processId?: unknown };
-    const route = typeof processId === "string" ? this.#routes.get(processId) : undefined;
+  #missed(processId: string): void {
+    const route = this.#routes.get(processId);
     if (route !== undefined) this.overdue(route);
   }
 
@@ -350,7 +368,8 @@ export class ClientSession implements FlowOwner, RouteOwner {
       await route.catchUp();
     } catch (error) {
       if (isPassing(error)) throw error;
-      route.fail(`failed to recover process ${route.processId}: ${messageOf(error)}`);
+      const reason = `failed to recover process ${route.processId}: ${messageOf(error)}`;
+      route.fail(error instanceof ProtocolError ? new ProtocolError(reason, { cause: error }) : reason);
       this.#orphans.add(route.processId);
     }
   }

@@ -1,4 +1,4 @@
-import { ConnectionError } from "../base/errors.ts";
+import { ConnectionError, messageOf, ProtocolError } from "../base/errors.ts";
 import { RemoteProcess } from "./process.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "./session.ts";
@@ -15,8 +15,9 @@ export async function startProcess(
     await requestStart(session, params, signal, route);
     route.started = true;
   } catch (error) {
-    const lost = error instanceof ConnectionError || signal?.aborted === true;
-    route.fail(error instanceof Error ? error.message : String(error));
+    const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
+    const lost = isUnknown || signal?.aborted === true;
+    route.fail(error instanceof ProtocolError ? error : messageOf(error));
     session.unregister(route, { orphan: lost });
     throw error;
   }

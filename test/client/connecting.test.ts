@@ -13,7 +13,7 @@ import { connectLazily } from "../../src/client/lazy.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { startServer } from "../fault/server-under-test.ts";
-import { FakeServer, Refusal, unanswered } from "./fake-server.ts";
+import { FakeServer, Refusal, someEnvironment, unanswered } from "./fake-server.ts";
 
 // How connections begin and end: messages, timeouts, signals, and commands that serve on stdio.
 
@@ -212,7 +212,7 @@ test("the signal of connecting has no power over the host", async () => {
   const controller = new AbortController();
   const host = keep(await connect(server.open, { signal: controller.signal }));
   controller.abort();
-  await expect(host.request("environment/info", {})).resolves.toEqual({});
+  await expect(host.request("environment/info", {})).resolves.toEqual(someEnvironment);
 });
 
 test("requests, starts, runs and readers end with the reason of their signal", async () => {

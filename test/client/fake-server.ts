@@ -121,6 +121,7 @@ export class FakeServer {
   readonly connections: FakeConnection[] = [];
   readonly answers = new Map<string, Answer>([
     ["initialize", ({ resumeSessionId }) => ({ sessionId: (resumeSessionId as string) ?? "session-1" })],
+    ["environment/info", () => someEnvironment],
     ["process/start", ({ processId }) => ({ processId: processId as string })],
     ["process/read", () => emptyRead],
     ["process/write", () => ({ status: "accepted" })],
@@ -156,6 +157,9 @@ export class FakeServer {
     return withDeadline(arrived, WAIT_DEADLINE_MS, () => `connection ${nth}`);
   }
 }
+
+/** The least that a server says of its machine. */
+export const someEnvironment = { shell: { name: "sh", path: "/bin/sh" } };
 
 /** What `process/read` answers about a process that runs and has written nothing. */
 export const emptyRead = {

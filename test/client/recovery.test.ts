@@ -5,7 +5,7 @@ import type { ConnectOptions } from "../../src/client/connect-options.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { ProcessEvent } from "../../src/client/process-events.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
-import { chunkOf, emptyRead, FakeServer, Refusal, unanswered } from "./fake-server.ts";
+import { chunkOf, emptyRead, FakeServer, Refusal, someEnvironment, unanswered } from "./fake-server.ts";
 
 // A lost connection is replaced: what the client asks then, what it keeps, and when it gives up.
 
@@ -153,13 +153,13 @@ test("changes of state can be seen", async () => {
 test("requests made while recovering wait, and can be given up", async () => {
   const server = new FakeServer();
   const host = await open(server);
-  server.answers.set("environment/info", () => ({ late: true }));
+  server.answers.set("environment/info", () => ({ ...someEnvironment, executorVersion: "late" }));
   await strand(server, host);
   const asked = host.request("environment/info", {});
   const aborted = host.request("environment/info", {}, { signal: AbortSignal.timeout(10) });
   await expect(aborted).rejects.toMatchObject({ name: "TimeoutError" });
   server.refusal = undefined;
-  expect(await inTime(asked, "the answer")).toEqual({ late: true });
+  expect(await inTime(asked, "the answer")).toMatchObject({ executorVersion: "late" });
 });
 
 test("no more requests wait for a connection than may be in flight", async () => {
@@ -533,7 +533,7 @@ test("a process that was held back on the old connection is held back on the new
   const server = new FakeServer();
   server.answers.set("initialize", () => ({
     sessionId: "session-1",
-    environmentInfo: { extensions: ["process/flow"] },
+    environmentInfo: { ...someEnvironment, extensions: ["process/flow"] },
   }));
   const host = await open(server);
   const process = await host.start(["any"], { processId: "p" });

@@ -4,7 +4,15 @@ import { connect } from "../../src/client/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { ProcessEvent } from "../../src/client/process-events.ts";
 import { withDeadline } from "../fault/deadline.ts";
-import { chunkOf, emptyRead, type FakeConnection, FakeServer, Refusal, unanswered } from "./fake-server.ts";
+import {
+  chunkOf,
+  emptyRead,
+  type FakeConnection,
+  FakeServer,
+  Refusal,
+  someEnvironment,
+  unanswered,
+} from "./fake-server.ts";
 
 // What Codex's own client is tested for, and the bounds that its wire has: all against a server that only talks.
 
@@ -189,12 +197,12 @@ test("a malformed message ends the connection and says why", async () => {
   expect(reason).toMatch(/^exec-server transport disconnected: failed to parse JSON-RPC message from .*/);
 });
 
-test("a notification that does not fit drops the connection, and the session is recovered", async () => {
+test("a notification that fits nobody drops the connection, and the session is recovered", async () => {
   const server = new FakeServer();
   const { host, connection } = await open(server, { resumable: true });
   const process = await host.start(["any"], { processId: "p" });
   connection.output("p", 1, "one");
-  connection.notify("process/output", { processId: "p", seq: "two", stream: "stdout", chunk: "" });
+  connection.notify("process/output", { processId: ["p"], seq: 2, stream: "stdout", chunk: "" });
   await inTime(connection.closed, "the end of the first connection");
   const second = await server.connection(2);
   const read = await second.request("process/read");
@@ -209,7 +217,7 @@ test("without a way to recover, a notification that does not fit is the reason o
   connection.notify("process/exited", { processId: "p", seq: 1, exitCode: "zero" });
   expect(await inTime(host.closed, "the end")).toEqual({
     reason:
-      "exec-server transport disconnected: exec-server notification handling failed: the parameters of process/exited do not fit the protocol",
+      "exec-server transport disconnected: exec-server notification handling failed: the parameters of process/exited do not fit the protocol: exitCode must be a whole number, not other text",
   });
 });
 
@@ -386,11 +394,11 @@ test("more than 1024 requests in flight are refused, and the places come free ag
     message: "exec-server has reached its limit of 1024 pending requests",
   });
   await connection.request("environment/info", 1024);
-  server.answers.set("environment/info", () => ({ fine: true }));
+  server.answers.set("environment/info", () => ({ ...someEnvironment, executorVersion: "fine" }));
   for (const request of connection.requests)
-    if (request.method === "environment/info") connection.answer(request, {});
+    if (request.method === "environment/info") connection.answer(request, someEnvironment);
   await inTime(Promise.all(pending), "the answers");
-  await expect(host.request("environment/info", {})).resolves.toEqual({ fine: true });
+  await expect(host.request("environment/info", {})).resolves.toMatchObject({ executorVersion: "fine" });
 });
 
 test("request ids count from 1, and params are always there", async () => {
@@ -461,7 +469,7 @@ test("the size of a terminal is a field where the server has it, and a shell's b
   const able = new FakeServer();
   able.answers.set("initialize", () => ({
     sessionId: "session-1",
-    environmentInfo: { extensions: ["process/start.terminalSize"] },
+    environmentInfo: { ...someEnvironment, extensions: ["process/start.terminalSize"] },
   }));
   const { host, connection } = await open(able);
   await host.terminal(["top", "-d", "1"], { cols: 100 });
