@@ -12,7 +12,7 @@ import {
   type WireError,
 } from "../protocol/envelope.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
-import type { LongMessage, Transport } from "../transport/transport.ts";
+import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
 import { parseLongMessage } from "./attachment.ts";
 
 /** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
@@ -50,6 +50,17 @@ export class Connection {
 
   get queuedBytes(): number {
     return this.#transport.queuedBytes;
+  }
+
+  /** See `Transport`. */
+  get receivedBytes(): number | undefined {
+    return this.#transport.receivedBytes;
+  }
+
+  /** See `Transport`. False when the carrier has no such question. */
+  ping(answered: () => void): boolean {
+    this.#transport.ping?.(answered);
+    return this.#transport.ping !== undefined;
   }
 
   open(): void {
@@ -113,8 +124,8 @@ export class Connection {
     this.#transport.resume();
   }
 
-  close(): void {
-    this.#transport.close();
+  close(farewell?: Farewell): void {
+    this.#transport.close(farewell);
   }
 
   destroy(reason?: string): void {

@@ -6,10 +6,22 @@ const MIB = 1024 * 1024;
 /** A connection whose client reads when it is told to. */
 class Client {
   queued = 0;
+  reads = true;
+  readonly #answers: (() => void)[] = [];
   readonly budget: ConnectionBudget;
 
   constructor(server: ByteBudget) {
-    this.budget = server.connect(() => this.queued);
+    this.budget = server.connect({
+      queuedBytes: () => this.queued,
+      // The answer takes a while, and comes when everything before it was read.
+      ping: (answered) => {
+        setImmediate(() => {
+          if (this.queued === 0 && this.reads) answered();
+          else this.#answers.push(answered);
+        });
+        return true;
+      },
+    });
   }
 
   /** The answer for which a reservation was made. */
@@ -21,6 +33,7 @@ class Client {
 
   read(): void {
     this.queued = 0;
+    for (const answered of this.#answers.splice(0)) answered();
     this.budget.queueChanged();
   }
 }
@@ -54,8 +67,10 @@ function grow(made: Wish, bytes: number): void {
 }
 
 const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1) await vi.advanceTimersByTimeAsync(0);
+  for (let turn = 0; turn < 5; turn += 1) await vi.advanceTimersByTimeAsync(1);
 };
+
+const settled = async (made: Wish): Promise<Wish> => settle().then(() => made);
 
 const granted = (wishes: readonly Wish[]): boolean[] => wishes.map((made) => made.granted);
 
@@ -105,9 +120,9 @@ describe("the budget of a connection", () => {
     expect(client.budget.hasRoom).toBe(true);
   });
 
-  it("has room for small requests whatever is reserved, as long as the client reads", () => {
+  it("has room for small requests whatever is reserved, as long as the client reads", async () => {
     const client = new Client(createBudget(64, 64));
-    wish(client, 500 * MIB);
+    expect((await settled(wish(client, 500 * MIB))).granted).toBe(true);
     client.queued = MIB - 1;
     expect(client.budget.hasRoom).toBe(true);
     client.queued = MIB;
@@ -174,6 +189,8 @@ describe("the budget of the server", () => {
     const [one, two, three] = [new Client(server), new Client(server), new Client(server)];
     const wishes = [wish(one, 60 * MIB), wish(two, 60 * MIB), wish(three, 60 * MIB), wish(three, MIB)];
     // The second is beyond it; one at a time may be.
+    expect(granted(wishes)).toEqual([true, false, false, false]);
+    await settle();
     expect(granted(wishes)).toEqual([true, true, false, false]);
     const other = new Client(server);
     expect(granted([wish(other, MIB), wish(other, 1)])).toEqual([true, false]);
@@ -188,22 +205,43 @@ describe("the budget of the server", () => {
   it("is no place where clients that do not read can stop others for good", async () => {
     const server = createBudget(64, 192);
     const stalled = Array.from({ length: 8 }, () => new Client(server));
+    const wishes: Wish[] = [];
     for (const client of stalled) {
+      client.reads = false;
       const made = wish(client, 80 * MIB);
-      for (let round = 0; !made.granted && round < 10; round += 1) await vi.advanceTimersByTimeAsync(2_000);
+      await vi.advanceTimersByTimeAsync(10_000);
+      wishes.push(made);
+      if (!made.granted) continue;
       client.answer(made.reservation);
       // It wants more, and waits for itself only.
       wish(client, 80 * MIB);
     }
+    // Who does not read is not let past the budget.
+    expect(wishes.filter((made) => made.granted)).toHaveLength(2);
     const reader = new Client(server);
     for (let round = 0; round < 5; round += 1) {
       const made = wish(reader, 80 * MIB);
-      await vi.advanceTimersByTimeAsync(2_100);
+      await settle();
       expect(made.granted).toBe(true);
       reader.answer(made.reservation);
       reader.read();
       await settle();
     }
+    // One that stops after it was let past the budget holds up the next for a moment only.
+    const traitor = new Client(server);
+    const [made, next] = [wish(traitor, 80 * MIB), wish(reader, 80 * MIB)];
+    await settle();
+    expect(granted([made, next])).toEqual([true, false]);
+    traitor.answer(made.reservation);
+    await vi.advanceTimersByTimeAsync(4_100);
+    expect(next.granted).toBe(true);
+    for (const client of stalled) client.read();
+    for (let round = 0; round < 8; round += 1) {
+      for (const [index, wished] of wishes.entries()) if (wished.granted) stalled[index]?.read();
+      await vi.advanceTimersByTimeAsync(2_000);
+      for (const wished of wishes) if (wished.granted) wished.reservation.release();
+    }
+    expect(granted(wishes)).toEqual(wishes.map(() => true));
   });
 
   it("gives turns to connections, not to requests", async () => {
@@ -212,6 +250,7 @@ describe("the budget of the server", () => {
     const first = wish(greedy, 100 * MIB);
     const many = Array.from({ length: 5 }, () => wish(greedy, 60 * MIB));
     const one = wish(modest, 60 * MIB);
+    await settle();
     expect(first.granted).toBe(true);
     for (const made of [first, ...many]) {
       if (made.granted) made.reservation.release();

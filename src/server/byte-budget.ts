@@ -8,8 +8,16 @@ type BudgetLimits = Pick<ServerLimits, "maxBufferedBytes" | "maxBufferedBytesPer
 
 /** What a connection may hold whatever others do, so that its small requests never wait for them. */
 export const GUARANTEED_BYTES = HIGH_WATER_BYTES;
-/** When the server is over its budget because somebody does not read, the next connection is let past it after this long. */
+/** Who was let past the server's budget has this long to read, before another is let past it too. */
 const PATIENCE_MS = 2_000;
+
+/** Whom the bytes are for. */
+export interface BudgetedClient {
+  /** What it has not read. */
+  queuedBytes(): number;
+  /** Calls back when the client has shown that it reads; returns false when it cannot be asked. */
+  ping(answered: () => void): boolean;
+}
 
 interface Favour {
   readonly connection: ConnectionBudget;
@@ -18,15 +26,17 @@ interface Favour {
 }
 
 /**
- * The memory that the server spends on its clients: what waits to be read by them, and what is being made for them. Beyond the budget requests wait. Several
- * connections that have stopped reading can use it up; then others still have their guaranteed bytes, and one after another goes beyond the budget.
+ * The memory that the server spends on its clients: what waits to be read by them, and what is being made for them. Beyond the budget requests wait. Clients that
+ * have stopped reading can use it up; then others still have their guaranteed bytes, and who answers a ping, and so reads, goes beyond the budget in its turn.
  */
 export class ByteBudget {
   readonly #limits: BudgetLimits;
   #reserved = 0;
   /** Connections whose unread bytes exceed what is guaranteed. */
   readonly #heavy = new Set<ConnectionBudget>();
-  /** Connections that wait for the server's budget, not for their own, the longest waiting first. */
+  /** Connections that wait for the server's budget, not for their own, and that were asked whether they read. */
+  readonly #asked = new Set<ConnectionBudget>();
+  /** Those that do, the longest waiting first. */
   readonly #line = new Set<ConnectionBudget>();
   readonly #woken = new Set<ConnectionBudget>();
   #wakeScheduled = false;
@@ -38,9 +48,8 @@ export class ByteBudget {
     this.#limits = limits;
   }
 
-  /** The budget of one connection. `queuedBytes` tells how much its client has not read. */
-  connect(queuedBytes: () => number): ConnectionBudget {
-    return new ConnectionBudget(this, this.#limits.maxBufferedBytesPerConnection, queuedBytes);
+  connect(client: BudgetedClient): ConnectionBudget {
+    return new ConnectionBudget(this, this.#limits.maxBufferedBytesPerConnection, client);
   }
 
   get isFull(): boolean {
@@ -59,15 +68,17 @@ export class ByteBudget {
 
   /** True when a reservation may take that much more. Otherwise its connection is in the line, and asked to try again. */
   admits(connection: ConnectionBudget, reservation: Reservation, bytes: number): boolean {
-    const [first = connection] = this.#line;
-    const isNext = first === connection;
+    const [first] = this.#line;
+    // A client that does not read stands in nobody's way.
+    const isNext = first === undefined || first === connection;
+    const mayExceed = first === connection;
     const fits = this.#used + bytes <= this.#limits.maxBufferedBytes;
     const isFavoured = this.#favoured?.reservation === reservation;
-    if (isFavoured || (isNext && (fits || this.#favour(connection, reservation)))) {
-      this.#line.delete(connection);
+    if (isFavoured || (fits && isNext) || (mayExceed && this.#favour(connection, reservation))) {
+      this.leaveLine(connection);
       return true;
     }
-    this.#line.add(connection);
+    this.#ask(connection);
     this.#wakeLater();
     return false;
   }
@@ -75,23 +86,24 @@ export class ByteBudget {
   /** Asks those who wait to try again, later than whoever has freed something has sent what it was for. */
   wake(connection?: ConnectionBudget): void {
     if (connection !== undefined) this.#woken.add(connection);
-    if (this.#wakeScheduled || (this.#woken.size === 0 && this.#line.size === 0)) return;
+    if (this.#wakeScheduled || this.#woken.size + this.#line.size + this.#asked.size === 0) return;
     this.#wakeScheduled = true;
     setImmediate(() => {
       this.#wakeScheduled = false;
-      const [line, woken] = [[...this.#line], [...this.#woken]];
+      const waiting = [...this.#line, ...this.#asked, ...this.#woken];
       this.#woken.clear();
-      for (const waiting of [...line, ...woken]) waiting.grant();
+      for (const connection of waiting) connection.grant();
     });
   }
 
   leaveLine(connection: ConnectionBudget): void {
     this.#line.delete(connection);
+    this.#asked.delete(connection);
   }
 
   forget(connection: ConnectionBudget): void {
     this.#heavy.delete(connection);
-    this.#line.delete(connection);
+    this.leaveLine(connection);
     this.#woken.delete(connection);
     if (this.#favoured?.connection === connection) this.#favoured = undefined;
     this.wake();
@@ -101,6 +113,18 @@ export class ByteBudget {
     let used = this.#reserved;
     for (const connection of this.#heavy) used += connection.queued;
     return used;
+  }
+
+  #ask(connection: ConnectionBudget): void {
+    if (this.#line.has(connection) || this.#asked.has(connection)) return;
+    this.#asked.add(connection);
+    const answered = (): void => {
+      // It may have got what it wanted in the meantime, or be gone.
+      if (!this.#asked.delete(connection)) return;
+      this.#line.add(connection);
+      this.wake();
+    };
+    if (!connection.ping(answered)) answered();
   }
 
   #wakeLater(): void {
@@ -133,7 +157,7 @@ interface Waiter {
 export class ConnectionBudget {
   readonly #server: ByteBudget;
   readonly #maxBytes: number;
-  readonly #queuedBytes: () => number;
+  readonly #client: BudgetedClient;
   readonly #waiters = new Fifo<Waiter>();
   /** Those of the overdrawn reservation, which go first. */
   readonly #urgent = new Fifo<Waiter>();
@@ -142,15 +166,19 @@ export class ConnectionBudget {
   #overdrawn: Reservation | undefined;
   #closed = false;
 
-  constructor(server: ByteBudget, maxBytes: number, queuedBytes: () => number) {
+  constructor(server: ByteBudget, maxBytes: number, client: BudgetedClient) {
     this.#server = server;
     this.#maxBytes = maxBytes;
-    this.#queuedBytes = queuedBytes;
+    this.#client = client;
   }
 
   /** What the client has not read. */
   get queued(): number {
-    return this.#queuedBytes();
+    return this.#client.queuedBytes();
+  }
+
+  ping(answered: () => void): boolean {
+    return this.#client.ping(answered);
   }
 
   /** True when it holds no more than every connection may. */

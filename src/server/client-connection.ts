@@ -56,7 +56,10 @@ export class ClientConnection {
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
-    this.budget = options.budget.connect(() => this.#peer.queuedBytes);
+    this.budget = options.budget.connect({
+      queuedBytes: () => this.#peer.queuedBytes,
+      ping: (answered) => this.#peer.ping(answered),
+    });
     this.#requests = new RequestQueue(options.concurrency, () => this.budget.hasRoom);
   }
 

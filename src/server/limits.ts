@@ -96,7 +96,7 @@ export const LIMITS = {
   maxBufferedBytes: number(
     "bytes",
     [HIGH_WATER_BYTES, 192 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
-    "The same for all clients together. Every client may have 1 MiB in any case, and where clients that do not read use it up, another goes beyond it every 2 s",
+    "The same for all clients together. Every client may have 1 MiB in any case, and where those that do not read have used it up, one that reads goes beyond it",
   ),
   maxUnreadInputBytes: number(
     "bytes",

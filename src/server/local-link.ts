@@ -49,6 +49,8 @@ export class LocalLink implements Link {
       get queuedBytes() {
         return queuedBytes();
       },
+      receivedBytes: undefined,
+      ping: () => false,
       open: () => this.#toServer.resume(),
       respond: (id, result) => this.#respond(id, result),
       fail: (id, error) => this.#fail(id, error),

@@ -1,5 +1,6 @@
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
+import type { Farewell } from "../transport/transport.ts";
 
 /** What a client's end of the line tells the server. */
 export interface PeerHooks {
@@ -18,7 +19,11 @@ export interface Peer {
   readonly ended: boolean;
   /** Bytes that were sent and that the client has not taken yet. */
   readonly queuedBytes: number;
+  /** Bytes that have come from the client; absent where they are not counted. */
+  readonly receivedBytes: number | undefined;
   open(): void;
+  /** Asks for a sign that the client reads, and calls `answered` when it comes. False where it cannot be asked. */
+  ping(answered: () => void): boolean;
   /** `result` is a value, a JsonText or a JsonParts. A lazy answer may go out together with others. */
   respond(id: IdText, result: unknown, options: { lazily: boolean }): void;
   fail(id: IdText, error: WireError): void;
@@ -30,8 +35,8 @@ export interface Peer {
   /** Stops and restarts the reading of requests. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then ends. */
-  close(): void;
+  /** Sends what is queued, then ends; the farewell tells why, where that can be told. */
+  close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;
 }

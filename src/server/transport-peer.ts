@@ -4,7 +4,7 @@ import { RpcCode } from "../protocol/errors.ts";
 import { Connection } from "../rpc/connection.ts";
 import { JsonParts } from "../rpc/json-parts.ts";
 import { JsonText } from "../rpc/json-text.ts";
-import type { Transport } from "../transport/transport.ts";
+import type { Farewell, Transport } from "../transport/transport.ts";
 import { bulkMessage } from "./bulk-message.ts";
 import { eventMessage } from "./event-message.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
@@ -33,6 +33,14 @@ export class TransportPeer implements Peer {
 
   get queuedBytes(): number {
     return this.#connection.queuedBytes;
+  }
+
+  get receivedBytes(): number | undefined {
+    return this.#connection.receivedBytes;
+  }
+
+  ping(answered: () => void): boolean {
+    return this.#connection.ping(answered);
   }
 
   open(): void {
@@ -82,8 +90,8 @@ export class TransportPeer implements Peer {
     this.#connection.resume();
   }
 
-  close(): void {
-    this.#connection.close();
+  close(farewell?: Farewell): void {
+    this.#connection.close(farewell);
   }
 
   destroy(reason?: string): void {

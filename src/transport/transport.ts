@@ -11,6 +11,12 @@ export interface LongMessage {
   release(): void;
 }
 
+/** Why a connection ends, in the terms of WebSockets. */
+export interface Farewell {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /** What a transport tells the connection above it. */
 export interface TransportEvents {
   /** One whole message, as text. */
@@ -34,6 +40,8 @@ export interface Transport {
   readonly source: string;
   /** Bytes taken by `send` and not yet handed to the operating system. */
   readonly queuedBytes: number;
+  /** Bytes that have come from the peer. Absent where they are not counted. */
+  readonly receivedBytes?: number;
   open(events: TransportEvents): void;
   /**
    * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay untouched until `flushed`, which is called once,
@@ -47,8 +55,10 @@ export interface Transport {
   /** Stops and restarts the delivery of messages, so that the peer's writes wait. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then ends. */
-  close(): void;
+  /** Asks for a sign that the peer reads. `answered` is called when it comes, which may be never. Absent where the carrier has no such question. */
+  ping?(answered: () => void): void;
+  /** Sends what is queued, then ends. `farewell` tells the peer why, where the carrier can. */
+  close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;
 }

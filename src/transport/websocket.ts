@@ -10,7 +10,7 @@ import { giveBackFrameBuffer } from "./frame-buffers.ts";
 import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import { takeSmallMessages } from "./small-frames.ts";
-import type { Transport, TransportEvents } from "./transport.ts";
+import type { Farewell, Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
 const NOT_UTF8 = "\uFFFD";
@@ -39,6 +39,7 @@ export class WebSocketTransport implements Transport {
     if (!this.#ended) this.#events?.drain();
   });
   #events: TransportEvents | undefined;
+  #pings = 0;
   #ended = false;
   #destroyReason: string | undefined;
 
@@ -70,6 +71,25 @@ export class WebSocketTransport implements Transport {
 
   get queuedBytes(): number {
     return this.#queue.bytes;
+  }
+
+  get receivedBytes(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /** What the peer has been sent before comes before the question, so that only who reads can answer. */
+  ping(answered: () => void): void {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    this.#pings += 1;
+    const payload = `${this.#pings}`;
+    const onPong = (data: Buffer): void => {
+      if (data.toString("latin1") !== payload) return;
+      this.#webSocket.off("pong", onPong);
+      answered();
+    };
+    this.#webSocket.on("pong", onPong);
+    this.#uncork();
+    this.#webSocket.ping(payload);
   }
 
   open(events: TransportEvents): void {
@@ -216,9 +236,9 @@ export class WebSocketTransport implements Transport {
     this.#webSocket.resume();
   }
 
-  close(): void {
+  close({ code, reason }: Farewell = { code: 1000, reason: "" }): void {
     this.#sendBatch();
-    this.#webSocket.close(1000);
+    this.#webSocket.close(code, reason);
   }
 
   /** The library tells the end later than it comes, and may hold messages that it has read already: none of them may be delivered. */

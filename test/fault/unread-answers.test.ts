@@ -1,0 +1,151 @@
+import { createHash, randomFillSync } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { WebSocket } from "ws";
+import { AttackedServer } from "../hostile/attacked-server.ts";
+import { withDeadline } from "./deadline.ts";
+
+const MIB = 1024 * 1024;
+/** As base64 it is more than the budget of a connection. */
+const FILE_BYTES = 60 * MIB;
+const REQUESTS = 24;
+const ALL_READ_MS = 100_000;
+
+const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
+
+/** A client that asks for much and reads nothing until it is told to; of what it then gets it keeps hashes only. */
+class Glutton {
+  readonly #webSocket: WebSocket;
+  readonly #wanted = new Map<number, (answer: string) => void>();
+
+  static async open(url: string): Promise<Glutton> {
+    const webSocket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 256 * MIB });
+    await once(webSocket, "open");
+    const glutton = new Glutton(webSocket);
+    const initialized = glutton.#ask(0, "initialize", { clientName: "glutton" });
+    webSocket.send(JSON.stringify({ method: "initialized" }));
+    await initialized;
+    return glutton;
+  }
+
+  constructor(webSocket: WebSocket) {
+    this.#webSocket = webSocket;
+    webSocket.on("message", (data: Buffer) => {
+      // An answer begins with its id; the rest may be too much to parse.
+      const id = Number(/^\{"id":(\d+),/.exec(data.toString("latin1", 0, 32))?.[1]);
+      const base64 = /"(?:dataBase64|bodyBase64)":"/.exec(data.toString("latin1", 0, 4096));
+      const start = base64 === null ? 0 : base64.index + base64[0].length;
+      const end = data.indexOf('"', start);
+      this.#wanted.get(id)?.(base64 === null ? data.toString() : sha256(data.subarray(start, end)));
+      this.#wanted.delete(id);
+    });
+  }
+
+  /** Sends all of them without reading; the answers' hashes come once `read` was called. */
+  ask(requests: readonly (readonly [method: string, params: object])[]): Promise<string[]> {
+    this.#webSocket.pause();
+    return Promise.all(requests.map(([method, params], index) => this.#ask(index + 1, method, params)));
+  }
+
+  read(): void {
+    this.#webSocket.resume();
+  }
+
+  cut(): void {
+    this.#webSocket.terminate();
+  }
+
+  #ask(id: number, method: string, params: object): Promise<string> {
+    const answer = new Promise<string>((resolve) => this.#wanted.set(id, resolve));
+    this.#webSocket.send(JSON.stringify({ id, method, params }));
+    return answer;
+  }
+}
+
+describe("answers that nobody reads", () => {
+  let directory: string;
+  let path: string;
+  let hash: string;
+
+  beforeAll(() => {
+    directory = mkdtempSync("/var/tmp/exec-server-unread-");
+    path = join(directory, "large");
+    const bytes = randomFillSync(Buffer.allocUnsafe(FILE_BYTES));
+    writeFileSync(path, bytes);
+    hash = sha256(bytes.toString("base64"));
+  });
+
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** Some ask and do not read; meanwhile another client works on, and memory stays small. Then everything arrives. */
+  async function expectBounded(
+    target: AttackedServer,
+    clients: number,
+    request: (index: number) => readonly [method: string, params: object],
+    expected: string,
+  ): Promise<void> {
+    const gluttons = await Promise.all(
+      Array.from({ length: clients }, () => Glutton.open(target.server.url)),
+    );
+    const requests = Array.from({ length: REQUESTS }, (_, index) => request(index));
+    const answers = gluttons.map((glutton) => glutton.ask(requests));
+    // Somebody who reads gets as much in the meantime, and small things besides: time enough for all the others.
+    const reader = await target.session();
+    for (let round = 0; round < REQUESTS / clients; round += 1) {
+      await reader.request("fs/readFile", { path });
+      await reader.request("environment/status");
+    }
+    reader.cut();
+    target.expectModest("while nobody reads");
+    await target.expectPrompt("while nobody reads", 1_000);
+    for (const [index, glutton] of gluttons.entries()) {
+      glutton.read();
+      const all = await withDeadline(answers[index]!, ALL_READ_MS, () => "the answers");
+      if (all.some((answer) => answer !== expected))
+        throw new Error(`a wrong answer among ${all.join(", ")}`);
+      glutton.cut();
+    }
+    target.expectModest("while they are read");
+  }
+
+  it.each([
+    [1, "1"],
+    [1, "24"],
+    [4, "8"],
+  ])(
+    "of %d clients' pipelined fs/readFile, %s at once, take little memory, and all arrive",
+    async (clients, concurrent) => {
+      await using target = await AttackedServer.start({ args: ["--concurrent-requests", concurrent] });
+      await expectBounded(target, clients, () => ["fs/readFile", { path }], hash);
+    },
+  );
+
+  it.each([
+    ["with a length", { "content-length": FILE_BYTES }],
+    ["without a length", {}],
+  ])("of pipelined http/request, bodies %s, take little memory, and all arrive", async (_, headers) => {
+    const body = Buffer.alloc(FILE_BYTES, "a body that is larger than it looks ");
+    const upstream = createServer((_request, response) => {
+      response.writeHead(200, headers);
+      for (let start = 0; start < body.length; start += MIB)
+        response.write(body.subarray(start, start + MIB));
+      response.end();
+    });
+    upstream.listen(0, "127.0.0.1");
+    await once(upstream, "listening");
+    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+    try {
+      await using target = await AttackedServer.start();
+      const request = (index: number) =>
+        ["http/request", { method: "GET", url, requestId: `${index}` }] as const;
+      await expectBounded(target, 1, request, sha256(body.toString("base64")));
+    } finally {
+      upstream.closeAllConnections();
+      upstream.close();
+    }
+  });
+});
