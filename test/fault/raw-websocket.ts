@@ -46,6 +46,8 @@ export class RawSocket {
   readonly ended: Promise<void>;
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
+  /** Of a message that has not ended. */
+  #fragments: Buffer[] = [];
   /** Bytes without which looking again is pointless. */
   #neededBytes = 1;
   #ended = false;
@@ -123,13 +125,16 @@ export class RawSocket {
       for (;;) {
         const taken = this.#takeFrame();
         if (taken === undefined) return undefined;
-        if (taken.opcode === 1) return taken.payload.toString();
+        if (taken.opcode <= 1) {
+          this.#fragments.push(taken.payload);
+          if (taken.fin) return Buffer.concat(this.#fragments.splice(0)).toString();
+        }
         if (taken.opcode === 8) this.socket.destroy();
       }
     });
   }
 
-  #takeFrame(): { opcode: number; payload: Buffer } | undefined {
+  #takeFrame(): { opcode: number; fin: boolean; payload: Buffer } | undefined {
     const bytes = this.#unread();
     if (bytes.length < 2) return undefined;
     const short = (bytes[1] ?? 0) & 0x7f;
@@ -141,7 +146,8 @@ export class RawSocket {
       return undefined;
     }
     this.#keep(bytes.subarray(at + length));
-    return { opcode: (bytes[0] ?? 0) & 0x0f, payload: bytes.subarray(at, at + length) };
+    const first = bytes[0] ?? 0;
+    return { opcode: first & 0x0f, fin: first >= 0x80, payload: bytes.subarray(at, at + length) };
   }
 
   #next(what: string, take: () => string | undefined): Promise<string> {

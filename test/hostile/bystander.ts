@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { withDeadline } from "../fault/deadline.ts";
 import type { ServerUnderTest } from "../fault/server-under-test.ts";
 
-const DEADLINE_MS = 90_000;
+const DEADLINE_MS = 30_000;
 const program = fileURLToPath(new URL("bystander-process.mjs", import.meta.url));
 
 /** What a client saw that had nothing to do with an attack. */
