@@ -155,8 +155,8 @@ function bareType(schema) {
       return oneOf(def.values.map(quoted));
     case "array":
       return `array of ${innerType(def.element)}`;
-    case "record":
-      return `map of ${innerType(def.keyType)} to ${innerType(def.valueType)}`;
+    case "custom":
+      return `map of ${code("string")} to ${innerType(schema.meta().valueType)}`;
     case "object":
       return code("object");
     case "union":

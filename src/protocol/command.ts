@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
-import { Base64, optional, PathUri } from "./fields.ts";
+import { Base64, optional, PathUri, record } from "./fields.ts";
 
 // The dialect `exec-server.v0`, which Codex spoke before `process/*`: the server chooses the ids, and nothing outlives the connection.
 
@@ -15,7 +15,7 @@ export const CommandExec = schema(() =>
   z.object({
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
     cwd: PathUri(),
-    env: z.record(z.string(), z.string()).describe("The whole environment"),
+    env: record(z.string()).describe("The whole environment"),
     tty: z
       .boolean()
       .describe("Run on a terminal of 24 rows and 80 columns instead of pipes without an input"),

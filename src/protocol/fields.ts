@@ -31,4 +31,27 @@ export const Empty = schema(() => z.object({}));
 /** Parameters of a method that takes none: absent, null and `{}` are the same. */
 export const NoParams = schema(() => z.union([z.null(), z.strictObject({})]));
 
+/**
+ * Members under names that the peer chooses. Zod's own record leaves out `__proto__`, which is a name like any other; here all reach the handler as
+ * they came.
+ */
+export function record<V extends z.ZodType>(valueType: V): z.ZodType<Record<string, z.infer<V>>> {
+  return z
+    .custom<Record<string, z.infer<V>>>()
+    .superRefine((input: unknown, context) => {
+      if (typeof input !== "object" || input === null || Array.isArray(input)) {
+        context.addIssue({ code: "invalid_type", expected: "record", input });
+        return;
+      }
+      for (const [name, value] of Object.entries(input)) {
+        const issue = valueType.safeParse(value).error?.issues[0];
+        if (issue === undefined) continue;
+        context.addIssue({ ...issue, path: [name, ...issue.path] });
+        // Only the first fault is told.
+        return;
+      }
+    })
+    .meta({ valueType });
+}
+
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullable().optional();

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
-import { optional, ProcessId, Unsigned } from "./fields.ts";
+import { optional, ProcessId, record, Unsigned } from "./fields.ts";
 
 const Port = schema(() => z.number().int().min(0).max(65_535));
 
@@ -16,11 +16,11 @@ export const NetworkProxyConfig = schema(() =>
     dangerouslyAllowAllUnixSockets: z.boolean(),
     mode: z.enum(["limited", "full"]),
     allowLocalBinding: z.boolean().describe("Loopback and private addresses may be reached"),
-    domains: optional(z.record(z.string(), z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
-    unixSockets: optional(z.record(z.string(), z.enum(["allow", "deny"]))).describe("By native path"),
+    domains: optional(record(z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
+    unixSockets: optional(record(z.enum(["allow", "deny"]))).describe("By native path"),
     reviewDomains: z.array(z.string()).optional(),
     credentialMasking: z.boolean().optional(),
-    credentialProviders: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+    credentialProviders: record(record(z.unknown())).optional(),
   }),
 );
 export type NetworkProxyConfig = Infer<typeof NetworkProxyConfig>;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { extensionField, method, notification, schema, type Infer } from "./define.ts";
-import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
+import { Base64, Empty, optional, PathUri, ProcessId, record, Seq, Unsigned } from "./fields.ts";
 import { NetworkProxyLaunch } from "./network.ts";
 import { SandboxContext } from "./sandbox.ts";
 
@@ -14,7 +14,7 @@ export const EnvPolicy = schema(() =>
       .boolean()
       .describe("Keep names that look like secrets (*KEY*, *SECRET*, *TOKEN*)"),
     exclude: z.array(z.string()).describe("Wildcards of names to drop"),
-    set: z.record(z.string(), z.string()),
+    set: record(z.string()),
     includeOnly: z
       .array(z.string())
       .describe("If not empty, only matching names stay, `set` entries included"),
@@ -108,9 +108,7 @@ export const ProcessStart = schema(() =>
     processId: ProcessId(),
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
     cwd: PathUri(),
-    env: z
-      .record(z.string(), z.string())
-      .describe("Wins over `envPolicy`; without a policy it is the whole environment"),
+    env: record(z.string()).describe("Wins over `envPolicy`; without a policy it is the whole environment"),
     tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes"),
     arg0: optional(z.string()).describe("What the program sees as its name"),
     pipeStdin: z

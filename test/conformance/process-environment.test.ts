@@ -157,6 +157,72 @@ verifies("env:exclude-wildcards", async ({ launch }) => {
   });
 });
 
+verifies("env:wildcard-characters", async ({ launch }) => {
+  await withServer(launch, {}, async (peer) => {
+    const kept = async (name: string, pattern: string): Promise<boolean> => {
+      const filter = policy({ inherit: "none", set: { [name]: "1" }, includeOnly: [pattern] });
+      return Object.keys(await environmentOf(peer, filter)).length === 1;
+    };
+    for (const [name, pattern, fits] of [
+      ["😀X", "?X", true],
+      ["😀X", "??X", false],
+      ["É", "é", true],
+      ["\u212a", "k", true],
+      ["ẞ", "ß", true],
+      ["ß", "SS", false],
+      ["σ", "ς", false],
+      ["µ", "μ", false],
+      ["a\nb", "a?b", true],
+      ["a*b", "a\\*b", false],
+    ] as const)
+      expect([name, pattern, await kept(name, pattern)]).toEqual([name, pattern, fits]);
+  });
+});
+
+const odd = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "", " ", "a b"];
+const oddEnvironment = Object.fromEntries(odd.map((name) => [name, `of ${name}`]));
+
+verifies("env:any-name", async ({ launch }) => {
+  const inherited = Object.fromEntries(Object.entries(oddEnvironment).filter(([name]) => name !== ""));
+  await withServer(launch, inherited, async (peer) => {
+    expect(await environmentOf(peer, undefined, oddEnvironment)).toEqual(oddEnvironment);
+    const set = policy({ inherit: "none", set: oddEnvironment });
+    expect(await environmentOf(peer, set)).toEqual(oddEnvironment);
+    const filtered = policy({ inherit: "none", set: oddEnvironment, includeOnly: ["__*", "to?tring"] });
+    expect(Object.keys(await environmentOf(peer, filtered)).sort()).toEqual(["__proto__", "toString"]);
+    const all = await environmentOf(peer, policy());
+    expect(Object.entries(all).filter(([name]) => name !== "" && odd.includes(name))).toEqual(
+      expect.arrayContaining(Object.entries(inherited)),
+    );
+    await expectError(
+      peer.request("process/start", start("p", ["true"], { env: { ["__proto__"]: 1 } })),
+      -32602,
+      "invalid type: number, expected a string",
+    );
+  });
+});
+
+verifies("env:wildcard-work", async ({ launch }) => {
+  await withServer(launch, {}, async (peer) => {
+    const set = { ["a".repeat(300)]: "1", b: "2" };
+    const many = policy({ inherit: "none", set, includeOnly: ["*a*a*a*a*a*a*b", "b"] });
+    expect(await environmentOf(peer, many)).toEqual({ b: "2" });
+    const long = { ["a".repeat(200_000)]: "1" };
+    const includeOnly = [`*${"a".repeat(100_000)}b`];
+    const started = performance.now();
+    await expectError(
+      peer.request(
+        "process/start",
+        start("p", ["true"], { envPolicy: policy({ inherit: "none", set: long, includeOnly }) }),
+      ),
+      -32011,
+      "envPolicy: the wildcards take too many comparisons with the names",
+    );
+    // Each character with every other would take minutes.
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+});
+
 verifies("env:set", async ({ launch }) => {
   await withServer(launch, greek, async (peer) => {
     const set = { ALPHA: "set", MY_TOKEN: "set", NEW: "" };

@@ -1,3 +1,5 @@
+import { MatchingWork, NamePatterns } from "./name-patterns.ts";
+
 export interface EnvPolicy {
   readonly inherit: "all" | "core" | "none";
   readonly ignoreDefaultExcludes: boolean;
@@ -32,7 +34,7 @@ const WITHHELD_NAMES = new Set([
   "OPENAI_IDENTITY_TOKEN_FILE",
 ]);
 
-/** The environment of a child. Without a policy nothing is inherited. `requested` always wins. */
+/** The environment of a child. Without a policy nothing is inherited. `requested` always wins. Throws a CapabilityError for wildcards that take too long. */
 export function childEnvironment(
   server: Environment,
   policy: EnvPolicy | undefined,
@@ -45,31 +47,19 @@ export function childEnvironment(
 }
 
 function applyPolicy(server: Environment, policy: EnvPolicy): Map<string, string> {
-  const excluded = matcher([...(policy.ignoreDefaultExcludes ? [] : SECRET_PATTERNS), ...policy.exclude]);
+  const work = new MatchingWork();
+  const secrets = policy.ignoreDefaultExcludes ? [] : SECRET_PATTERNS;
+  const excluded = new NamePatterns([...secrets, ...policy.exclude], work);
   const env = new Map<string, string>();
   for (const [name, value] of Object.entries(server)) {
     const inherited =
       policy.inherit === "all" || (policy.inherit === "core" && CORE_NAMES.has(name.toUpperCase()));
-    if (inherited && value !== undefined && !excluded(name)) env.set(name, value);
+    if (inherited && value !== undefined && !excluded.fits(name)) env.set(name, value);
   }
   for (const [name, value] of Object.entries(policy.set)) env.set(name, value);
   if (policy.includeOnly.length > 0) {
-    const included = matcher(policy.includeOnly);
-    for (const name of env.keys()) if (!included(name)) env.delete(name);
+    const included = new NamePatterns(policy.includeOnly, work);
+    for (const name of env.keys()) if (!included.fits(name)) env.delete(name);
   }
   return env;
-}
-
-function matcher(patterns: readonly string[]): (name: string) => boolean {
-  const expressions = patterns.map(wildcard);
-  return (name) => expressions.some((expression) => expression.test(name));
-}
-
-/** `*` and `?` only; any other character stands for itself. */
-function wildcard(pattern: string): RegExp {
-  const source = pattern
-    .replace(/[\\^$.|+()[\]{}]/g, "\\$&")
-    .replace(/\*+/g, ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "is");
 }

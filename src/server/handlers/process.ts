@@ -160,16 +160,23 @@ function launchRequest(params: ProcessStart, environment: Environment): LaunchRe
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
     cwd,
-    env: withMetadata(
-      childEnvironment(environment, params.envPolicy ?? undefined, params.env),
-      params.metadata,
-    ),
+    env: withMetadata(givenEnvironment(params, environment), params.metadata),
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
     ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
     ...(params.closeOnExit === true ? { closeOnExit: true } : {}),
     ...(params.contain === true ? { contain: true } : {}),
     ...(params.limits === undefined || params.limits === null ? {} : { limits: givenLimits(params.limits) }),
   };
+}
+
+function givenEnvironment({ envPolicy, env }: ProcessStart, server: Environment): Map<string, string> {
+  try {
+    return childEnvironment(server, envPolicy ?? undefined, env);
+  } catch (error) {
+    if (error instanceof CapabilityError)
+      throw new RpcError(RpcCode.limit, `envPolicy: ${error.message}`, dataOf(error));
+    throw error;
+  }
 }
 
 function givenLimits(limits: ProcessLimits): ResourceLimits {

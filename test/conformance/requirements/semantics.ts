@@ -236,6 +236,23 @@ const environmentRequirements = {
       "`exclude` matches whole names in any case; `*` is any run, `?` one character, brackets are literal.",
     transports: ["cli"],
   },
+  "env:wildcard-characters": {
+    section: "10.5",
+    behavior: "`?` is one Unicode character, and each character is compared in its own lower case.",
+    transports: ["cli"],
+  },
+  "env:any-name": {
+    section: "10.5",
+    behavior:
+      "A variable may have any name without NUL, also `__proto__` and names that objects have of their own.",
+    transports: ["cli"],
+  },
+  "env:wildcard-work": {
+    section: "10.5",
+    behavior: "Wildcards that would take long to compare are refused, and others go on meanwhile.",
+    origin: "ours",
+    transports: ["cli"],
+  },
   "env:set": {
     section: "10.5",
     behavior: "`set` overrides what is inherited and is spared by both kinds of exclusion.",
