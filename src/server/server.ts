@@ -63,7 +63,9 @@ export interface Server {
 export function createServer(options: ServerOptions = {}): Server {
   const limits = resolveLimits(options.limits);
   const logger = options.logger ?? silentLogger;
-  const environment = options.environment ?? {};
+  // Clients name variables, and must not find what every object has of its own, such as `constructor`. Besides, each look into `process.env`
+  // itself is a call of the system's library.
+  const environment: Environment = Object.assign(Object.create(null), options.environment);
   const launcher = new Launcher(
     { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
     logger,

@@ -58,7 +58,16 @@ verifies(
 verifies(
   "http-variable:unset",
   withHeader({ lower: "l" }, async (send) => {
-    for (const name of ["NO_SUCH_VARIABLE", "LOWER", "", " lower", "A=B"]) {
+    for (const name of [
+      "NO_SUCH_VARIABLE",
+      "LOWER",
+      "",
+      " lower",
+      "A=B",
+      "constructor",
+      "toString",
+      "__proto__",
+    ]) {
       const message = `http/request header X-Name requires executor environment variable ${name}`;
       await expectError(send(name), -32602, message);
     }

@@ -26,9 +26,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function httpHandlers(variables: Environment) {
-  // Every request asks for half a dozen of them, and each look into `process.env` itself is a call of the system's library.
-  const environment = { ...variables };
+export function httpHandlers(environment: Environment) {
   return {
     "http/request": (client, params) => {
       const requests = requestsOf(client);
