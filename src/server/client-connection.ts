@@ -20,7 +20,7 @@ export interface ClientConnectionOptions {
   readonly sessions: SessionRegistry;
   readonly logger: Logger;
   readonly concurrency: number;
-  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxMessageBytes">;
+  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxMessageBytes" | "initializeTimeoutMs">;
   readonly budget: ByteBudget;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
@@ -44,6 +44,7 @@ export class ClientConnection {
   #session: Session | undefined;
   #initialized = false;
   readonly #drainWaiters: (() => void)[] = [];
+  #initializeTimer: NodeJS.Timeout | undefined;
   #unanswered = 0;
   #readingPaused = false;
 
@@ -76,6 +77,11 @@ export class ClientConnection {
 
   open(): void {
     this.#peer.open();
+    const { resumable, limits } = this.#options;
+    // The one client of a server on stdio, or in this program, may take its time.
+    if (!resumable || this.#session !== undefined || this.#ended) return;
+    this.#initializeTimer = setTimeout(() => this.#drop("no initialize in time"), limits.initializeTimeoutMs);
+    this.#initializeTimer.unref();
   }
 
   /** What is queued still goes out. What the client asks from here on is not done. */
@@ -127,6 +133,7 @@ export class ClientConnection {
       resumeSessionId === undefined
         ? sessions.open(this.#peer)
         : sessions.resume(resumeSessionId, this.#peer);
+    clearTimeout(this.#initializeTimer);
     return this.#session;
   }
 
@@ -231,6 +238,7 @@ export class ClientConnection {
 
   #closed(reason: string | undefined): void {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
+    clearTimeout(this.#initializeTimer);
     this.#requests.clear();
     this.#ended = true;
     this.budget.close();

@@ -5,6 +5,7 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_RETAINED_BYTES,
 } from "../protocol/limits.ts";
+import { HANDSHAKE_TIMEOUT_MS, MAX_PENDING_CONNECTIONS } from "../transport/guests.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 
 /** A limit that is a whole number. */
@@ -36,6 +37,7 @@ export interface PathsLimit {
 export type LimitDefinition = NumberLimit | SwitchLimit | PathsLimit;
 
 const MEBIBYTE = 1024 * 1024;
+const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Output that waits for a slow connection must fit several times, or it would be lost. */
 const MIN_RETAINED_BYTES = 512 * 1024;
@@ -52,6 +54,21 @@ export const LIMITS = {
     "count",
     [1, 16_384, 1_000_000],
     "Connections at once; a further WebSocket is refused with HTTP 503",
+  ),
+  maxPendingConnections: number(
+    "count",
+    [1, MAX_PENDING_CONNECTIONS, 1_000_000],
+    "Sockets that are no connections yet, or were refused; beyond it the oldest is cut",
+  ),
+  handshakeTimeoutMs: number(
+    "ms",
+    [1, HANDSHAKE_TIMEOUT_MS, DAY_MS],
+    "How long a socket may take to become a WebSocket, or to make its next HTTP request; then it is cut",
+  ),
+  initializeTimeoutMs: number(
+    "ms",
+    [1, 5 * MINUTE_MS, DAY_MS],
+    "How long a WebSocket may take to send initialize; then it is cut",
   ),
   maxSessions: number(
     "count",

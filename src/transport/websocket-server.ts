@@ -7,6 +7,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { type GuestLimits, Guests } from "./guests.ts";
 import { receiverOf, watchFrames } from "./frame-watch.ts";
 import { gatherLongFrames } from "./long-frames.ts";
 import type { Transport } from "./transport.ts";
@@ -14,6 +15,8 @@ import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** A half-open peer is noticed after about this long, so that its session can be resumed. */
 const TCP_KEEP_ALIVE_MS = 15_000;
+/** How long one that was refused may take to read why. */
+const LINGER_MS = 1_000;
 
 /** A listening server. */
 export interface WebSocketListener {
@@ -23,8 +26,8 @@ export interface WebSocketListener {
   close(): Promise<void>;
 }
 
-/** Where to listen, and whom to let in. */
-export interface ListenOptions {
+/** Where to listen, and whom to let in. What is no connection yet is bounded by `GuestLimits`. */
+export interface ListenOptions extends GuestLimits {
   readonly host: string;
   readonly port: number;
   /** Checks the Authorization header of an upgrade; resolves with the reason of a refusal. Everybody may come in without it. */
@@ -48,33 +51,52 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     // Offered subprotocols are ignored: none is ever selected.
     handleProtocols: () => false,
   });
+  const guests = new Guests(options);
   const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
-  http.on("request", (request, response) => answer(request, response));
+  http.on("connection", (socket) => guests.admit(socket));
+  http.on("request", (request, response) => {
+    // A body that goes on after the answer gets no further time.
+    response.once("close", () => request.complete && guests.renew(request.socket));
+    answer(request, response);
+  });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
+    const turnAway = (text: string): void => {
+      guests.renew(socket, LINGER_MS);
+      // Bytes that nobody reads would turn the end into a reset, and the peer could lose the answer.
+      socket.resume();
+      socket.end(text);
+    };
     const refusal = refuse(request);
     if (refusal === undefined && pathOf(request) === "/readyz") {
-      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+      turnAway("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
       return;
     }
     const refused = refusal ?? refuseUpgrade(request);
     if (refused !== undefined) {
-      socket.end(formatRefusal(refused));
+      turnAway(formatRefusal(refused));
       return;
     }
     const decide = (unauthorized: string | undefined): void => {
+      if (socket.destroyed) return;
       // Asked in the same step in which the connection is taken, so that two cannot take the last place.
       const full = options.refuse?.();
-      if (unauthorized !== undefined) socket.end(formatRefusal({ status: 401, body: unauthorized }));
-      else if (full !== undefined) socket.end(formatRefusal({ status: 503, body: full }));
-      else if (!socket.destroyed) upgrade(request, socket, head);
+      if (unauthorized !== undefined) turnAway(formatRefusal({ status: 401, body: unauthorized }));
+      else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
+      else upgrade(request, socket, head);
     };
     if (options.authenticate === undefined) decide(undefined);
-    else void options.authenticate(request.headers.authorization).then(decide);
+    else
+      options
+        .authenticate(request.headers.authorization)
+        .then(decide, () =>
+          turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
+        );
   });
 
   function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      guests.release(socket);
       const transport = new WebSocketTransport(webSocket, socket, {
         side: "server",
         describeSource: () => describeSource(socket),
@@ -100,6 +122,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       new Promise((resolve) => {
         http.close(() => resolve());
         http.closeAllConnections();
+        guests.destroyAll();
       }),
   };
 }

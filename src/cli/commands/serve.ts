@@ -49,9 +49,8 @@ const REFUSED_FLAGS = {
 export async function serve(args: readonly string[]): Promise<void> {
   const { address, authentication, concurrentRequests, limits, logger } = await parseOptions(args);
   const server = create({ environment: process.env, logger, concurrentRequests, limits });
-  const { maxMessageBytes } = limits;
-  if (address.kind === "stdio") serveStdio(server, maxMessageBytes);
-  else await serveWebSocket(server, { ...address, authentication, logger, maxMessageBytes });
+  if (address.kind === "stdio") serveStdio(server, limits.maxMessageBytes);
+  else await serveWebSocket(server, { ...address, authentication, logger, limits });
   finishStart(logger);
 }
 
@@ -140,13 +139,14 @@ interface WebSocketOptions {
   readonly port: number;
   readonly authentication: AuthenticationPolicy | undefined;
   readonly logger: Logger;
-  readonly maxMessageBytes: number | undefined;
+  readonly limits: Partial<ServerLimits>;
 }
 
 async function serveWebSocket(
   server: Server,
-  { host, port, authentication, logger, maxMessageBytes }: WebSocketOptions,
+  { host, port, authentication, logger, limits }: WebSocketOptions,
 ): Promise<void> {
+  const { maxMessageBytes, maxPendingConnections, handshakeTimeoutMs } = limits;
   let listener: WebSocketListener;
   try {
     listener = await listenWebSocket({
@@ -154,6 +154,8 @@ async function serveWebSocket(
       port,
       ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication) }),
       ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+      maxPendingConnections,
+      handshakeTimeoutMs,
       refuse: () => server.refusal(),
       accept: (transport) => server.accept(transport),
     });

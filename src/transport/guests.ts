@@ -1,0 +1,70 @@
+import type { Socket } from "node:net";
+
+/** How long a stranger may take to become a connection, or to ask for something. */
+export const HANDSHAKE_TIMEOUT_MS = 10_000;
+export const MAX_PENDING_CONNECTIONS = 1024;
+
+export interface GuestLimits {
+  readonly maxPendingConnections?: number | undefined;
+  readonly handshakeTimeoutMs?: number | undefined;
+}
+
+/**
+ * Sockets that are no connections of the server: those that have said nothing or not enough yet, and those that were refused. Each has a deadline, at which
+ * it is destroyed whatever it does. When there are too many, the oldest goes: a stranger who is served leaves within milliseconds.
+ */
+export class Guests {
+  readonly #max: number;
+  readonly #timeoutMs: number;
+  /** The oldest first. */
+  readonly #deadlines = new Map<Socket, NodeJS.Timeout>();
+
+  constructor({
+    maxPendingConnections = MAX_PENDING_CONNECTIONS,
+    handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
+  }: GuestLimits) {
+    this.#max = maxPendingConnections;
+    this.#timeoutMs = handshakeTimeoutMs;
+  }
+
+  get size(): number {
+    return this.#deadlines.size;
+  }
+
+  admit(socket: Socket): void {
+    if (this.#deadlines.size >= this.#max)
+      for (const oldest of this.#deadlines.keys()) {
+        this.#remove(oldest);
+        oldest.destroy();
+        break;
+      }
+    this.#deadlines.set(socket, this.#start(socket, this.#timeoutMs));
+    socket.once("close", () => this.#remove(socket));
+  }
+
+  /** It has got an answer: it has this long for whatever it does next. */
+  renew(socket: Socket, timeoutMs: number = this.#timeoutMs): void {
+    const timer = this.#deadlines.get(socket);
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    this.#deadlines.set(socket, this.#start(socket, Math.min(timeoutMs, this.#timeoutMs)));
+  }
+
+  /** It has become a connection, which others count. */
+  release(socket: Socket): void {
+    this.#remove(socket);
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#deadlines.keys()) socket.destroy();
+  }
+
+  #start(socket: Socket, timeoutMs: number): NodeJS.Timeout {
+    return setTimeout(() => socket.destroy(), timeoutMs);
+  }
+
+  #remove(socket: Socket): void {
+    clearTimeout(this.#deadlines.get(socket));
+    this.#deadlines.delete(socket);
+  }
+}
