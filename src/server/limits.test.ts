@@ -7,6 +7,9 @@ describe("resolveLimits", () => {
   it("has these defaults", () => {
     expect(resolveLimits()).toEqual({
       maxConnections: 16_384,
+      maxPendingConnections: 1024,
+      handshakeTimeoutMs: 10_000,
+      initializeTimeoutMs: 300_000,
       maxSessions: 16_384,
       maxProcessesPerSession: 16_384,
       maxProcesses: 65_536,
