@@ -1,7 +1,12 @@
 /** What a `content-encoding` can name and every platform can undo. */
 type Coding = "gzip" | "deflate";
 
-const CODINGS: Readonly<Record<string, Coding>> = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" };
+/** No object: names come from servers, and every object has a `constructor`. */
+const CODINGS: ReadonlyMap<string, Coding> = new Map([
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["deflate", "deflate"],
+]);
 /** Nobody compresses more often; whoever says so means harm. */
 const MAX_CODINGS = 5;
 
@@ -14,7 +19,7 @@ export function decodeContent(
     .split(",")
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== "" && name !== "identity");
-  const codings = names.map((name) => CODINGS[name]);
+  const codings = names.map((name) => CODINGS.get(name));
   if (codings.length > MAX_CODINGS || codings.includes(undefined)) return source;
   // The last one named was applied last.
   return codings.reduceRight((body, coding) => (coding ? decompress(body, coding) : body), source);

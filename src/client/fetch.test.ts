@@ -287,4 +287,72 @@ describe("fetch", () => {
     );
     expect(cancelled).toEqual(["http-1"]);
   });
+
+  it.each([
+    ["a name", ["na me", "x"]],
+    ["an empty name", ["", "x"]],
+    ["a value", ["x", "a\nb"]],
+    ["a value beyond bytes", ["x", "\u{1f600}"]],
+  ] as [string, [string, string]][])(
+    "an answer whose header has %s without a form leaves nothing open",
+    async (_, header) => {
+      const { fetch, send, bodies, cancelled } = fakeServer((request) => ({
+        headers: request.requestId === "http-1" ? [["fine", "x"], header] : [],
+      }));
+      await expect(fetch(PAGE)).rejects.toMatchObject({
+        name: "TypeError",
+        cause: { code: "PROTOCOL_ERROR" },
+      });
+      expect(bodies.size).toBe(0);
+      expect(cancelled).toEqual(["http-1"]);
+      const response = await fetch(PAGE);
+      send("next");
+      send();
+      expect(await response.text()).toBe("next");
+    },
+  );
+
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
+    "a body whose content-encoding is %s stays as it came",
+    async (coding) => {
+      const { fetch, send } = fakeServer(() => ({ headers: [["content-encoding", coding]] }));
+      const response = await fetch(PAGE);
+      send("as it came");
+      send();
+      expect(await response.text()).toBe("as it came");
+    },
+  );
+
+  it.each([
+    ["shorter", "abc", "4"],
+    ["longer", "abcde", "4"],
+    ["empty", undefined, "1"],
+  ])("a body that is %s than its content-length is an error", async (_, sent, length) => {
+    for (const isEarly of [true, false]) {
+      const { fetch, send } = fakeServer(() => {
+        if (isEarly) queueMicrotask(sendAll);
+        return { headers: [["content-length", length]] };
+      });
+      const sendAll = (): void => {
+        if (sent !== undefined) send(sent);
+        send();
+      };
+      const response = await fetch(PAGE);
+      if (!isEarly) sendAll();
+      await expect(response.text()).rejects.toMatchObject({ cause: { code: "PROTOCOL_ERROR" } });
+    }
+  });
+
+  it("a compressed body has the length of what was sent", async () => {
+    const bytes = gzipSync("decompressed");
+    const headers: [string, string][] = [
+      ["content-encoding", "gzip"],
+      ["content-length", `${bytes.length}`],
+    ];
+    const { fetch, send } = fakeServer(() => ({ headers }));
+    const response = await fetch(PAGE);
+    send(bytes);
+    send();
+    expect(await response.text()).toBe("decompressed");
+  });
 });

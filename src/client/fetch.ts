@@ -1,5 +1,5 @@
 import { encodeBase64 } from "../base/base64.ts";
-import { ExecError } from "../base/errors.ts";
+import { ExecError, ProtocolError } from "../base/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import type { Caller } from "./caller.ts";
 import { decodeContent } from "./decompress.ts";
@@ -31,7 +31,13 @@ export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
       body.forget();
       throw networkError("fetch failed", error);
     }
-    return toResponse(request, head, body);
+    try {
+      return toResponse(request, head, body);
+    } catch (error) {
+      // Nobody will read it.
+      void body.return();
+      throw networkError("fetch failed", error);
+    }
   };
 }
 
@@ -51,23 +57,32 @@ function toParams({ method, url, headers, body, redirect }: FetchRequest, reques
 
 function toResponse(request: FetchRequest, head: Result<"http/request">, body: BodyStream): Response {
   const { status } = head;
-  if (request.redirect === "error" && REDIRECT_STATUSES.includes(status)) {
-    void body.return();
+  if (request.redirect === "error" && REDIRECT_STATUSES.includes(status))
     throw new TypeError(`fetch failed: ${request.url} answered with a redirect, status ${status}`);
-  }
-  if (status < 200 || status > 599) {
-    void body.return();
+  if (status < 200 || status > 599)
     throw new TypeError(`fetch failed: ${request.url} answered with status ${status}`);
-  }
-  const headers = new Headers();
-  for (const { name, value } of head.headers) headers.append(name, value);
+  if (head.bodyBase64 !== "")
+    throw new ProtocolError("a body came with the head, although it was to be streamed");
+  const headers = toHeaders(head);
   if (request.method === "HEAD" || NULL_BODY_STATUSES.includes(status)) {
     body.forget();
     return withUrl(new Response(null, { status, headers }), request.url);
   }
+  const length = headers.get("content-length");
+  if (length !== null && /^\d{1,15}$/.test(length)) body.expectBytes(Number(length));
   const readable = toReadable(body, headers.get("content-encoding"));
   abandonedBodies.register(readable, body);
   return withUrl(new Response(readable, { status, headers }), request.url);
+}
+
+function toHeaders({ headers: given }: Result<"http/request">): Headers {
+  const headers = new Headers();
+  try {
+    for (const { name, value } of given) headers.append(name, value);
+  } catch (cause) {
+    throw new ProtocolError("a header of the answer has no form here", { cause });
+  }
+  return headers;
 }
 
 /** Nothing is taken from the body before it is asked for. */

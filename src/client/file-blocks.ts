@@ -28,7 +28,9 @@ export async function openHandle(
   const mode = handle.mode === "read" ? {} : { mode: handle.mode };
   const opening = caller.request("fs/open", { handleId: handle.id, path: handle.uri, ...mode });
   try {
-    await abortable(opening, signal);
+    const { handleId } = await abortable(opening, signal);
+    if (handleId !== handle.id)
+      throw new ProtocolError(`fs/open ${handle.path}: another handle was opened than was asked for`);
   } catch (error) {
     opening.then(
       () => closeHandle(caller, handle),
@@ -78,7 +80,7 @@ async function readBlock(
     .request("fs/readBlock", params, options)
     .catch((error) => Promise.reject(blockError(error, handle)));
   const bytes = decodeBytes(chunk, "the answer of fs/readBlock");
-  if (eof !== bytes.length < BLOCK_BYTES)
+  if (bytes.length > BLOCK_BYTES || eof !== bytes.length < BLOCK_BYTES)
     throw new ProtocolError(
       `fs/readBlock ${handle.path}: ${bytes.length} of ${BLOCK_BYTES} bytes came with eof ${eof}`,
     );

@@ -372,4 +372,90 @@ describe("a stream of a file", () => {
     const texts = ["text"] as unknown as Uint8Array[];
     await expect(new Files(caller).writeStream("/x", texts)).rejects.toThrow(UsageError);
   });
+
+  it.each([
+    ["one byte more than was asked for", { chunk: encodeBase64(new Uint8Array(MIB + 1)), eof: false }],
+    ["one byte more, and the end", { chunk: encodeBase64(new Uint8Array(MIB + 1)), eof: true }],
+    ["twice as much", { chunk: encodeBase64(new Uint8Array(2 * MIB)), eof: false }],
+  ])("a block with %s is an error, not an end", async (_, block) => {
+    const metadata = { isDirectory: false, isFile: true, isSymlink: false, size: 10 * MIB };
+    const { caller } = fakeCaller({
+      ...blocksOf(new Uint8Array(10 * MIB)),
+      "fs/getMetadata": () => ({ ...metadata, createdAtMs: 0, modifiedAtMs: 0 }),
+      "fs/readBlock": () => block,
+    });
+    await expect(new Files(caller).read("/big")).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it("a handle that was not asked for is an error, and what was opened is closed", async () => {
+    const { caller, methods } = fakeCaller({
+      "fs/open": () => ({ handleId: "another" }),
+      "fs/close": () => ({}),
+    });
+    const read = new Files(caller).readStream("/f").next();
+    await expect(read).rejects.toBeInstanceOf(ProtocolError);
+    expect(methods()).toEqual(["fs/open", "fs/close"]);
+  });
+
+  it.each(["", ".", "..", "a/b", "/etc/shadow", "../../x", "a\0", "/", "a/"])(
+    "a listing with the name %j is an error",
+    async (fileName) => {
+      const entries = [
+        { fileName: "fine", isDirectory: false, isFile: true },
+        { fileName, isDirectory: false, isFile: true },
+      ];
+      const { caller } = fakeCaller({ "fs/readDirectory": () => ({ entries }) });
+      await expect(new Files(caller).list("/d")).rejects.toBeInstanceOf(ProtocolError);
+    },
+  );
+
+  it.each(["...", "a\\b", "..a", " ", "\u{fffd}", "%2F", "con", "a\nb"])(
+    "a listing may have the name %j",
+    async (fileName) => {
+      const entries = [{ fileName, isDirectory: false, isFile: true }];
+      const { caller } = fakeCaller({ "fs/readDirectory": () => ({ entries }) });
+      expect(await new Files(caller).list("/d")).toEqual([{ name: fileName, kind: "file" }]);
+    },
+  );
+
+  it.each([
+    ["elsewhere", "file:///etc/shadow"],
+    ["beside it", "file:///top2/x"],
+    ["above it", "file:///"],
+    ["the directory itself", "file:///top"],
+    ["through dots", "file:///top/../etc"],
+    ["through encoded dots", "file:///top/%2e%2e/etc"],
+    ["through dots behind encoded slashes", "file:///top/a%2F..%2F..%2Fetc"],
+    ["on another machine", "file://machine/top/x"],
+    ["no URI", "/top/x"],
+    ["no text of a URI", "::"],
+    ["with a NUL", "file:///top/a%00b"],
+  ])("a walk that names a path %s is an error", async (_, uri) => {
+    const inside = { path: "file:///top/x", kind: "file" };
+    const answers = [
+      { entries: [inside, { path: uri, kind: "file" }], errors: [], truncated: false },
+      ...(uri === "file:///top"
+        ? []
+        : [{ entries: [inside], errors: [{ path: uri, message: "" }], truncated: false }]),
+    ];
+    for (const answer of answers) {
+      const { caller } = fakeCaller({ "fs/walk": () => answer });
+      await expect(new Files(caller).walk("/top/")).rejects.toBeInstanceOf(ProtocolError);
+    }
+  });
+
+  it("a walk takes what is below, whatever way it was asked about, and no more than was asked for", async () => {
+    const entries = [{ path: "file:///top/a%20b", kind: "file" }];
+    const { caller } = fakeCaller({ "fs/walk": () => ({ entries, errors: [], truncated: false }) });
+    const files = new Files(caller);
+    for (const path of ["/top", "/top/", "/", "/x/../top", "/./top/."])
+      expect(await files.walk(path)).toMatchObject({ entries: [{ path: "/top/a b", kind: "file" }] });
+    entries.push({ path: "file:///top/c", kind: "file" });
+    await expect(files.walk("/top", { maxEntries: 1 })).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it.each(["http://x/", "relative", ""])("a real path %j is an error", async (path) => {
+    const { caller } = fakeCaller({ "fs/canonicalize": () => ({ path }) });
+    await expect(new Files(caller).realpath("/a")).rejects.toBeInstanceOf(ProtocolError);
+  });
 });

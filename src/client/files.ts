@@ -1,4 +1,5 @@
 import { encodeBase64 } from "../base/base64.ts";
+import { ProtocolError } from "../base/errors.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "./unsupported.ts";
@@ -13,7 +14,7 @@ import {
   writeBlocks,
 } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
-import { pathOf, uriOf } from "./file-path.ts";
+import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "./wire-bytes.ts";
 
 /** Read with one request. Larger files come in blocks, between which other answers pass. */
@@ -150,6 +151,10 @@ export class Files {
       { path: uriOf(path) },
       pick(options),
     );
+    // A name that leads elsewhere would take whoever copies the tree with it.
+    const wrong = entries.find(({ fileName }) => !isName(fileName));
+    if (wrong !== undefined)
+      throw new ProtocolError(`list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is no name`);
     return entries
       .map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
@@ -236,12 +241,17 @@ export class Files {
       },
     };
     const found = await this.#ask("walk", path, "fs/walk", params, pick(options));
-    const entries = found.entries.map(({ path: uri, kind }) => ({ ...pathOf(uri), kind }));
+    if (found.entries.length > params.options.maxEntries)
+      throw new ProtocolError(`walk ${path}: ${found.entries.length} entries came, more than were asked for`);
+    const root = pathOf(params.path).path;
+    const entries = found.entries.map(({ path: uri, kind }) => ({ ...pathWithin(root, uri), kind }));
+    if (entries.some((entry) => entry.path === root))
+      throw new ProtocolError(`walk ${path}: the directory itself is among what is below it`);
     const unnamed = entries.filter(({ exact }) => !exact);
     return {
       entries: entries.filter(({ exact }) => exact).map(({ path, kind }) => ({ path, kind })),
       errors: [
-        ...found.errors.map(({ path: uri, message }) => ({ path: pathOf(uri).path, message })),
+        ...found.errors.map(({ path: uri, message }) => ({ path: pathWithin(root, uri).path, message })),
         ...unnamed.map(({ path }) => ({ path, message: "the name is not UTF-8" })),
       ],
       truncated: found.truncated,

@@ -104,8 +104,11 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   readonly #readers = new Fifo<Deferred<IteratorResult<Uint8Array, undefined>>>();
   readonly #abort = (): void => this.#drop({ error: this.#signal?.reason });
   #lastSeq = 0;
+  #receivedBytes = 0;
+  #expectedBytes: number | undefined;
   #queuedBytes = 0;
   #held = false;
+  #isComplete = false;
   /** No more will be queued. */
   #ended = false;
   /** Given once, behind what is queued. */
@@ -136,10 +139,21 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
         `http/request/bodyDelta: a delta of http response stream \`${this.id}\` exceeds ${MAX_DELTA_BYTES} bytes`,
       );
     const bytes = decodeBytes(deltaBase64, `a delta of http response stream \`${this.id}\``);
+    this.#receivedBytes += bytes.length;
     if (bytes.length > 0 && !this.#accept(bytes)) return;
     if (typeof error === "string")
       this.fail(new ExecError("OS_ERROR", `http response stream \`${this.id}\` failed: ${error}`));
-    else if (done) this.#end(false);
+    else if (done) {
+      this.#isComplete = true;
+      this.#checkLength();
+      this.#end(false);
+    }
+  }
+
+  /** Says how long the body is: one that ends with another length fails at its end. */
+  expectBytes(length: number): void {
+    this.#expectedBytes = length;
+    this.#checkLength();
   }
 
   fail(error: unknown, { isUnwanted = false } = {}): void {
@@ -179,6 +193,13 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #checkLength(): void {
+    const [got, wanted] = [this.#receivedBytes, this.#expectedBytes];
+    if (!this.#isComplete || wanted === undefined || got === wanted) return;
+    const message = `http response stream \`${this.id}\` ended after ${got} of ${wanted} bytes`;
+    this.#failure = { error: new ProtocolError(message) };
   }
 
   /** False when there is no room, which is the end of this stream. */

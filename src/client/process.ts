@@ -1,5 +1,5 @@
-import { decodeBase64, encodeBase64 } from "../base/base64.ts";
-import { ConnectionError, ExecError } from "../base/errors.ts";
+import { encodeBase64 } from "../base/base64.ts";
+import { ConnectionError, ExecError, ProtocolError } from "../base/errors.ts";
 import type { Params, Result } from "../protocol/index.ts";
 import type { SignalName } from "../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
@@ -10,6 +10,7 @@ import type { ClientSession } from "./session.ts";
 import { OutputReader } from "./output-reader.ts";
 import { unsupported } from "./unsupported.ts";
 import { abortable, within } from "./waiting.ts";
+import { decodeBytes } from "./wire-bytes.ts";
 
 /** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
 const MAX_WRITE_BYTES = 256 * 1024;
@@ -166,14 +167,7 @@ export class RemoteProcess implements AsyncDisposable {
   async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
     this.#needs("process/snapshot");
     const { streams, ...rest } = await this.#retried("process/snapshot", { processId: this.id, ...options });
-    return {
-      ...rest,
-      streams: streams.map(({ head, tail, ...rest }) => ({
-        ...rest,
-        head: decodeBase64(head),
-        tail: decodeBase64(tail),
-      })),
-    };
+    return { ...rest, streams: streams.map(snapshotOf) };
   }
 
   /** Kills the process group at once. Tells whether the process had still been running. */
@@ -271,6 +265,15 @@ export class RemoteProcess implements AsyncDisposable {
   #needs(method: string): void {
     if (!this.#session.supports(method)) throw unsupported(method);
   }
+}
+
+function snapshotOf(wire: Result<"process/snapshot">["streams"][number]): StreamSnapshot {
+  const { stream, omittedBytes, totalBytes } = wire;
+  const head = decodeBytes(wire.head, "the head of a process/snapshot");
+  const tail = decodeBytes(wire.tail, "the tail of a process/snapshot");
+  if (head.length + omittedBytes + tail.length !== totalBytes)
+    throw new ProtocolError(`process/snapshot: the parts of ${stream} are not its ${totalBytes} bytes`);
+  return { stream, head, omittedBytes, tail, totalBytes };
 }
 
 type Repeatable =

@@ -107,7 +107,14 @@ function refuse(parameter: ToolParameter, value: unknown): string | undefined {
   }
 }
 
+/** Short, and whatever the value is: deep ones, and those that JSON has no form for, by their kind alone. */
 function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
+  if (value === undefined) return "nothing";
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? typeof value;
+  } catch {
+    text = Array.isArray(value) ? "such a list" : `such a ${typeof value}`;
+  }
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

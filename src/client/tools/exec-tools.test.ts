@@ -741,6 +741,39 @@ describe("call", () => {
     });
   });
 
+  it.each(["exec_command", "write_stdin"])("answers deep arguments of %s as a mistake", async (name) => {
+    const text = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+    const deep: unknown = JSON.parse(text);
+    const cyclic: unknown[] = [];
+    cyclic.push(cyclic);
+    const members = [
+      { cmd: deep },
+      { argv: [deep] },
+      { env: { A: deep } },
+      { session_id: deep },
+      { other: deep },
+    ];
+    const wrong = [deep, text, cyclic, 5n, ...members, { cmd: cyclic }, { cmd: 5n }, { cmd: () => {} }];
+    for (const args of wrong) {
+      const { isError, text } = await tools.call(name, args);
+      expect(isError).toBe(true);
+      expect(text.length).toBeLessThan(300);
+    }
+  });
+
+  it("says that the server names no shell, where a command line needs one", async () => {
+    host.environment = {};
+    host.script = [exited(0), closed];
+    expect(await tools.call("exec_command", { cmd: "x" })).toEqual({
+      text: "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
+      isError: true,
+    });
+    expect(await after(0, tools.call("exec_command", { argv: ["x"] }))).toMatchObject({ isError: false });
+    expect(await after(0, tools.call("exec_command", { cmd: "x", shell: "sh" }))).toMatchObject({
+      isError: false,
+    });
+  });
+
   it("does not take a fault of the program for a mistake of the model", async () => {
     host.beforeStart = () => Promise.reject(new TypeError("bug"));
     await expect(tools.call("exec_command", { cmd: "x" })).rejects.toThrow(TypeError);

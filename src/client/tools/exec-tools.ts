@@ -224,7 +224,13 @@ class Tools implements ExecTools {
   }
 
   #shellArgv({ cmd, shell, login }: ExecCommandArgs): string[] {
-    const program = shell ?? this.#options.shell ?? this.#host.environment?.shell.path ?? "/bin/sh";
+    const { environment } = this.#host;
+    const named = environment === undefined ? "/bin/sh" : environment.shell?.path;
+    const program = shell ?? this.#options.shell ?? named;
+    if (program === undefined)
+      throw new UsageError(
+        "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
+      );
     return [program, (login ?? true) ? "-lc" : "-c", cmd ?? ""];
   }
 

@@ -35,7 +35,7 @@ export interface ToolTerminalSize {
 export interface ToolHost {
   /** What the server says about its machine; the shell and the working directory are used. */
   readonly environment?:
-    | { readonly shell: { readonly path: string }; readonly cwd?: string | null | undefined }
+    | { readonly shell?: { readonly path: string }; readonly cwd?: string | null | undefined }
     | undefined;
   start(argv: readonly string[], options: ToolStartOptions): Promise<ToolProcess>;
   terminal(
