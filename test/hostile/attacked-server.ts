@@ -2,7 +2,12 @@ import { expect } from "vitest";
 import { pollUntil } from "../fault/deadline.ts";
 import { forgetPeak, isAlive, openDescriptors, peakResidentBytes } from "../fault/proc-fs.ts";
 import { type ServerOptions, type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
-import { openSession, type ReadResult, type SessionClient } from "../fault/session-client.ts";
+import {
+  type Notification,
+  openSession,
+  type ReadResult,
+  type SessionClient,
+} from "../fault/session-client.ts";
 import { Bystander } from "./bystander.ts";
 
 const MIB = 1024 * 1024;
@@ -26,10 +31,10 @@ export class AttackedServer implements AsyncDisposable {
       // What the first use of each part loads is no leak.
       const warm = await openSession(server.url);
       await work(warm);
-      const before = openDescriptors(server.pid).length;
+      const before = descriptors(server.pid).length;
       warm.cut();
       await pollUntil(
-        () => openDescriptors(server.pid).length < before,
+        () => descriptors(server.pid).length < before,
         SETTLE_DEADLINE_MS,
         () => "the end of the first session",
       );
@@ -45,12 +50,12 @@ export class AttackedServer implements AsyncDisposable {
   constructor(server: ServerUnderTest, bystander: Bystander) {
     this.server = server;
     this.#bystander = bystander;
-    this.#descriptors = openDescriptors(server.pid).length;
+    this.#descriptors = descriptors(server.pid).length;
   }
 
   /** A client with a session of its own. */
-  session(): Promise<SessionClient> {
-    return openSession(this.server.url);
+  session(onNotification: (notification: Notification) => void = () => {}): Promise<SessionClient> {
+    return openSession(this.server.url, { onNotification });
   }
 
   /** Asserts that nobody else had to wait since the last time. */
@@ -75,10 +80,10 @@ export class AttackedServer implements AsyncDisposable {
   async expectNothingLeft(what: string, deadlineMs = SETTLE_DEADLINE_MS): Promise<void> {
     const { pid } = this.server;
     await pollUntil(
-      () => openDescriptors(pid).length <= this.#descriptors,
+      () => descriptors(pid).length <= this.#descriptors,
       deadlineMs,
       () =>
-        `${what}: ${openDescriptors(pid).length} descriptors to become ${this.#descriptors}: ${openDescriptors(pid).join(" ")}`,
+        `${what}: ${descriptors(pid).length} descriptors to become ${this.#descriptors}: ${descriptors(pid).join(" ")}`,
     );
   }
 
@@ -102,6 +107,11 @@ export class AttackedServer implements AsyncDisposable {
     await this.#bystander[Symbol.asyncDispose]();
     await this.server[Symbol.asyncDispose]();
   }
+}
+
+/** Open descriptors without the one for watches, which comes with the first of them and stays. */
+function descriptors(pid: number): string[] {
+  return openDescriptors(pid).filter((name) => name !== "anon_inode:inotify");
 }
 
 /** Starts a process and returns its output once it is over. */
