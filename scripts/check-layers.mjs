@@ -21,6 +21,11 @@ const ALLOWED = {
 const ISOMORPHIC =
   /^(?:transport\/(?:transport|memory|send-queue|browser-websocket)|client\/(?!(?:connect|index|local)\.ts).*)/;
 
+/** Handlers reach files through places that `server/places.ts` has made from the paths of the wire, and by no other way. */
+const HANDLERS = /^server\/(?:handlers\/|file-watches\.ts)/;
+const BESIDE_THE_DOOR =
+  /^node:fs|^capabilities\/files\/(?:place|native-path|file-access|allowed-roots|link-walk|no-follow)\.ts$/;
+
 const IMPORT = /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
 const faults = [];
@@ -45,6 +50,9 @@ function check(file, layer, allowed) {
       allowed.some(
         (rule) => target === rule || target.startsWith(`${rule}/`) || (rule === "node:*" && isNode),
       );
+    const isType = match[0].startsWith("import type ");
+    if (HANDLERS.test(file) && BESIDE_THE_DOOR.test(target) && !isType)
+      faults.push(`src/${file} may not import ${target}: a path becomes a place in server/places.ts alone`);
     if (!fits || (isNode && ISOMORPHIC.test(file))) faults.push(`src/${file} may not import ${target}`);
   }
 }

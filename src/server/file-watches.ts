@@ -1,6 +1,5 @@
 import { RpcError } from "../base/errors.ts";
-import { uriFromPath } from "../base/file-uri.ts";
-import type { NativePath } from "../capabilities/files/native-path.ts";
+import type { Place } from "../capabilities/files/place.ts";
 import { type TreeChange, watchTree } from "../capabilities/files/watch-tree.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import type { ClientConnection } from "./client-connection.ts";
@@ -18,7 +17,7 @@ export class FileWatches {
     client.signal.addEventListener("abort", () => this.#closeAll(), { once: true });
   }
 
-  async add(watchId: string, path: NativePath, options: { recursive: boolean }): Promise<void> {
+  async add(watchId: string, place: Place, options: { recursive: boolean }): Promise<void> {
     if (this.#stops.has(watchId))
       throw new RpcError(RpcCode.invalidRequest, `fs/watch: the watch id ${watchId} is in use`);
     if (this.#stops.size >= MAX_WATCHES)
@@ -26,7 +25,7 @@ export class FileWatches {
     const opening = (): void => {};
     this.#stops.set(watchId, opening);
     try {
-      const stop = await watchTree(path, { ...options, onChange: (change) => this.#tell(watchId, change) });
+      const stop = await watchTree(place, { ...options, onChange: (change) => this.#tell(watchId, change) });
       // It may have been closed in the meantime.
       if (this.#stops.get(watchId) === opening) this.#stops.set(watchId, stop);
       else stop();
@@ -42,9 +41,10 @@ export class FileWatches {
     this.#stops.delete(watchId);
   }
 
-  async #tell(watchId: string, { paths, overflow, ended }: TreeChange): Promise<void> {
+  async #tell(watchId: string, { places, overflow, ended }: TreeChange): Promise<void> {
     if (ended) this.#stops.delete(watchId);
-    this.#client.notify("fs/watch/changed", { watchId, paths: paths.map(uriFromPath), overflow, ended });
+    const paths = places.map(({ uri }) => uri);
+    this.#client.notify("fs/watch/changed", { watchId, paths, overflow, ended });
     await this.#client.drained();
   }
 

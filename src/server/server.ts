@@ -1,7 +1,5 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { hasFreeDescriptors } from "../capabilities/descriptor-reserve.ts";
-import { AllowedRoots } from "../capabilities/files/allowed-roots.ts";
-import { freeAccess } from "../capabilities/files/file-access.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
@@ -28,6 +26,7 @@ import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./local-link.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
+import { Places } from "./places.ts";
 import { ProcessQuota } from "./process-quota.ts";
 import { Session } from "./session.ts";
 import { SessionRegistry } from "./session-registry.ts";
@@ -80,22 +79,22 @@ export function createServer(options: ServerOptions = {}): Server {
   });
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
-  const access = limits.fsRoots.length > 0 ? new AllowedRoots(limits.fsRoots) : freeAccess;
+  const places = new Places(limits.fsRoots);
   const handlers = {
     ...processHandlers(environment, limits),
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
-    ...fileHandlers(access),
-    ...fileExtensionHandlers(access),
+    ...fileHandlers(places),
+    ...fileExtensionHandlers(places),
     ...httpHandlers(environment),
-    ...discoveryHandlers(codexHome),
+    ...discoveryHandlers(codexHome, places),
     ...commandHandlers(launcher, limits),
   };
   const environmentInfo = describeEnvironment(host, listExtensions(handlers));
   const router = new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo, codexHome),
+      ...environmentHandlers(environmentInfo, codexHome, places),
       ...handlers,
     },
     (client, family) => client.gate(family),

@@ -1,11 +1,9 @@
-import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isUtf8 } from "node:buffer";
-import { uriFromPath } from "../../base/file-uri.ts";
-import { joinPath, type NativePath } from "../files/native-path.ts";
+import type { Place } from "../files/place.ts";
 
 export interface TextFile {
-  readonly path: NativePath;
+  readonly place: Place;
   readonly contents: string;
 }
 
@@ -18,15 +16,15 @@ export class CapabilityFiles {
   #bytes = 0;
 
   /** Undefined when there is none, or it cannot be used. */
-  async read(path: NativePath): Promise<TextFile | undefined> {
-    const stat = statOf(path);
+  async read(place: Place): Promise<TextFile | undefined> {
+    const stat = place.statOrNothing();
     if (stat === undefined || !stat.isFile()) return undefined;
-    const uri = uriFromPath(path);
+    const { uri } = place;
     if (stat.size > MAX_FILE_BYTES)
       return this.#warn(`capability file ${uri} exceeds the ${MAX_FILE_BYTES}-byte limit`);
     let bytes: Buffer;
     try {
-      bytes = await readFile(path);
+      bytes = await place.onTarget({ followSymlinks: true }, (path) => readFile(path));
     } catch (error) {
       return this.#warn(`failed to read capability file ${uri}: ${(error as Error).message}`);
     }
@@ -37,7 +35,7 @@ export class CapabilityFiles {
     }
     if (!isUtf8(bytes))
       return this.#warn(`capability file ${uri} is not UTF-8: ${describeInvalidUtf8(bytes)}`);
-    return { path, contents: bytes.toString("utf8") };
+    return { place, contents: bytes.toString("utf8") };
   }
 
   #warn(message: string): undefined {
@@ -48,16 +46,13 @@ export class CapabilityFiles {
 const MANIFEST_DIRECTORIES = [".codex-plugin", ".claude-plugin", ".cursor-plugin"];
 
 /** Where a plugin's manifest may be, best first. */
-export function manifestPaths(directory: NativePath): NativePath[] {
-  return MANIFEST_DIRECTORIES.map((name) => joinPath(joinPath(directory, name), "plugin.json"));
+export function manifestPlaces(directory: Place): Place[] {
+  return MANIFEST_DIRECTORIES.map((name) => directory.child(name).child("plugin.json"));
 }
 
-function statOf(path: NativePath) {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+/** The directory that a manifest speaks for: the one its own directory is in. */
+export function directoryOf(manifest: Place): Place {
+  return manifest.parent.parent;
 }
 
 export function describeInvalidUtf8(bytes: Buffer): string {

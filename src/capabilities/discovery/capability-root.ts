@@ -1,10 +1,9 @@
-import { lstatSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { uriFromPath } from "../../base/file-uri.ts";
 import { fileError } from "../files/file-error.ts";
-import { joinPath, type NativePath, splitPath } from "../files/native-path.ts";
+import type { Place } from "../files/place.ts";
 import { walk } from "../files/walk.ts";
-import { CapabilityFiles, manifestPaths, type TextFile } from "./capability-files.ts";
+import { Turns } from "../turns.ts";
+import { CapabilityFiles, directoryOf, manifestPlaces, type TextFile } from "./capability-files.ts";
 
 export interface Plugin {
   readonly manifest: TextFile;
@@ -36,55 +35,53 @@ const SKILL_FILE = "SKILL.md";
 const MANIFEST = /\/\.(?:codex|claude|cursor)-plugin\/plugin\.json$/;
 
 /** Finds what a directory offers to an agent: a plugin, and skills anywhere in it. Throws when it is no directory. */
-export async function discoverRoot(root: NativePath): Promise<CapabilityRoot> {
-  const uri = uriFromPath(root);
-  checkDirectory(root, uri);
+export async function discoverRoot(root: Place): Promise<CapabilityRoot> {
+  const { uri } = root;
+  await checkDirectory(root);
   const files = new CapabilityFiles();
   const plugin = await readPlugin(root, files);
   const { entries, errors, truncated } = await walk(root, LIMITS);
-  for (const error of errors)
-    files.warnings.push(`failed to inspect ${uriFromPath(error.path)}: ${error.message}`);
+  for (const error of errors) files.warnings.push(`failed to inspect ${error.place.uri}: ${error.message}`);
   if (truncated) files.warnings.push(`capability scan reached its traversal limit (root: ${uri})`);
   const paths = entries
     .filter(({ kind }) => kind === "file")
-    .map(({ path }) => ({ path, uri: uriFromPath(path) }))
+    .map(({ place }) => ({ place, uri: place.uri }))
     .sort((left, right) => (left.uri < right.uri ? -1 : 1));
   return {
     plugin,
     skills: await readSkills(
-      paths.filter((entry) => entry.uri.endsWith(`/${SKILL_FILE}`)).map(({ path }) => path),
+      paths.filter((entry) => entry.uri.endsWith(`/${SKILL_FILE}`)).map(({ place }) => place),
       files,
     ),
     namespaceManifests: await readNamespaces(
       root,
       plugin,
-      paths.filter((entry) => MANIFEST.test(entry.uri)).map(({ path }) => path),
+      paths.filter((entry) => MANIFEST.test(entry.uri)).map(({ place }) => place),
       files,
     ),
     warnings: files.warnings,
   };
 }
 
-function checkDirectory(root: NativePath, uri: string): void {
+async function checkDirectory(root: Place): Promise<void> {
   let isDirectory: boolean;
   try {
-    lstatSync(root);
-    isDirectory = statSync(root).isDirectory();
+    isDirectory = (await root.stat()).isDirectory();
   } catch (error) {
     const { message } = fileError(error) as Error;
-    throw new CapabilityError("OS_ERROR", `failed to inspect capability root ${uri}: ${message}`);
+    throw new CapabilityError("OS_ERROR", `failed to inspect capability root ${root.uri}: ${message}`);
   }
-  if (!isDirectory) throw new CapabilityError("OS_ERROR", `capability root ${uri} is not a directory`);
+  if (!isDirectory) throw new CapabilityError("OS_ERROR", `capability root ${root.uri} is not a directory`);
 }
 
-async function readPlugin(root: NativePath, files: CapabilityFiles): Promise<Plugin | undefined> {
+async function readPlugin(root: Place, files: CapabilityFiles): Promise<Plugin | undefined> {
   const manifest = await readManifest(root, files);
   if (manifest === undefined) return undefined;
   const members = parseObject(manifest.contents);
   // Servers may stand in the manifest itself; then there is no file.
   const inline = isObject(members["mcpServers"]);
   const named = async (member: string, fallback: string): Promise<TextFile | undefined> =>
-    files.read(joinPath(root, namedPath(members[member], member, manifest, files) ?? fallback));
+    files.read(root.child(namedPath(members[member], member, manifest, files) ?? fallback));
   return {
     manifest,
     mcpConfig: inline ? undefined : await named("mcpServers", ".mcp.json"),
@@ -92,9 +89,9 @@ async function readPlugin(root: NativePath, files: CapabilityFiles): Promise<Plu
   };
 }
 
-async function readManifest(directory: NativePath, files: CapabilityFiles): Promise<TextFile | undefined> {
-  for (const path of manifestPaths(directory)) {
-    const manifest = await files.read(path);
+async function readManifest(directory: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
+  for (const place of manifestPlaces(directory)) {
+    const manifest = await files.read(place);
     if (manifest !== undefined) return manifest;
   }
   return undefined;
@@ -109,7 +106,7 @@ function namedPath(
 ): string | undefined {
   if (typeof value !== "string") return undefined;
   const ignore = (why: string): undefined => {
-    files.warnings.push(`ignoring ${member} in ${uriFromPath(manifest.path)}: ${why}`);
+    files.warnings.push(`ignoring ${member} in ${manifest.place.uri}: ${why}`);
   };
   if (!value.startsWith("./")) return ignore("path must start with `./`");
   const parts = value.split("/").filter((part) => part !== "" && part !== ".");
@@ -117,49 +114,47 @@ function namedPath(
   return parts.join("/");
 }
 
-async function readSkills(paths: readonly NativePath[], files: CapabilityFiles): Promise<SkillFiles[]> {
+async function readSkills(places: readonly Place[], files: CapabilityFiles): Promise<SkillFiles[]> {
   const skills: SkillFiles[] = [];
-  for (const path of paths) {
-    const instructions = await files.read(path);
+  for (const place of places) {
+    const instructions = await files.read(place);
     if (instructions === undefined) continue;
-    const metadata = await files.read(joinPath(splitPath(path).directory, "agents/openai.yaml"));
+    const metadata = await files.read(place.parent.child("agents/openai.yaml"));
     skills.push({ instructions, metadata });
   }
   return skills;
 }
 
 async function readNamespaces(
-  root: NativePath,
+  root: Place,
   plugin: Plugin | undefined,
-  found: readonly NativePath[],
+  found: readonly Place[],
   files: CapabilityFiles,
 ): Promise<TextFile[]> {
-  const own = plugin?.manifest ?? (await readNearestManifest(splitPath(root).directory, files));
-  const seen = new Set<string>(own === undefined ? [] : [directoryOf(own.path)]);
+  const own = plugin?.manifest ?? (await readNearestManifest(root, files));
+  const seen = new Set<string>(own === undefined ? [] : [directoryOf(own.place).key]);
   const manifests = own === undefined ? [] : [own];
-  for (const path of found) {
-    if (seen.has(directoryOf(path))) continue;
-    const manifest = await readManifest(splitPath(splitPath(path).directory).directory, files);
+  for (const place of found) {
+    const directory = directoryOf(place);
+    if (seen.has(directory.key)) continue;
+    const manifest = await readManifest(directory, files);
     if (manifest === undefined) continue;
-    seen.add(directoryOf(path));
+    seen.add(directory.key);
     manifests.push(manifest);
   }
   return manifests;
 }
 
-/** The directory that a manifest speaks for: the one its own directory is in. */
-function directoryOf(manifest: NativePath): string {
-  return uriFromPath(splitPath(splitPath(manifest).directory).directory);
-}
-
-async function readNearestManifest(
-  directory: NativePath,
-  files: CapabilityFiles,
-): Promise<TextFile | undefined> {
-  const manifest = await readManifest(directory, files);
-  const { directory: parent } = splitPath(directory);
-  if (manifest !== undefined || parent.length === directory.length) return manifest;
-  return readNearestManifest(parent, files);
+/** Of the directories that this one is in. */
+async function readNearestManifest(root: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
+  const turns = new Turns();
+  for (let directory = root; !directory.isTop; ) {
+    directory = directory.parent;
+    if (turns.over) await turns.next();
+    const manifest = await readManifest(directory, files);
+    if (manifest !== undefined) return manifest;
+  }
+  return undefined;
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -1,4 +1,6 @@
 import { dirname, join } from "node:path";
+import { CapabilityError } from "../../base/errors.ts";
+import { ownPlace, type Place } from "../files/place.ts";
 import { readConfigFile } from "./config-file.ts";
 import { type KeyPaths, selectKeys } from "./config-projection.ts";
 import { realPathOf, trustedDirectories } from "./project-directories.ts";
@@ -38,30 +40,41 @@ const WITHHELD_FROM_PROJECTS = new Set([
  * project directory on the way to `cwd` that the user has marked as trusted. Layers without any of the keys are left out.
  */
 export async function readConfigLayers(
-  cwd: string | undefined,
+  cwd: Place | undefined,
   codexHome: string,
   paths: KeyPaths,
 ): Promise<ConfigLayer[]> {
   const userFile = join(codexHome, CONFIG_FILE);
-  const system = await readConfigFile(SYSTEM_CONFIG);
-  const user = await readConfigFile(userFile);
+  const system = await readConfigFile(ownPlace(SYSTEM_CONFIG));
+  const user = await readConfigFile(ownPlace(userFile));
   const layers = [
     ...toLayer("system", SYSTEM_CONFIG, system, paths),
     ...toLayer("user", userFile, user, paths),
   ];
   const projectPaths = paths.filter(([key]) => key !== undefined && !WITHHELD_FROM_PROJECTS.has(key));
-  for (const directory of trustedDirectories(cwd, user ?? {})) {
-    const settings = join(directory, PROJECT_DIRECTORY);
-    if (realPathOf(settings) === realPathOf(codexHome)) continue;
-    const file = join(settings, CONFIG_FILE);
-    layers.push(...toLayer("project", file, await readConfigFile(file, "project config"), projectPaths));
+  const home = await realPathOf(ownPlace(codexHome));
+  for (const directory of await trustedDirectories(cwd, user ?? {})) {
+    const settings = directory.child(PROJECT_DIRECTORY);
+    if ((await realPathOf(settings)) === home) continue;
+    const file = settings.child(CONFIG_FILE);
+    layers.push(...toLayer("project", file.shown, await readProjectFile(file), projectPaths));
   }
   return layers;
 }
 
 /** What the machine's administrator demands. */
 export async function readRequirementLayers(paths: KeyPaths): Promise<ConfigLayer[]> {
-  return toLayer("system", SYSTEM_REQUIREMENTS, await readConfigFile(SYSTEM_REQUIREMENTS), paths);
+  return toLayer("system", SYSTEM_REQUIREMENTS, await readConfigFile(ownPlace(SYSTEM_REQUIREMENTS)), paths);
+}
+
+/** A link to where access does not reach is as good as none: nobody asked for this file by name. */
+async function readProjectFile(file: Place): Promise<TomlTable | undefined> {
+  try {
+    return await readConfigFile(file, "project config");
+  } catch (error) {
+    if (error instanceof CapabilityError && error.code === "PERMISSION_DENIED") return undefined;
+    throw error;
+  }
 }
 
 function toLayer(kind: string, file: string, table: TomlTable | undefined, paths: KeyPaths): ConfigLayer[] {

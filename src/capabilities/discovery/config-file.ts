@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { fileError } from "../files/file-error.ts";
+import type { Place } from "../files/place.ts";
 import { describeInvalidUtf8 } from "./capability-files.ts";
 import type { TomlTable } from "./toml-writer.ts";
 
@@ -12,11 +13,12 @@ const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
 
 /** Undefined when there is no such file. Throws when it cannot be used. */
 export async function readConfigFile(
-  path: string,
+  place: Place,
   kind: "config" | "project config" = "config",
 ): Promise<TomlTable | undefined> {
   const toml = await import("smol-toml");
-  const text = readText(path, kind);
+  const path = place.shown;
+  const text = readText(place, kind);
   if (text === undefined) return undefined;
   try {
     return toml.parse(text, { integersAsBigInt: true });
@@ -33,20 +35,22 @@ export function configError(message: string): CapabilityError {
   return new CapabilityError("OS_ERROR", `failed to load executor-local config: ${message}`);
 }
 
-function readText(path: string, kind: string): string | undefined {
+function readText(place: Place, kind: string): string | undefined {
+  const path = place.shown;
   const refuse = (why: string) => configError(`Failed to read ${kind} file ${path}: ${why}`);
   let bytes: Buffer;
   try {
-    const stat = statSync(path);
-    if (!stat.isFile()) throw refuse(`path \`${path}\` is not a file`);
-    if (stat.size > MAX_CONFIG_BYTES) throw refuse(`longer than ${MAX_CONFIG_BYTES} bytes`);
-    bytes = readFileSync(path);
+    bytes = place.onTarget({ followSymlinks: true }, (opened) => {
+      const stat = statSync(opened);
+      if (!stat.isFile()) throw refuse(`path \`${path}\` is not a file`);
+      if (stat.size > MAX_CONFIG_BYTES) throw refuse(`longer than ${MAX_CONFIG_BYTES} bytes`);
+      return readFileSync(opened);
+    });
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     const error = fileError(cause);
-    if (error instanceof CapabilityError && error.errno !== undefined) throw refuse(error.message);
-    throw error;
+    if (!(error instanceof CapabilityError) || error.errno === undefined) throw error;
+    if (error.errno === "ENOENT" || error.errno === "ENOTDIR") return undefined;
+    throw refuse(error.message);
   }
   if (!isUtf8(bytes)) throw refuse(describeInvalidUtf8(bytes));
   return bytes.toString("utf8");

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
+import { ownPlace } from "../files/place.ts";
 import { type CapabilityRoot, discoverRoot, type Plugin } from "./capability-root.ts";
 import { findInstalledPlugins, type InstalledPlugin } from "./installed-plugins.ts";
 import { displayNameOf } from "./plugin-manifest.ts";
@@ -63,7 +64,7 @@ interface ReadRoot {
 async function readRoot(directory: string): Promise<ReadRoot> {
   let root: CapabilityRoot;
   try {
-    root = await discoverRoot(directory);
+    root = await discoverRoot(ownPlace(directory));
   } catch (error) {
     // Nobody has to have such a directory.
     if (error instanceof CapabilityError) return { root: undefined, skills: [], complete: true };

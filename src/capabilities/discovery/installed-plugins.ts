@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ownPlace } from "../files/place.ts";
 import { CapabilityFiles } from "./capability-files.ts";
 import { compareVersions } from "./version-order.ts";
 
@@ -73,7 +74,7 @@ class PluginSearch {
 
   async #readRemoteId(path: string): Promise<string | null> {
     if (!existsSync(path)) return null;
-    const file = await new CapabilityFiles().read(path);
+    const file = await new CapabilityFiles().read(ownPlace(path));
     const id = file === undefined ? null : parseRemoteId(file.contents);
     if (id === null) this.complete = false;
     return id;

@@ -1,13 +1,8 @@
-import { uriFromPath } from "../../base/file-uri.ts";
-import { type NativePath, showPath, splitPath } from "../files/native-path.ts";
-import type { TextFile } from "./capability-files.ts";
+import { showPath } from "../files/native-path.ts";
+import type { Place } from "../files/place.ts";
+import { directoryOf, type TextFile } from "./capability-files.ts";
 
 type Members = Record<string, unknown>;
-
-/** The directory that a manifest speaks for: the one its own directory is in. */
-function directoryOf(manifest: TextFile): NativePath {
-  return splitPath(splitPath(manifest.path).directory).directory;
-}
 
 /** What people are shown. Throws when the manifest cannot be used. */
 export function displayNameOf(manifest: TextFile): string {
@@ -20,11 +15,11 @@ export function displayNameOf(manifest: TextFile): string {
 }
 
 /** The name to put before a skill's: that of the nearest manifest above it that can be used. */
-export function namespaceOf(skill: NativePath, manifests: readonly TextFile[]): string | undefined {
-  const path = uriFromPath(skill);
+export function namespaceOf(skill: Place, manifests: readonly TextFile[]): string | undefined {
+  const path = skill.uri;
   let nearest: { length: number; name: string } | undefined;
   for (const manifest of manifests) {
-    const directory = uriFromPath(directoryOf(manifest));
+    const directory = directoryOf(manifest.place).uri;
     const above = path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
     if (!above || directory.length <= (nearest?.length ?? 0)) continue;
     try {
@@ -38,7 +33,7 @@ export function namespaceOf(skill: NativePath, manifests: readonly TextFile[]): 
 
 function nameOf(manifest: TextFile, { name = "" }: Members): string {
   if (typeof name !== "string") throw new Error("name is not a string");
-  return name.trim() === "" ? showPath(splitPath(directoryOf(manifest)).name) : name;
+  return name.trim() === "" ? showPath(directoryOf(manifest.place).name) : name;
 }
 
 function parse({ contents }: TextFile): Members {

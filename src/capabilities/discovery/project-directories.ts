@@ -1,24 +1,47 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { showPath } from "../files/native-path.ts";
+import type { Place } from "../files/place.ts";
 import { configError } from "./config-file.ts";
 import { isTable, type TomlTable } from "./toml-writer.ts";
 
 const REPOSITORY = ".git";
 
-/** The directories from the root of the project around `cwd` down to it, as far as the user trusts them. Throws when the settings make no sense. */
-export function trustedDirectories(cwd: string | undefined, settings: TomlTable): string[] {
+/**
+ * The directories from the root of the project around `cwd` down to it, as far as the user trusts them and access reaches. Throws when the settings make no
+ * sense.
+ */
+export async function trustedDirectories(cwd: Place | undefined, settings: TomlTable): Promise<Place[]> {
   const markers = readMarkers(settings["project_root_markers"]);
   const levels = readTrustLevels(settings["projects"]);
   if (levels.size === 0 || cwd === undefined) return [];
-  const upwards = ancestorsOf(cwd);
-  const root = upwards.find((directory) => markers.some((marker) => isMarked(directory, marker))) ?? cwd;
-  const repository = upwards.find(isRepository);
-  const levelOf = (directory: string) => levels.get(directory) ?? levels.get(realPathOf(directory));
-  const shared = levelOf(root) ?? (repository === undefined ? undefined : levelOf(repository));
-  return upwards
-    .slice(0, upwards.indexOf(root) + 1)
-    .reverse()
-    .filter((directory) => (levelOf(directory) ?? shared) === "trusted");
+  const upwards = directoriesUpwards(cwd);
+  const marked = await findIndex(upwards, (directory) => isMarked(directory, markers));
+  const repository = await findIndex(upwards, isRepository);
+  const inProject = upwards.slice(0, Math.max(marked, 0) + 1);
+  const levelOf = async (directory: Place | undefined): Promise<string | undefined> =>
+    directory && (levels.get(directory.shown) ?? levels.get(await realPathOf(directory)));
+  const shared = (await levelOf(inProject.at(-1))) ?? (await levelOf(upwards[repository]));
+  const trusted: Place[] = [];
+  for (const directory of inProject.reverse())
+    if (((await levelOf(directory)) ?? shared) === "trusted") trusted.push(directory);
+  return trusted;
+}
+
+/** None when it lies where access does not reach. */
+function directoriesUpwards(cwd: Place): Place[] {
+  try {
+    return cwd.upwards();
+  } catch {
+    return [];
+  }
+}
+
+/** -1 when there is none. */
+async function findIndex(
+  directories: readonly Place[],
+  matches: (directory: Place) => Promise<boolean>,
+): Promise<number> {
+  for (const [index, directory] of directories.entries()) if (await matches(directory)) return index;
+  return -1;
 }
 
 function readMarkers(value: unknown): readonly string[] {
@@ -47,32 +70,36 @@ function readTrustLevels(value: unknown): ReadonlyMap<string, string> {
   return levels;
 }
 
-/** The directory itself, then those it is in. */
-function ancestorsOf(directory: string): string[] {
-  const ancestors = [directory];
-  for (let at = directory, above = dirname(at); above !== at; at = above, above = dirname(at))
-    ancestors.push(above);
-  return ancestors;
-}
-
-function isMarked(directory: string, marker: string): boolean {
-  return marker === REPOSITORY ? isRepository(directory) : existsSync(join(directory, marker));
+async function isMarked(directory: Place, markers: readonly string[]): Promise<boolean> {
+  for (const marker of markers)
+    if (await (marker === REPOSITORY ? isRepository(directory) : exists(directory.child(marker))))
+      return true;
+  return false;
 }
 
 /** A directory without a HEAD is no repository; a file stands for one that is elsewhere. */
-function isRepository(directory: string): boolean {
-  const path = join(directory, REPOSITORY);
+async function isRepository(directory: Place): Promise<boolean> {
+  const place = directory.child(REPOSITORY);
   try {
-    return statSync(path).isFile() || existsSync(join(path, "HEAD"));
+    return (await place.stat()).isFile() || (await exists(place.child("HEAD")));
   } catch {
     return false;
   }
 }
 
-export function realPathOf(path: string): string {
+async function exists(place: Place): Promise<boolean> {
   try {
-    return realpathSync(path);
+    await place.stat();
+    return true;
   } catch {
-    return path;
+    return false;
+  }
+}
+
+export async function realPathOf(place: Place): Promise<string> {
+  try {
+    return showPath(await place.realPath());
+  } catch {
+    return place.shown;
   }
 }

@@ -1,4 +1,5 @@
-import { type NativePath, showPath, splitPath } from "../files/native-path.ts";
+import { showPath } from "../files/native-path.ts";
+import type { Place } from "../files/place.ts";
 import type { TextFile } from "./capability-files.ts";
 import type { SkillFiles } from "./capability-root.ts";
 import { readFrontMatter } from "./front-matter.ts";
@@ -10,7 +11,7 @@ export interface SkillDescription extends SkillMetadata {
   readonly name: string;
   readonly description: string;
   readonly shortDescription: string | null;
-  readonly path: NativePath;
+  readonly place: Place;
 }
 
 const MAX_NAME_LENGTH = 64;
@@ -20,17 +21,17 @@ export async function describeSkill(
   { instructions, metadata }: SkillFiles,
   manifests: readonly TextFile[],
 ): Promise<SkillDescription> {
-  const { path, contents } = instructions;
+  const { place, contents } = instructions;
   const head = await readFrontMatter(contents);
-  const name = head.name ?? showPath(splitPath(splitPath(path).directory).name);
+  const name = head.name ?? showPath(place.parent.name);
   if (Array.from(name).length > MAX_NAME_LENGTH)
     throw new Error(`name is longer than ${MAX_NAME_LENGTH} characters`);
-  const namespace = namespaceOf(path, manifests);
+  const namespace = namespaceOf(place, manifests);
   return {
     name: namespace === undefined ? name : `${namespace}:${name}`,
     description: head.description,
     shortDescription: head.shortDescription ?? null,
-    path,
+    place,
     ...(metadata === undefined ? NO_METADATA : await readSkillMetadata(metadata.contents)),
   };
 }

@@ -1,80 +1,67 @@
 import { constants, type Stats } from "node:fs";
 import {
   chmod,
-  copyFile,
-  lstat,
+  copyFile as copyBytes,
   readdir,
   readFile,
   readlink,
-  realpath,
   stat,
   symlink,
   writeFile,
 } from "node:fs/promises";
 import { createDirectory } from "./directories.ts";
-import { type FileAccess, freeAccess } from "./file-access.ts";
 import { invalidInput } from "./file-error.ts";
-import { joinPath, type NativePath, splitPath } from "./native-path.ts";
+import type { NativePath } from "./native-path.ts";
+import type { Place } from "./place.ts";
 import { WRITE_FLAGS } from "./write-file.ts";
 
 /** Copies a file, a link as a link, or (if asked to) a directory with all that is in it, into an existing one if there is one. */
 export async function copy(
-  source: NativePath,
-  destination: NativePath,
+  source: Place,
+  destination: Place,
   { recursive }: { recursive: boolean },
-  access: FileAccess = freeAccess,
 ): Promise<void> {
-  const found = await access.onEntry(source, (entry) => lstat(entry));
-  access.place(destination, { followSymlinks: true });
+  const found = await source.lstat();
+  destination.check({ followSymlinks: true });
   if (found.isDirectory()) {
     if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
     await refuseCopyIntoItself(source, destination);
   }
-  if (!(await new Copier(access).copyEntry(source, destination, found)))
+  if (!(await copyEntry(source, destination, found)))
     throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
 }
 
-/** Every entry is looked up anew, because links in the destination may lead anywhere. */
-class Copier {
-  readonly #access: FileAccess;
+/**
+ * False for what cannot be copied, such as a pipe. In a directory it is passed over. Every entry is looked up anew, because links in the destination may lead
+ * anywhere.
+ */
+async function copyEntry(source: Place, destination: Place, found: Stats): Promise<boolean> {
+  if (found.isDirectory()) await copyDirectory(source, destination);
+  else if (found.isSymbolicLink()) await copyLink(source, destination);
+  else if (found.isFile()) await copyFile(source, destination, found);
+  else return false;
+  return true;
+}
 
-  constructor(access: FileAccess) {
-    this.#access = access;
-  }
+async function copyLink(source: Place, destination: Place): Promise<void> {
+  const target = await source.onEntry((entry) => readlink(entry, { encoding: "buffer" }));
+  await destination.onEntry((entry) => symlink(target, entry));
+}
 
-  /** False for what cannot be copied, such as a pipe. In a directory it is passed over. */
-  async copyEntry(source: NativePath, destination: NativePath, found: Stats): Promise<boolean> {
-    if (found.isDirectory()) await this.#copyDirectory(source, destination);
-    else if (found.isSymbolicLink()) await this.#copyLink(source, destination);
-    else if (found.isFile()) await this.#copyFile(source, destination, found);
-    else return false;
-    return true;
-  }
+async function copyFile(source: Place, destination: Place, found: Stats): Promise<void> {
+  await source.onTarget({ followSymlinks: false }, (from) =>
+    destination.onTarget({ followSymlinks: true, create: true }, (to) => copyContents(from, to, found)),
+  );
+}
 
-  async #copyLink(source: NativePath, destination: NativePath): Promise<void> {
-    const target = await this.#access.onEntry(source, (entry) => readlink(entry, { encoding: "buffer" }));
-    await this.#access.onEntry(destination, (entry) => symlink(target, entry));
-  }
-
-  async #copyFile(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
-    await this.#access.onTarget(source, { followSymlinks: false }, (from) =>
-      this.#access.onTarget(destination, { followSymlinks: true, create: true }, (to) =>
-        copyContents(from, to, found),
-      ),
-    );
-  }
-
-  async #copyDirectory(source: NativePath, destination: NativePath): Promise<void> {
-    const { path, followSymlinks } = this.#access.place(destination, { followSymlinks: true });
-    createDirectory(path, { recursive: true, followSymlinks });
-    const names = await this.#access.onTarget(source, { followSymlinks: false }, (directory) =>
-      readdir(directory, { encoding: "buffer" }),
-    );
-    for (const name of names) {
-      const from = joinPath(source, name);
-      const found = await this.#access.onEntry(from, (entry) => lstat(entry));
-      await this.copyEntry(from, joinPath(destination, name), found);
-    }
+async function copyDirectory(source: Place, destination: Place): Promise<void> {
+  createDirectory(destination, { recursive: true, followSymlinks: true });
+  const names = await source.onTarget({ followSymlinks: false }, (directory) =>
+    readdir(directory, { encoding: "buffer" }),
+  );
+  for (const name of names) {
+    const from = source.child(name);
+    await copyEntry(from, destination.child(name), await from.lstat());
   }
 }
 
@@ -87,30 +74,26 @@ async function copyContents(source: NativePath, destination: NativePath, found: 
     await writeFile(destination, bytes, { flag: WRITE_FLAGS, mode: found.mode });
     if (!isSpecial) await chmod(destination, found.mode);
   } else {
-    await copyFile(source, destination, constants.COPYFILE_FICLONE);
+    await copyBytes(source, destination, constants.COPYFILE_FICLONE);
   }
 }
 
-async function refuseCopyIntoItself(source: NativePath, destination: NativePath): Promise<void> {
-  const sourceStat = await stat(source);
-  let ancestor = await nearestExisting(destination);
-  for (;;) {
-    const found = await stat(ancestor);
-    if (found.dev === sourceStat.dev && found.ino === sourceStat.ino)
+async function refuseCopyIntoItself(source: Place, destination: Place): Promise<void> {
+  const own = await source.stat();
+  for (const ancestor of await existingUpwards(destination)) {
+    const found = await ancestor.stat();
+    if (found.dev === own.dev && found.ino === own.ino)
       throw invalidInput("fs/copy cannot copy a directory to itself or one of its descendants");
-    const { directory } = splitPath(ancestor);
-    if (directory.length === ancestor.length) return;
-    ancestor = directory;
   }
 }
 
-async function nearestExisting(path: NativePath): Promise<NativePath> {
-  try {
-    return await realpath(path, { encoding: "buffer" });
-  } catch (error) {
-    const { directory } = splitPath(path);
-    // Missing, or a link that leads nowhere: what is above it exists.
-    if (directory.length === path.length) throw error;
-    return nearestExisting(directory);
+async function existingUpwards(place: Place): Promise<Place[]> {
+  for (let at = place; ; at = at.parent) {
+    try {
+      return await at.realUpwards();
+    } catch (error) {
+      // Missing, or a link that leads nowhere: what is above it exists.
+      if (at.isTop) throw error;
+    }
   }
 }

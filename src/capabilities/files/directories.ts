@@ -1,9 +1,11 @@
 import { mkdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
-import { type FileAccess, freeAccess } from "./file-access.ts";
-import { joinPath, type NativePath, splitPath } from "./native-path.ts";
-import { createDirectoryNoFollow } from "./no-follow.ts";
+import { isErrno } from "../os-error.ts";
+import { Turns } from "../turns.ts";
+import type { NativePath } from "./native-path.ts";
+import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 
 export const MAX_DIRECTORY_ENTRIES = 50_000;
 /** What stands for bytes that are no UTF-8. */
@@ -16,10 +18,11 @@ export interface DirectoryEntry {
 }
 
 export function createDirectory(
-  path: NativePath,
+  place: Place,
   options: { recursive: boolean; followSymlinks: boolean },
 ): void {
-  if (!options.followSymlinks) createDirectoryNoFollow(path, options.recursive);
+  const { path, followSymlinks } = place.check(options);
+  if (!followSymlinks) createDirectoryNoFollow(path, options.recursive);
   else if (options.recursive) createWithParents(path);
   else mkdirSync(path);
 }
@@ -29,27 +32,29 @@ function createWithParents(path: NativePath): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const { directory } = splitPath(path);
-    if (code === "ENOENT" && directory.length < path.length) {
-      createWithParents(directory);
-      mkdirSync(path);
-    } else if (code !== "EEXIST" || !targetOf(path)?.isDirectory()) {
-      throw error;
-    }
+    if (isErrno(error, "ENOENT")) createDirectories(path);
+    else if (!isErrno(error, "EEXIST") || !isDirectory(path)) throw error;
+  }
+}
+
+function isDirectory(path: NativePath): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // A link to nothing, a loop, or a way that may not be searched.
+    return false;
   }
 }
 
 /** Links have the type of what they lead to; those that lead nowhere, or where access does not reach, are left out. */
-export async function readDirectory(
-  path: NativePath,
-  access: FileAccess = freeAccess,
-): Promise<DirectoryEntry[]> {
-  const found = await access.onTarget(path, { followSymlinks: true }, listDirectory);
+export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
+  const found = await place.onTarget({ followSymlinks: true }, listDirectory);
   const entries: DirectoryEntry[] = [];
+  const turns = new Turns();
   for (const entry of found) {
+    if (turns.over) await turns.next();
     const { name } = entry;
-    const target = entry.isSymbolicLink() ? allowedTarget(joinPath(path, name), access) : entry;
+    const target = entry.isSymbolicLink() ? place.child(name).statOrNothing() : entry;
     if (target === undefined) continue;
     entries.push({
       fileName: typeof name === "string" ? name : name.toString("utf8"),
@@ -81,17 +86,4 @@ async function listDirectory(directory: NativePath): Promise<Listed[]> {
   // Node's types take the names for text here; they are buffers.
   const encoding = "buffer" as BufferEncoding;
   return readdir(directory, { withFileTypes: true, encoding });
-}
-
-function allowedTarget(path: NativePath, access: FileAccess): ReturnType<typeof targetOf> {
-  return access.allows(path) ? targetOf(path) : undefined;
-}
-
-function targetOf(path: NativePath): { isDirectory(): boolean; isFile(): boolean } | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    // A loop, or a way that may not be searched.
-    return undefined;
-  }
 }

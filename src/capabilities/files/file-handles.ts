@@ -2,10 +2,9 @@ import { closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
-import type { Place } from "./file-access.ts";
 import { invalidInput } from "./file-error.ts";
-import type { NativePath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
@@ -43,15 +42,12 @@ class OpenFile {
 export class FileHandles {
   readonly #handles = new Map<string, OpenFile>();
 
-  open(id: string, { path, followSymlinks }: Place, mode: "read" | "replace"): void {
+  open(id: string, place: Place, mode: "read" | "replace"): void {
     checkId(id);
     if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
     if (this.#handles.size >= MAX_OPEN_HANDLES)
       throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
-    const fd =
-      mode === "read"
-        ? openRegularFile(path, { followSymlinks }).fd
-        : openForReplace(path, { followSymlinks });
+    const fd = mode === "read" ? openRegularFile(place, { followSymlinks: true }).fd : openForReplace(place);
     this.#handles.set(id, new OpenFile(fd));
   }
 
@@ -121,7 +117,8 @@ function checkId(id: string): void {
 }
 
 /** The file is emptied at once and in place: what is written is seen before the handle is closed. */
-function openForReplace(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): number {
+function openForReplace(place: Place): number {
+  const { path, followSymlinks } = place.check({ followSymlinks: true });
   const fd = followSymlinks
     ? openSync(path, WRITE_FLAGS, NEW_FILE_MODE)
     : openNoFollow(path, WRITE_FLAGS, NEW_FILE_MODE);

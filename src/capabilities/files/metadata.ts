@@ -1,6 +1,6 @@
-import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
-import type { NativePath } from "./native-path.ts";
+import { lstatSync, type Stats, statSync } from "node:fs";
 import { statNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 
 export interface Metadata {
   readonly isDirectory: boolean;
@@ -11,8 +11,9 @@ export interface Metadata {
   readonly modifiedAtMs: number;
 }
 
-export function readMetadata(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): Metadata {
-  if (!followSymlinks) return describe(statNoFollow(path), false);
+export function readMetadata(place: Place, options: { followSymlinks: boolean }): Metadata {
+  const { path, followSymlinks, isSymlink } = place.check(options);
+  if (!followSymlinks) return describe(statNoFollow(path), isSymlink ?? false);
   const own = lstatSync(path);
   return own.isSymbolicLink() ? describe(statSync(path), true) : describe(own, false);
 }
@@ -25,11 +26,4 @@ function describe(stat: Stats, isSymlink: boolean): Metadata {
     size: stat.size,
     modifiedAtMs: Math.trunc(stat.mtimeMs),
   };
-}
-
-/** The path without any link in it. */
-export function canonicalize(path: NativePath): NativePath {
-  const real = realpathSync.native(path, { encoding: "buffer" });
-  const text = real.toString("utf8");
-  return Buffer.from(text).equals(real) ? text : real;
 }

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 /** An absolute path: text, or bytes where the name is not UTF-8. Node's file functions take both. */
 export type NativePath = string | Buffer;
 
@@ -41,4 +43,9 @@ export function toCString(path: NativePath): Buffer {
 /** For messages. */
 export function showPath(path: NativePath): string {
   return typeof path === "string" ? path : path.toString("utf8");
+}
+
+/** Text where the bytes are UTF-8. */
+export function textOrBytes(path: Buffer): NativePath {
+  return isUtf8(path) ? path.toString("utf8") : path;
 }

@@ -46,6 +46,19 @@ export function createDirectoryNoFollow(path: NativePath, recursive: boolean): v
   }
 }
 
+/** Creates a directory and those on the way to it that are missing. What exists must be a directory, or lead to one. */
+export function createDirectories(path: NativePath): void {
+  let directory = openRoot();
+  try {
+    for (const name of pathComponents(path)) {
+      makeDirectory(directory, name, true);
+      directory = enterFollowing(directory, name);
+    }
+  } finally {
+    closeSync(directory);
+  }
+}
+
 /** Removes a file, a link or an empty directory. */
 export function removeNoFollow(path: NativePath): void {
   inParent(path, (parent, name) => {
@@ -88,6 +101,11 @@ export function openDirectories(names: readonly NativePath[]): number {
   }
 }
 
+/** Opens a directory below another, or one that a link leads to. */
+export function openLinkedDirectoryAt(directory: number, name: NativePath): number {
+  return openAt(directory, name, O_PATH | constants.O_DIRECTORY, 0);
+}
+
 /** Makes an empty file where there is nothing. */
 export function createFileAt(directory: number, name: NativePath): number {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -112,6 +130,20 @@ function openRoot(): number {
 
 function enter(directory: number, name: NativePath): number {
   const inner = openAt(directory, name, DIRECTORY, 0);
+  closeSync(directory);
+  return inner;
+}
+
+function enterFollowing(directory: number, name: NativePath): number {
+  let inner: number;
+  try {
+    inner = openLinkedDirectoryAt(directory, name);
+  } catch (error) {
+    // The name is there, but leads nowhere or to a file.
+    if (error instanceof CapabilityError && (error.errno === "ENOENT" || error.errno === "ENOTDIR"))
+      throw osError(ERRNO.EEXIST);
+    throw error;
+  }
   closeSync(directory);
   return inner;
 }

@@ -4,6 +4,7 @@ import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 
 const readAsync = promisify(read);
 const closeAsync = promisify(close);
@@ -31,11 +32,11 @@ export interface PieceTaker {
  * waits, as it would on a pipe nobody writes to.
  */
 export function readFile(
-  path: NativePath,
+  place: Place,
   options: { followSymlinks: boolean },
   { admit, onPiece }: PieceTaker,
 ): Buffer | Promise<void> {
-  const { fd, size } = openRegularFile(path, options);
+  const { fd, size } = openRegularFile(place, options);
   let small: Buffer | undefined;
   try {
     if (size > MAX_READ_FILE_BYTES) throw tooLarge();
@@ -51,9 +52,10 @@ export function readFile(
 
 /** Opens a file for reading, and refuses what is not a regular file. */
 export function openRegularFile(
-  path: NativePath,
-  { followSymlinks }: { followSymlinks: boolean },
+  place: Place,
+  options: { followSymlinks: boolean },
 ): { fd: number; size: number } {
+  const { path, followSymlinks } = place.check(options);
   if (!followSymlinks)
     return checkOpened(openNoFollow(path, OPEN_FLAGS), () => invalidInput("path is not a regular file"));
   // Looked at before it is opened, because opening some devices does something.

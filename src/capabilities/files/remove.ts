@@ -1,10 +1,11 @@
 import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
-import { type FileAccess, freeAccess } from "./file-access.ts";
+import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
 import { type NativePath, splitPath } from "./native-path.ts";
 import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 
 export interface RemoveOptions {
   readonly recursive: boolean;
@@ -15,16 +16,15 @@ export interface RemoveOptions {
 
 /** Links are removed, never followed, also those that appear while a tree is being removed. */
 export async function remove(
-  path: NativePath,
+  place: Place,
   { recursive, force, followSymlinks }: RemoveOptions,
-  access: FileAccess = freeAccess,
 ): Promise<void> {
   if (!followSymlinks && recursive)
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
-    access.checkRemoval(path);
-    if (followSymlinks) await access.onEntry(path, (entry) => removeFrom(entry, recursive));
-    else removeNoFollow(access.place(path, { followSymlinks }).path);
+    place.checkRemoval();
+    if (followSymlinks) await place.onEntry((entry) => removeFrom(entry, recursive));
+    else removeNoFollow(place.check({ followSymlinks }).path);
   } catch (error) {
     const translated = fileError(error);
     if (!force || (translated as CapabilityError).errno !== "ENOENT") throw translated;
@@ -37,13 +37,20 @@ async function removeFrom(path: NativePath, recursive: boolean): Promise<void> {
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    await removeTree(parent, name, recursive);
+    await removeTree(parent, name, { recursive, turns: new Turns() });
   } finally {
     closeSync(parent);
   }
 }
 
-async function removeTree(parent: number, name: NativePath, recursive: boolean): Promise<void> {
+interface Removal {
+  readonly recursive: boolean;
+  readonly turns: Turns;
+}
+
+async function removeTree(parent: number, name: NativePath, removal: Removal): Promise<void> {
+  const { recursive, turns } = removal;
+  if (turns.over) await turns.next();
   try {
     removeAt(parent, name);
     return;
@@ -54,7 +61,7 @@ async function removeTree(parent: number, name: NativePath, recursive: boolean):
   try {
     // The names of the very directory that was opened, wherever its path leads by now.
     for (const inner of await readdir(`/proc/self/fd/${directory}`, { encoding: "buffer" }))
-      await removeTree(directory, inner, true);
+      await removeTree(directory, inner, removal);
   } finally {
     closeSync(directory);
   }

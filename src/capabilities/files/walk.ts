@@ -1,11 +1,11 @@
 import type { Dirent } from "node:fs";
-import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { Fifo } from "../../base/fifo.ts";
 import type { CapabilityError } from "../../base/errors.ts";
-import { uriFromPath } from "../../base/file-uri.ts";
-import { type FileAccess, freeAccess } from "./file-access.ts";
+import { Turns } from "../turns.ts";
 import { fileError, invalidInput } from "./file-error.ts";
-import { joinPath, type NativePath } from "./native-path.ts";
+import { textOrBytes } from "./native-path.ts";
+import type { Place } from "./place.ts";
 
 export interface WalkOptions {
   readonly maxDepth: number;
@@ -16,8 +16,8 @@ export interface WalkOptions {
 }
 
 export interface WalkResult {
-  readonly entries: { path: NativePath; kind: "directory" | "file" }[];
-  readonly errors: { path: NativePath; message: string }[];
+  readonly entries: { place: Place; kind: "directory" | "file" }[];
+  readonly errors: { place: Place; message: string }[];
   readonly truncated: boolean;
 }
 
@@ -27,17 +27,12 @@ const ITEM_OVERHEAD_BYTES = 64;
 const DOT = 46;
 
 /** Lists a tree level by level, the names of each directory in order. What cannot be read is told and passed over. */
-export async function walk(
-  root: NativePath,
-  options: WalkOptions,
-  access: FileAccess = freeAccess,
-): Promise<WalkResult> {
+export async function walk(root: Place, options: WalkOptions): Promise<WalkResult> {
   checkWalkLimits(options);
-  access.place(root, { followSymlinks: true });
   // Where a link leads nowhere, that is the error, whether it would be followed or not.
-  const isDirectory = (await stat(root)).isDirectory();
-  const isLink = (await lstat(root)).isSymbolicLink();
-  const walker = new Walker(options, access);
+  const isDirectory = (await root.stat()).isDirectory();
+  const isLink = (await root.lstat()).isSymbolicLink();
+  const walker = new Walker(options);
   if (isDirectory && (!isLink || options.followDirectorySymlinks)) await walker.run(root);
   return walker.result;
 }
@@ -54,8 +49,8 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
 
 class Walker {
   readonly #options: WalkOptions;
-  readonly #access: FileAccess;
-  readonly #queue = new Fifo<{ path: NativePath; depth: number }>();
+  readonly #queue = new Fifo<{ place: Place; depth: number }>();
+  readonly #turns = new Turns();
   readonly #visited = new Set<string>();
   readonly #entries: WalkResult["entries"] = [];
   readonly #errors: WalkResult["errors"] = [];
@@ -64,16 +59,15 @@ class Walker {
   #bytes = 0;
   #truncated = false;
 
-  constructor(options: WalkOptions, access: FileAccess) {
+  constructor(options: WalkOptions) {
     this.#options = options;
-    this.#access = access;
   }
 
   get result(): WalkResult {
     return { entries: this.#entries, errors: this.#errors, truncated: this.#truncated };
   }
 
-  async run(root: NativePath): Promise<void> {
+  async run(root: Place): Promise<void> {
     await this.#enqueue(root, 0);
     for (let next = this.#queue.shift(); next !== undefined && !this.#truncated; next = this.#queue.shift()) {
       if (this.#directories >= this.#options.maxDirectories) {
@@ -81,14 +75,15 @@ class Walker {
         return;
       }
       this.#directories += 1;
-      await this.#list(next.path, next.depth);
+      await this.#list(next.place, next.depth);
     }
   }
 
-  async #list(directory: NativePath, depth: number): Promise<void> {
+  async #list(directory: Place, depth: number): Promise<void> {
     for (const entry of await this.#read(directory)) {
-      const path = joinPath(directory, entry.name);
-      const target = entry.type.isSymbolicLink() ? await this.#targetOf(path) : entry.type;
+      if (this.#turns.over) await this.#turns.next();
+      const place = directory.child(textOrBytes(entry.name));
+      const target = entry.type.isSymbolicLink() ? await targetOf(place) : entry.type;
       // A link to nothing, or to where access does not reach, does not count.
       if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
@@ -98,17 +93,17 @@ class Walker {
       this.#examined += 1;
       const kind = this.#kindOf(entry.type, target);
       if (kind === undefined) continue;
-      if (!this.#add(path, kind)) return;
+      if (!this.#add(place, kind)) return;
       const hidden = Buffer.from(entry.name)[0] === DOT;
       const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
-      if (kind === "directory" && enter) await this.#enqueue(path, depth + 1);
+      if (kind === "directory" && enter) await this.#enqueue(place, depth + 1);
       if (this.#truncated) return;
     }
   }
 
-  async #read(directory: NativePath): Promise<{ name: Buffer; type: Dirent }[]> {
+  async #read(directory: Place): Promise<{ name: Buffer; type: Dirent }[]> {
     try {
-      const found = await this.#access.onTarget(directory, { followSymlinks: true }, (opened) =>
+      const found = await directory.onTarget({ followSymlinks: true }, (opened) =>
         readdir(opened, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
       );
       const entries = found.map((type) => ({ name: type.name as unknown as Buffer, type }));
@@ -119,10 +114,6 @@ class Walker {
     }
   }
 
-  async #targetOf(path: NativePath): Promise<FileKind | undefined> {
-    return this.#access.allows(path) ? targetOf(path) : undefined;
-  }
-
   #kindOf(own: Dirent, target: FileKind): "directory" | "file" | undefined {
     if (own.isSymbolicLink())
       return target.isDirectory() && this.#options.followDirectorySymlinks ? "directory" : undefined;
@@ -130,37 +121,37 @@ class Walker {
     return own.isFile() ? "file" : undefined;
   }
 
-  async #enqueue(path: NativePath, depth: number): Promise<void> {
+  async #enqueue(place: Place, depth: number): Promise<void> {
     if (this.#options.followDirectorySymlinks) {
-      const identity = await this.#identify(path);
+      const identity = await this.#identify(place);
       if (identity === undefined || this.#visited.has(identity)) return;
       this.#visited.add(identity);
     }
-    this.#queue.push({ path, depth });
+    this.#queue.push({ place, depth });
   }
 
-  async #identify(path: NativePath): Promise<string | undefined> {
+  async #identify(place: Place): Promise<string | undefined> {
     try {
-      return (await realpath(path, { encoding: "buffer" })).toString("latin1");
+      return Buffer.from(await place.realPath()).toString("latin1");
     } catch (error) {
-      this.#fail(path, error);
+      this.#fail(place, error);
       return undefined;
     }
   }
 
-  #add(path: NativePath, kind: "directory" | "file"): boolean {
-    if (!this.#hasRoom(path)) return false;
-    this.#entries.push({ path, kind });
+  #add(place: Place, kind: "directory" | "file"): boolean {
+    if (!this.#hasRoom(place)) return false;
+    this.#entries.push({ place, kind });
     return true;
   }
 
-  #fail(path: NativePath, error: unknown): void {
+  #fail(place: Place, error: unknown): void {
     const { message } = fileError(error) as CapabilityError;
-    if (this.#hasRoom(path)) this.#errors.push({ path, message });
+    if (this.#hasRoom(place)) this.#errors.push({ place, message });
   }
 
-  #hasRoom(path: NativePath): boolean {
-    this.#bytes += uriFromPath(path).length + ITEM_OVERHEAD_BYTES;
+  #hasRoom(place: Place): boolean {
+    this.#bytes += place.uri.length + ITEM_OVERHEAD_BYTES;
     if (this.#bytes > MAX_RESULT_BYTES) this.#truncated = true;
     return !this.#truncated;
   }
@@ -170,9 +161,10 @@ interface FileKind {
   isDirectory(): boolean;
 }
 
-async function targetOf(path: NativePath): Promise<FileKind | undefined> {
+/** Undefined for a link to nothing, or to where access does not reach. */
+async function targetOf(place: Place): Promise<FileKind | undefined> {
   try {
-    return await stat(path);
+    return await place.stat();
   } catch {
     return undefined;
   }

@@ -1,118 +1,170 @@
-import { type FSWatcher, lstatSync, type Stats, watch } from "node:fs";
-import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
+import { closeSync, type FSWatcher, fstatSync, watch } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { Turns } from "../turns.ts";
+import { joinPath, type NativePath } from "./native-path.ts";
+import { openDirectories, openEntryAt, openLinkedDirectoryAt } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 import { isSilent } from "./silent-file-systems.ts";
 
 export const MAX_WATCHED_PATHS = 64;
+/** Directories on the ways to all of them; each is a watch of the kernel's. */
+const MAX_WATCHED_DIRECTORIES = 4096;
 
 /**
  * Tells, once, when a path that is missing appears, when a directory on the way to it appears or goes, or when `present` is removed or changed. Undefined when it
  * cannot be told: a path exists already, a link or a file is on its way, `present` does not exist, or there are too many. The function returned ends
  * the watch.
  */
-export function watchMissing(
-  missing: readonly NativePath[],
-  present: NativePath | undefined,
+export async function watchMissing(
+  missing: readonly Place[],
+  present: Place | undefined,
   onChange: () => void,
-): (() => void) | undefined {
+): Promise<(() => void) | undefined> {
   if (missing.length === 0 || missing.length > MAX_WATCHED_PATHS) return undefined;
-  const plan = new WatchPlan();
-  if (!missing.every((path) => plan.addMissing(path))) return undefined;
-  if (present !== undefined && !plan.addPresent(present)) return undefined;
-  const running = new RunningWatch(plan, onChange);
-  // What changed between the look and the watch is not told by it.
-  const stillMissing = missing.every((path) => look(path) === undefined);
-  if (running.failed || !stillMissing) {
-    running.close();
-    return undefined;
+  const running = new RunningWatch(onChange);
+  let isComplete = false;
+  try {
+    isComplete = await running.add(missing, present);
+  } catch {
+    // No watch is to be had: the system has no more of them, a directory is gone again, or may not be searched.
   }
-  return () => running.close();
+  if (isComplete) return () => running.close();
+  running.close();
+  return undefined;
 }
 
 /** What may happen to a name: directories on the way matter when they go, the path itself whatever happens. */
 type Interest = "appear or go" | "anything";
 
-/** Which names of which directories matter. */
-class WatchPlan {
-  readonly directories = new Map<string, { path: NativePath; names: Map<string, Interest> }>();
-
-  /** False when the path exists, or cannot come to exist where it is. */
-  addMissing(path: NativePath): boolean {
-    let directory: NativePath = "/";
-    for (const name of pathComponents(path)) {
-      const inner = joinPath(directory, name);
-      const stat = look(inner);
-      if (stat === "unknown" || isSilent(directory)) return false;
-      this.#add(directory, name, stat === undefined ? "anything" : "appear or go");
-      if (stat === undefined) return true;
-      if (!stat.isDirectory()) return false;
-      directory = inner;
-    }
-    return false;
-  }
-
-  addPresent(path: NativePath): boolean {
-    const stat = look(path);
-    if (stat === undefined || stat === "unknown" || stat.isSymbolicLink() || isSilent(path)) return false;
-    const names = pathComponents(path);
-    let directory: NativePath = "/";
-    for (const [index, name] of names.entries()) {
-      this.#add(directory, name, index === names.length - 1 ? "anything" : "appear or go");
-      directory = joinPath(directory, name);
-    }
-    return true;
-  }
-
-  #add(directory: NativePath, name: NativePath, interest: Interest): void {
-    const key = directory.toString("latin1");
-    const found = this.directories.get(key) ?? { path: directory, names: new Map<string, Interest>() };
-    this.directories.set(key, found);
-    const nameKey = Buffer.from(name).toString("latin1");
-    if (found.names.get(nameKey) !== "anything") found.names.set(nameKey, interest);
-  }
-}
-
 class RunningWatch {
-  readonly #watchers: FSWatcher[] = [];
+  readonly #directories = new Map<string, { watcher: FSWatcher; names: Map<string, Interest> }>();
+  readonly #turns = new Turns();
   readonly #onChange: () => void;
-  failed = false;
+  #isComplete = false;
+  #isOver = false;
 
-  constructor(plan: WatchPlan, onChange: () => void) {
+  constructor(onChange: () => void) {
     this.#onChange = onChange;
-    try {
-      for (const { path, names } of plan.directories.values()) this.#watch(path, names);
-    } catch {
-      // No watch is to be had: the system has no more of them, or the directory is gone again.
-      this.failed = true;
-    }
+  }
+
+  /** False when they cannot all be watched, or something has happened meanwhile. */
+  async add(missing: readonly Place[], present: Place | undefined): Promise<boolean> {
+    for (const place of missing) if (!(await this.#addWay(place, "missing"))) return false;
+    if (present !== undefined && !(await this.#addWay(present, "present"))) return false;
+    this.#isComplete = !this.#isOver;
+    return this.#isComplete;
   }
 
   close(): void {
-    for (const watcher of this.#watchers) watcher.close();
-    this.#watchers.length = 0;
+    this.#isOver = true;
+    for (const { watcher } of this.#directories.values()) watcher.close();
+    this.#directories.clear();
   }
 
-  #watch(directory: NativePath, names: ReadonlyMap<string, Interest>): void {
-    const watcher = watch(directory, { persistent: false, encoding: "buffer" });
+  /**
+   * Goes down to a place, each directory opened from the one before it. A directory is watched before its name is looked for, so that nothing comes in between
+   * unseen. Where access has bounds, nothing above them is watched.
+   */
+  async #addWay(place: Place, expected: "missing" | "present"): Promise<boolean> {
+    const { names, depthOfTop, isBounded } = place.way();
+    let directory = openDirectories([]);
+    let path: NativePath = "/";
+    try {
+      for (const [index, name] of names.entries()) {
+        if (this.#turns.over) await this.#turns.next();
+        if (this.#isOver) return false;
+        const interests =
+          index < depthOfTop ? undefined : this.#watch(isBounded ? pathOf(directory) : path, path);
+        const isLast = index === names.length - 1;
+        addInterest(interests, name, isLast && expected === "present" ? "anything" : "appear or go");
+        const entry = open(directory, name);
+        if (entry === undefined) {
+          addInterest(interests, name, "anything");
+          return expected === "missing" && interests !== undefined;
+        }
+        if (isLast) {
+          const isThere = !isLink(entry) && !isSilent(isBounded ? pathOf(entry) : joinPath(path, name));
+          closeSync(entry);
+          return expected === "present" && interests !== undefined && isThere;
+        }
+        const inner = enter(directory, name, entry, { followLink: expected === "present" && !isBounded });
+        closeSync(directory);
+        directory = inner;
+        path = joinPath(path, name);
+      }
+      return false;
+    } finally {
+      closeSync(directory);
+    }
+  }
+
+  /** The names that matter in a directory, which is watched from now on. */
+  #watch(directory: NativePath, path: NativePath): Map<string, Interest> {
+    const key = keyOf(path);
+    const known = this.#directories.get(key);
+    if (known !== undefined) return known.names;
+    if (this.#directories.size >= MAX_WATCHED_DIRECTORIES || isSilent(directory)) throw unwatchable();
+    const names = new Map<string, Interest>();
+    // What happens to the directory itself is told under the last name of this path. No entry is called so.
+    const watcher = watch(joinPath(directory, "."), { persistent: false, encoding: "buffer" });
     watcher.on("change", (type, name) => {
-      const interest = names.get(Buffer.from(name).toString("latin1"));
+      const interest = names.get(keyOf(Buffer.from(name)));
       if (interest === "anything" || (interest === "appear or go" && type === "rename")) this.#fire();
     });
     watcher.on("error", () => this.#fire());
-    this.#watchers.push(watcher);
+    this.#directories.set(key, { watcher, names });
+    return names;
   }
 
   #fire(): void {
-    if (this.#watchers.length === 0) return;
+    if (this.#isOver) return;
     this.close();
-    this.#onChange();
+    // Before it is complete nobody waits for it: the answer says that there is no watch.
+    if (this.#isComplete) this.#onChange();
   }
 }
 
-function look(path: NativePath): Stats | "unknown" | undefined {
+function addInterest(names: Map<string, Interest> | undefined, name: NativePath, interest: Interest): void {
+  const key = keyOf(name);
+  if (names?.get(key) !== "anything") names?.set(key, interest);
+}
+
+/** Undefined for what is not there. */
+function open(directory: number, name: NativePath): number | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Below a file, too long a name, or a directory that may not be searched.
-    return "unknown";
+    return openEntryAt(directory, name);
+  } catch (error) {
+    if (error instanceof CapabilityError && error.errno === "ENOENT") return undefined;
+    throw error;
   }
+}
+
+/** The directory that an entry is, or leads to. The entry is closed if it is not the same. */
+function enter(
+  directory: number,
+  name: NativePath,
+  entry: number,
+  { followLink }: { followLink: boolean },
+): number {
+  const stat = fstatSync(entry);
+  if (stat.isDirectory()) return entry;
+  closeSync(entry);
+  if (stat.isSymbolicLink() && followLink) return openLinkedDirectoryAt(directory, name);
+  throw unwatchable();
+}
+
+function isLink(entry: number): boolean {
+  return fstatSync(entry).isSymbolicLink();
+}
+
+function unwatchable(): CapabilityError {
+  return new CapabilityError("UNSUPPORTED", "it cannot be watched");
+}
+
+function pathOf(descriptor: number): NativePath {
+  return `/proc/self/fd/${descriptor}`;
+}
+
+function keyOf(path: NativePath): string {
+  return Buffer.from(path).toString("latin1");
 }

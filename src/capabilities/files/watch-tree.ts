@@ -1,8 +1,11 @@
-import { type FSWatcher, lstatSync, statSync, watch } from "node:fs";
+import { type Dirent, type FSWatcher, lstatSync, statSync, watch } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
+import { isErrno } from "../os-error.ts";
+import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
-import { joinPath, type NativePath, showPath, splitPath } from "./native-path.ts";
+import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
+import type { Place } from "./place.ts";
 import { isSilent } from "./silent-file-systems.ts";
 
 /** Directories that one watch may cover; each is a watch of the kernel's, of which a user has some ten thousands at most. */
@@ -14,7 +17,7 @@ const GATHER_MS = 25;
 
 /** Paths that came, went or changed. */
 export interface TreeChange {
-  readonly paths: readonly NativePath[];
+  readonly places: readonly Place[];
   /** More has changed than is named. */
   readonly overflow: boolean;
   /** What was watched is gone, and so is the watch. */
@@ -29,8 +32,8 @@ export interface WatchOptions {
 }
 
 /** Tells of changes at a file, or in a directory, until the function returned is called. */
-export async function watchTree(path: NativePath, options: WatchOptions): Promise<() => void> {
-  const tree = new TreeWatch(path, options);
+export async function watchTree(place: Place, options: WatchOptions): Promise<() => void> {
+  const tree = new TreeWatch(place, options);
   try {
     await tree.open();
   } catch (error) {
@@ -40,17 +43,24 @@ export async function watchTree(path: NativePath, options: WatchOptions): Promis
   return () => tree.close();
 }
 
+const FOLLOWED = { followSymlinks: true };
+
 interface WatchedDirectory {
-  readonly path: NativePath;
+  readonly place: Place;
   readonly inode: number;
   readonly watcher: FSWatcher;
+  /** Those below it that are watched too. */
+  readonly inner: Set<WatchedDirectory>;
 }
 
+/** What happens to a directory itself is told under the last name of the path that is watched. No entry is called so. */
+const SELF = ".";
+
 class TreeWatch {
-  readonly #root: NativePath;
+  readonly #root: Place;
   readonly #options: WatchOptions;
   readonly #directories = new Map<string, WatchedDirectory>();
-  readonly #changed = new Map<string, NativePath>();
+  readonly #changed = new Map<string, Place>();
   #overflow = false;
   #ended = false;
   #closed = false;
@@ -59,19 +69,18 @@ class TreeWatch {
   /** The one name that counts, when a file is watched. */
   #only: string | undefined;
 
-  constructor(root: NativePath, options: WatchOptions) {
+  constructor(root: Place, options: WatchOptions) {
     this.#root = root;
     this.#options = options;
   }
 
   async open(): Promise<void> {
-    const isDirectory = statSync(this.#root).isDirectory();
+    const isDirectory = this.#root.onTarget(FOLLOWED, (path) => statSync(path)).isDirectory();
     // Programs replace files; the directory tells that too.
-    const { directory, name } = splitPath(this.#root);
-    if (!isDirectory) this.#only = keyOf(name);
-    const start = isDirectory ? this.#root : directory;
-    if (isSilent(start))
-      throw new CapabilityError("UNSUPPORTED", `${showPath(start)}: this file system tells no changes`);
+    if (!isDirectory) this.#only = keyOf(this.#root.name);
+    const start = isDirectory ? this.#root : this.#root.parent;
+    if (start.onTarget(FOLLOWED, isSilent))
+      throw new CapabilityError("UNSUPPORTED", `${start.shown}: this file system tells no changes`);
     await this.#add(start, { recursive: isDirectory && this.#options.recursive, found: () => {} });
   }
 
@@ -84,70 +93,83 @@ class TreeWatch {
 
   /** Watches first and lists then, so that nothing comes in between unseen. */
   async #add(
-    start: NativePath,
-    { recursive, found }: { recursive: boolean; found: (path: NativePath) => void },
+    start: Place,
+    { recursive, found }: { recursive: boolean; found: (place: Place) => void },
   ): Promise<void> {
+    const turns = new Turns();
     const pending = [start];
-    for (let path = pending.pop(); path !== undefined && !this.#closed; path = pending.pop()) {
-      if (this.#directories.has(keyOf(path))) continue;
+    for (let place = pending.pop(); place !== undefined && !this.#closed; place = pending.pop()) {
+      if (this.#directories.has(place.key)) continue;
       try {
-        this.#watch(path);
+        this.#watch(place, { followSymlinks: place === this.#root || this.#only !== undefined });
         if (recursive)
-          for (const entry of await list(path)) {
-            found(entry.path);
-            if (entry.isDirectory) pending.push(entry.path);
+          for (const entry of await list(place)) {
+            if (turns.over) await turns.next();
+            const inner = place.child(textOrBytes(entry.name as unknown as Buffer));
+            found(inner);
+            if (entry.isDirectory()) pending.push(inner);
           }
       } catch (error) {
         // Below the first one, directories that go again or may not be read are passed over.
-        if (path === start || !isOutOfReach(error)) throw error;
+        if (place === start || !isOutOfReach(error)) throw error;
       }
+      if (turns.over) await turns.next();
     }
   }
 
-  #watch(path: NativePath): void {
+  #watch(place: Place, options: { followSymlinks: boolean }): void {
     if (this.#directories.size >= MAX_WATCHED_DIRECTORIES)
       throw new CapabilityError(
         "OS_ERROR",
-        `${showPath(this.#root)}: more than ${MAX_WATCHED_DIRECTORIES} directories cannot be watched`,
+        `${this.#root.shown}: more than ${MAX_WATCHED_DIRECTORIES} directories cannot be watched`,
       );
-    const watcher = watch(path, { persistent: false, encoding: "buffer" });
-    const directory = { path, inode: statSync(path).ino, watcher };
+    const { inode, watcher } = place.onTarget(options, (path) => ({
+      inode: statSync(path).ino,
+      watcher: watch(joinPath(path, SELF), { persistent: false, encoding: "buffer" }),
+    }));
+    const directory: WatchedDirectory = { place, inode, watcher, inner: new Set() };
     watcher.on("change", (type, name) => this.#happened(directory, type, Buffer.from(name)));
     watcher.on("error", () => this.#lost());
-    this.#directories.set(keyOf(path), directory);
+    this.#directories.set(place.key, directory);
+    this.#around(directory)?.inner.add(directory);
+  }
+
+  #around({ place }: WatchedDirectory): WatchedDirectory | undefined {
+    return place.isTop ? undefined : this.#directories.get(place.parent.key);
   }
 
   #happened(directory: WatchedDirectory, type: string, name: Buffer): void {
-    // The end of a directory is told under its own name, as if it were in itself.
-    const isOwnName = keyOf(name) === keyOf(splitPath(directory.path).name);
-    if (type === "rename" && isOwnName && inodeOf(directory.path) !== directory.inode) {
-      this.#gone(directory);
+    if (keyOf(name) === SELF) {
+      if (type === "rename" && directory.place.statOrNothing()?.ino !== directory.inode)
+        this.#gone(directory);
+      else if (this.#only === undefined) this.#note(directory.place);
       return;
     }
     if (this.#only !== undefined && keyOf(name) !== this.#only) return;
-    const path = joinPath(directory.path, utf8OrBytes(name));
-    this.#note(path);
-    if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(path);
+    const place = directory.place.child(textOrBytes(name));
+    this.#note(place);
+    if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(place);
   }
 
   /** Something appeared or went: if it is a directory, what is in it counts too. */
-  #follow(path: NativePath): void {
-    const known = this.#directories.get(keyOf(path));
-    const inode = directoryInode(path);
+  #follow(place: Place): void {
+    const known = this.#directories.get(place.key);
+    const inode = directoryInode(place);
     if (known !== undefined && known.inode !== inode) this.#gone(known);
     if (inode === undefined) return;
     // A directory that goes again meanwhile is told by the one that it is in.
-    this.#add(path, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
+    this.#add(place, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
       if (!isOutOfReach(error)) this.#lost();
     });
   }
 
   #gone(directory: WatchedDirectory): void {
-    const prefix = `${keyOf(directory.path)}/`;
-    for (const [key, { watcher }] of this.#directories) {
-      if (!`${key}/`.startsWith(prefix)) continue;
-      watcher.close();
-      this.#directories.delete(key);
+    this.#around(directory)?.inner.delete(directory);
+    const gone = [directory];
+    for (let next = gone.pop(); next !== undefined; next = gone.pop()) {
+      next.watcher.close();
+      this.#directories.delete(next.place.key);
+      for (const inner of next.inner) gone.push(inner);
     }
     if (this.#directories.size > 0) return;
     this.#ended = true;
@@ -159,9 +181,9 @@ class TreeWatch {
     this.#tellSoon();
   }
 
-  #note(path: NativePath): void {
-    if (this.#changed.size < MAX_NOTICE_PATHS) this.#changed.set(keyOf(path), path);
-    else if (!this.#changed.has(keyOf(path))) this.#overflow = true;
+  #note(place: Place): void {
+    if (this.#changed.size < MAX_NOTICE_PATHS) this.#changed.set(place.key, place);
+    else if (!this.#changed.has(place.key)) this.#overflow = true;
     this.#tellSoon();
   }
 
@@ -172,7 +194,7 @@ class TreeWatch {
 
   async #tell(): Promise<void> {
     this.#timer = undefined;
-    const change = { paths: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
+    const change = { places: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
     this.#changed.clear();
     this.#overflow = false;
     this.#telling = true;
@@ -183,36 +205,29 @@ class TreeWatch {
   }
 }
 
-async function list(directory: NativePath): Promise<{ path: NativePath; isDirectory: boolean }[]> {
-  const entries = await readdir(directory, { withFileTypes: true, encoding: "buffer" as BufferEncoding });
-  return entries.map((entry) => {
-    const name = entry.name as unknown as Buffer;
-    return { path: joinPath(directory, utf8OrBytes(name)), isDirectory: entry.isDirectory() };
-  });
+function list(directory: Place): Promise<Dirent[]> {
+  return directory.onTarget(FOLLOWED, (path) =>
+    readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
+  );
 }
 
 function isOutOfReach(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "ENOENT" || code === "EACCES" || code === "ENOTDIR";
+  if (error instanceof CapabilityError)
+    return ["ENOENT", "EACCES", "ENOTDIR"].includes(error.errno ?? "") || REFUSED.has(error.code);
+  return isErrno(error, "ENOENT", "EACCES", "ENOTDIR");
 }
 
-/** Paths as they are, whether text or bytes, so that they can be compared. */
-function keyOf(path: NativePath): string {
-  return Buffer.from(path).toString("latin1");
+/** What a directory that became a link is answered with. */
+const REFUSED: ReadonlySet<string> = new Set(["PERMISSION_DENIED", "INVALID_INPUT"]);
+
+/** Names as they are, whether text or bytes, so that they can be compared. */
+function keyOf(name: NativePath): string {
+  return Buffer.from(name).toString("latin1");
 }
 
-function utf8OrBytes(name: Buffer): NativePath {
-  const text = name.toString("utf8");
-  return Buffer.from(text).equals(name) ? text : name;
-}
-
-function inodeOf(path: NativePath): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino;
-}
-
-function directoryInode(path: NativePath): number | undefined {
+function directoryInode(place: Place): number | undefined {
   try {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
+    const stat = place.onEntry((path) => lstatSync(path, { throwIfNoEntry: false }));
     return stat?.isDirectory() ? stat.ino : undefined;
   } catch {
     // The way to it may not be searched any more.

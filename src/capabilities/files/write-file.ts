@@ -18,6 +18,7 @@ import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
+import type { Place } from "./place.ts";
 
 const writeAsync = promisify(write);
 
@@ -54,10 +55,11 @@ interface Draft {
  * contents (other names, another owner, extended attributes) it is written in place.
  */
 export function writeFile(
-  path: NativePath,
+  place: Place,
   bytes: Uint8Array,
-  { followSymlinks }: { followSymlinks: boolean },
+  options: { followSymlinks: boolean },
 ): void | Promise<void> {
+  const { path, followSymlinks } = place.check(options);
   const draft = followSymlinks ? openDraft(path) : new InPlace(openRegularNoFollow(path));
   return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }

@@ -11,13 +11,14 @@ import {
   type PluginDescription,
 } from "../../capabilities/discovery/environment-capabilities.ts";
 import type { SkillDescription } from "../../capabilities/discovery/skills.ts";
-import type { NativePath } from "../../capabilities/files/native-path.ts";
+import type { Place } from "../../capabilities/files/place.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
+import { Turns } from "../../capabilities/turns.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
-import { decodePath } from "../path-param.ts";
+import type { Places } from "../places.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
@@ -26,7 +27,7 @@ type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
 const MAX_ROOTS = 128;
 const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifests: [], warnings: [] };
 
-export function discoveryHandlers(codexHome: CodexHome) {
+export function discoveryHandlers(codexHome: CodexHome, places: Places) {
   return {
     "capabilityRoots/discoverV1": async (_, { roots }) => {
       if (roots.length > MAX_ROOTS)
@@ -34,18 +35,23 @@ export function discoveryHandlers(codexHome: CodexHome) {
           RpcCode.invalidRequest,
           `capability root discovery accepts at most ${MAX_ROOTS} roots`,
         );
+      const turns = new Turns();
       for (const { path, sandbox } of roots) {
         refuseProtection({ sandbox });
-        checkPath(path);
+        checkPath(path, places);
+        if (turns.over) await turns.next();
       }
       const discovered: DiscoveredRoot[] = [];
-      for (const root of roots) discovered.push(await discoverV1(root));
+      for (const root of roots) {
+        discovered.push(await discoverV1(root, places));
+        if (turns.over) await turns.next();
+      }
       return { roots: discovered };
     },
 
     "capabilities/discoverV2": async (_, { cwd, sandbox }) => {
       refuseProtection({ sandbox });
-      checkPath(cwd);
+      checkPath(cwd, places);
       const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
       return {
         plugins: found.plugins.map(toPlugin),
@@ -60,28 +66,28 @@ export function discoveryHandlers(codexHome: CodexHome) {
 }
 
 /** Faults of the parameters fail the request; a path of another host only its root. */
-function checkPath(path: string): void {
+function checkPath(path: string, places: Places): void {
   try {
-    decodePath(path);
+    places.at(path);
   } catch (error) {
     if (error instanceof RpcError) throw error;
   }
 }
 
-function decodeRoot(path: string): NativePath {
+function placeOf(path: string, places: Places): Place {
   try {
-    return decodePath(path);
+    return places.at(path);
   } catch (error) {
     if (!(error instanceof CapabilityError)) throw error;
     throw new CapabilityError(error.code, `failed to inspect capability root ${path}: ${error.message}`);
   }
 }
 
-async function discoverV1({ id, path }: RootParams): Promise<DiscoveredRoot> {
+async function discoverV1({ id, path }: RootParams, places: Places): Promise<DiscoveredRoot> {
   let root = EMPTY;
   let error: string | null = null;
   try {
-    root = await discoverRoot(decodeRoot(path));
+    root = await discoverRoot(placeOf(path, places));
   } catch (cause) {
     if (!(cause instanceof CapabilityError)) throw cause;
     error = cause.message;
@@ -121,17 +127,17 @@ function toPluginFiles({ manifest, mcpConfig, appsConfig }: Plugin) {
   };
 }
 
-function toSkill({ path, dependencies, policy, ...rest }: SkillDescription) {
+function toSkill({ place, dependencies, policy, ...rest }: SkillDescription) {
   return {
     ...rest,
-    path: uriFromPath(path),
+    path: place.uri,
     dependencies: dependencies === null ? null : { tools: [...dependencies.tools] },
     policy: policy === null ? null : { ...policy, products: [...policy.products] },
   };
 }
 
-function toWire({ path, contents }: TextFile): { path: string; contents: string } {
-  return { path: uriFromPath(path), contents };
+function toWire({ place, contents }: TextFile): { path: string; contents: string } {
+  return { path: place.uri, contents };
 }
 
 function toWireOrNull(file: TextFile | undefined): { path: string; contents: string } | null {

@@ -7,19 +7,19 @@ import {
   readRequirementLayers,
 } from "../../capabilities/discovery/codex-config.ts";
 import type { KeyPaths } from "../../capabilities/discovery/config-projection.ts";
-import { showPath } from "../../capabilities/files/native-path.ts";
+import type { Place } from "../../capabilities/files/place.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
-import { decodePath } from "../path-param.ts";
+import type { Places } from "../places.ts";
 
 /** Asked often, and always the same. */
 const READY = new JsonText('{"status":"ready"}');
 
-export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome) {
+export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome, places: Places) {
   return {
     "environment/info": () => environmentInfo,
 
@@ -27,7 +27,7 @@ export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome:
 
     "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
       checkKeyPaths([...configPaths, ...requirementsPaths]);
-      const directory = decodeDirectory(cwd);
+      const directory = directoryAt(cwd, places);
       const home = locate(codexHome);
       return {
         userHomeDir: environmentInfo.userHomeDir ?? null,
@@ -50,9 +50,9 @@ function locate(codexHome: CodexHome): string {
 }
 
 /** Undefined for a path that no directory can have, because it is too long. */
-function decodeDirectory(uri: string): string | undefined {
+function directoryAt(uri: string, places: Places): Place | undefined {
   try {
-    return showPath(decodePath(uri));
+    return places.at(uri);
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
     // Here a path of another host is a fault of the parameters.

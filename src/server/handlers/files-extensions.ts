@@ -1,29 +1,27 @@
-import { rename } from "node:fs/promises";
-import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
+import { rename } from "../../capabilities/files/rename.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { FileWatches } from "../file-watches.ts";
-import { decodePath } from "../path-param.ts";
+import type { Places } from "../places.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
-export function fileExtensionHandlers(access: FileAccess) {
+export function fileExtensionHandlers(places: Places) {
   return {
     "fs/rename": (_, { from, to, sandbox }) => {
       refuseProtection({ sandbox });
-      const [source, destination] = [decodePath(from), decodePath(to)];
+      const [source, destination] = [places.at(from), places.at(to)];
       return inFiles(async () => {
-        access.checkRemoval(source);
-        await access.onEntry(source, (here) => access.onEntry(destination, (there) => rename(here, there)));
+        await rename(source, destination);
         return {};
       });
     },
 
     "fs/watch": (client, { watchId, path, recursive, sandbox }) => {
       refuseProtection({ sandbox });
-      const native = decodePath(path);
+      const place = places.at(path);
       return inFiles(async () => {
-        await watchesOf(client).add(watchId, native, { recursive: recursive ?? false });
+        await watchesOf(client).add(watchId, place, { recursive: recursive ?? false });
         return {};
       });
     },

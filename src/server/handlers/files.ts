@@ -4,37 +4,41 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
 import { createDirectory, type DirectoryEntry, readDirectory } from "../../capabilities/files/directories.ts";
-import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
 import { FileHandles } from "../../capabilities/files/file-handles.ts";
-import { canonicalize, readMetadata } from "../../capabilities/files/metadata.ts";
-import type { NativePath } from "../../capabilities/files/native-path.ts";
+import { readMetadata } from "../../capabilities/files/metadata.ts";
+import type { Place } from "../../capabilities/files/place.ts";
 import { readFile } from "../../capabilities/files/read-file.ts";
 import { remove } from "../../capabilities/files/remove.ts";
 import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
 import { MAX_WATCHED_PATHS, watchMissing } from "../../capabilities/files/watch-missing.ts";
 import { writeFile } from "../../capabilities/files/write-file.ts";
+import { Turns } from "../../capabilities/turns.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../client-connection.ts";
-import { decodePath } from "../path-param.ts";
+import type { Places } from "../places.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 /** From here on an answer is put together as bytes: stringifying it would look at every character. */
 const SMALL_BLOCK_BYTES = 4 * 1024;
 
-export function fileHandlers(access: FileAccess) {
+export function fileHandlers(places: Places) {
+  const placeOf = ({ path, sandbox }: Sandboxed): Place => {
+    refuseProtection({ sandbox });
+    return places.at(path);
+  };
+
   return {
     "fs/readFile": (client, params) => {
-      const path = pathOf(params);
+      const place = placeOf(params);
       return inFiles(() => {
-        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
         const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
         const held = client.budget.open();
-        const file = readFile(place.path, place, {
+        const file = readFile(place, linksOf(params), {
           admit: (bytes) => held.grow(base64Length(bytes)),
           onPiece: (piece) => parts.push(base64Between("", piece, "")),
         });
@@ -49,10 +53,10 @@ export function fileHandlers(access: FileAccess) {
     },
 
     "fs/open": (client, params) => {
-      const path = pathOf(params);
+      const place = placeOf(params);
       const { handleId, mode } = params;
       return inFiles(() => {
-        handlesOf(client).open(handleId, access.place(path, { followSymlinks: true }), mode ?? "read");
+        handlesOf(client).open(handleId, place, mode ?? "read");
         return { handleId };
       });
     },
@@ -89,101 +93,110 @@ export function fileHandlers(access: FileAccess) {
           (reason) =>
             new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
         );
-      const path = pathOf(params);
+      const place = placeOf(params);
       return inFiles(() => {
-        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        const written = writeFile(place.path, bytes, place);
+        const written = writeFile(place, bytes, linksOf(params));
         if (written === undefined) return {};
         return written.finally(() => releaseAttachment(params)).then(() => ({}));
       });
     },
 
     "fs/createDirectory": (_, params) => {
-      const path = pathOf(params);
+      const place = placeOf(params);
       return inFiles(() => {
-        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        const { followSymlinks } = place;
-        createDirectory(place.path, { recursive: params.recursive ?? true, followSymlinks });
+        createDirectory(place, { recursive: params.recursive ?? true, ...linksOf(params) });
         return {};
       });
     },
 
     "fs/getMetadata": (_, params) => {
-      const path = pathOf(params);
-      return inFiles(() => {
-        const place = access.place(path, { followSymlinks: params.followSymlinks ?? true });
-        const metadata = readMetadata(place.path, place);
-        return { ...metadata, isSymlink: place.isSymlink ?? metadata.isSymlink, createdAtMs: 0 };
-      });
+      const place = placeOf(params);
+      return inFiles(() => ({ ...readMetadata(place, linksOf(params)), createdAtMs: 0 }));
     },
 
     "fs/canonicalize": (_, params) => {
-      const path = pathOf(params);
-      return inFiles(async () => ({
-        path: uriFromPath(await access.onTarget(path, { followSymlinks: true }, canonicalize)),
-      }));
+      const place = placeOf(params);
+      return inFiles(async () => ({ path: uriFromPath(await place.realPath()) }));
     },
 
     "fs/readDirectory": (_, params) => {
-      const path = pathOf(params);
-      return inFiles(async () => entriesJson(await readDirectory(path, access)));
+      const place = placeOf(params);
+      return inFiles(async () => entriesJson(await readDirectory(place)));
     },
 
     "fs/walk": (_, params) => {
       const { pruneHiddenDirectories = false, ...limits } = params.options;
       const options = { ...limits, pruneHiddenDirectories };
       checkWalkLimits(options);
-      const path = pathOf(params);
+      const place = placeOf(params);
       return inFiles(async () => {
-        const { entries, errors, truncated } = await walk(path, options, access);
+        const { entries, errors, truncated } = await walk(place, options);
         return {
-          entries: entries.map((entry) => ({ path: uriFromPath(entry.path), kind: entry.kind })),
-          errors: errors.map((entry) => ({ path: uriFromPath(entry.path), message: entry.message })),
+          entries: entries.map((entry) => ({ path: entry.place.uri, kind: entry.kind })),
+          errors: errors.map((entry) => ({ path: entry.place.uri, message: entry.message })),
           truncated,
         };
       });
     },
 
     "fs/remove": (_, params) => {
-      const path = pathOf(params);
+      const place = placeOf(params);
       return inFiles(async () => {
-        const options = {
-          recursive: params.recursive ?? true,
-          force: params.force ?? true,
-          followSymlinks: params.followSymlinks ?? true,
-        };
-        await remove(path, options, access);
+        const { recursive, force } = params;
+        await remove(place, { recursive: recursive ?? true, force: force ?? true, ...linksOf(params) });
         return {};
       });
     },
 
     "fs/copy": (_, { sourcePath, destinationPath, recursive, sandbox }) => {
-      const source = pathOf({ path: sourcePath, sandbox });
-      const destination = pathOf({ path: destinationPath, sandbox });
+      const source = placeOf({ path: sourcePath, sandbox });
+      const destination = placeOf({ path: destinationPath, sandbox });
       return inFiles(async () => {
-        await copy(source, destination, { recursive }, access);
+        await copy(source, destination, { recursive });
         return {};
       });
     },
 
-    "fs/watchMissing": (client, { watchId, missing, present }) => {
+    "fs/watchMissing": async (client, { watchId, missing, present }) => {
       const watch = watchOf(client);
       // So many are not watched, so they are not looked at either.
-      if (missing.length > MAX_WATCHED_PATHS) return { watching: watch.replace(watchId, [], undefined) };
-      const paths = decodeAll(typeof present === "string" ? [...missing, present] : missing);
-      for (const path of paths ?? []) refuseOutside(path, access);
+      if (missing.length > MAX_WATCHED_PATHS)
+        return { watching: await watch.replace(watchId, [], undefined) };
+      const texts = typeof present === "string" ? [...missing, present] : missing;
+      const found = await placesToWatch(texts, places);
       // A path of another system is never there.
-      if (paths === undefined) return { watching: watch.replace(watchId, [], undefined) };
-      const presentPath = typeof present === "string" ? paths.pop() : undefined;
-      return { watching: watch.replace(watchId, paths, presentPath) };
+      if (found === undefined) return { watching: await watch.replace(watchId, [], undefined) };
+      const presentPlace = typeof present === "string" ? found.pop() : undefined;
+      return { watching: await watch.replace(watchId, found, presentPlace) };
     },
   } satisfies Handlers<ClientConnection>;
 }
 
+/** Undefined when one of them names nothing on this host. Throws for what is outside the roots. */
+async function placesToWatch(texts: readonly string[], places: Places): Promise<Place[] | undefined> {
+  const turns = new Turns();
+  const found: Place[] = [];
+  let isComplete = true;
+  for (const text of texts) {
+    if (turns.over) await turns.next();
+    try {
+      found.push(places.at(text));
+    } catch (error) {
+      if (!(error instanceof CapabilityError)) throw error;
+      isComplete = false;
+    }
+  }
+  for (const place of found) {
+    if (turns.over) await turns.next();
+    refuseOutside(place);
+  }
+  return isComplete ? found : undefined;
+}
+
 /** What else is wrong with a path only means that it cannot be watched. */
-function refuseOutside(path: NativePath, access: FileAccess): void {
+function refuseOutside(place: Place): void {
   try {
-    access.place(path, { followSymlinks: true });
+    place.check({ followSymlinks: true });
   } catch (error) {
     if (error instanceof CapabilityError && error.code === "PERMISSION_DENIED") throw error;
   }
@@ -215,16 +228,6 @@ function watchOf(client: ClientConnection): MissingWatches {
   return found;
 }
 
-/** Undefined when one of them names nothing on this host. */
-function decodeAll(uris: readonly string[]): NativePath[] | undefined {
-  try {
-    return uris.map(decodePath);
-  } catch (error) {
-    if (error instanceof CapabilityError) return undefined;
-    throw error;
-  }
-}
-
 /** One watch at a time: a new one takes the place of the old. Ids must grow, so that a late notification cannot be mistaken. */
 class MissingWatches {
   readonly #notify: (watchId: number) => void;
@@ -235,15 +238,23 @@ class MissingWatches {
     this.#notify = notify;
   }
 
-  replace(watchId: number, missing: readonly NativePath[], present: NativePath | undefined): boolean {
+  async replace(watchId: number, missing: readonly Place[], present: Place | undefined): Promise<boolean> {
     if (watchId <= this.#newestId) return false;
     this.#newestId = watchId;
-    this.close();
-    this.#stop = watchMissing(missing, present, () => this.#notify(watchId));
-    return this.#stop !== undefined;
+    this.#end();
+    const stop = await watchMissing(missing, present, () => this.#notify(watchId));
+    // Meanwhile a newer one may have come, or the connection gone.
+    if (this.#newestId !== watchId) stop?.();
+    else this.#stop = stop;
+    return this.#stop !== undefined && this.#stop === stop;
   }
 
   close(): void {
+    this.#newestId = Number.POSITIVE_INFINITY;
+    this.#end();
+  }
+
+  #end(): void {
     this.#stop?.();
     this.#stop = undefined;
   }
@@ -251,9 +262,8 @@ class MissingWatches {
 
 type Sandboxed = { path: string; sandbox?: Parameters<typeof refuseProtection>[0]["sandbox"] };
 
-function pathOf({ path, sandbox }: Sandboxed): NativePath {
-  refuseProtection({ sandbox });
-  return decodePath(path);
+function linksOf({ followSymlinks }: { followSymlinks?: boolean | null | undefined }) {
+  return { followSymlinks: followSymlinks ?? true };
 }
 
 function decodeBytes(text: string, describe: (reason: string) => RpcError): Uint8Array {
