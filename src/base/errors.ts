@@ -7,6 +7,8 @@ export type ErrorCode =
   | "UNSUPPORTED"
   | "RPC_ERROR"
   | "CONNECTION_CLOSED"
+  | "SESSION_LOST"
+  | "EFFECT_UNKNOWN"
   | "LIMIT_REACHED"
   | "OUTPUT_LOST"
   | "COMMAND_FAILED"
@@ -49,13 +51,20 @@ export class RpcError extends ExecError {
   }
 }
 
-/** No answer will come: the transport failed or was closed. */
+/** What a lost connection can mean for a call; see `ConnectionError`. */
+export type ConnectionErrorCode = Extract<ErrorCode, "CONNECTION_CLOSED" | "SESSION_LOST" | "EFFECT_UNKNOWN">;
+
+/**
+ * No answer will come. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has the session, so that nothing of it can
+ * be had back. EFFECT_UNKNOWN: the session goes on, but the answer to this call was lost, and it is not one that may be made twice.
+ */
 export class ConnectionError extends ExecError {
+  declare readonly code: ConnectionErrorCode;
   /** The HTTP status with which a server refused to talk at all. */
   readonly status: number | undefined;
 
-  constructor(message: string, options?: { cause?: unknown; status?: number }) {
-    super("CONNECTION_CLOSED", message, options);
+  constructor(message: string, options?: { cause?: unknown; status?: number; code?: ConnectionErrorCode }) {
+    super(options?.code ?? "CONNECTION_CLOSED", message, options);
     this.status = options?.status;
   }
 }

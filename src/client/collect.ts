@@ -31,14 +31,18 @@ export interface Collected {
 }
 
 /** Follows a process to the end of its output. */
-export async function collect(route: ProcessRoute, options: CollectOptions = {}): Promise<Collected> {
+export async function collect(
+  route: ProcessRoute,
+  options: CollectOptions & { readonly signal?: AbortSignal | undefined } = {},
+): Promise<Collected> {
   const begun = performance.now();
+  const { signal } = options;
   const maxBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
   const stdout = new HeadTail({ maxBytes });
   const stderr = new HeadTail({ maxBytes });
   const gaps: Gap[] = [];
   let exit: ExitReport = { exitCode: null, sandboxDenied: false };
-  for await (const event of route.subscribe()) {
+  for await (const event of route.subscribe(signal === undefined ? {} : { signal })) {
     if (event.kind === "output") (event.stream === "stderr" ? stderr : stdout).push(event.bytes);
     else if (event.kind === "exited") exit = reportOf(event);
     else if (event.kind === "gap") gaps.push({ fromSeq: event.fromSeq, toSeq: event.toSeq });

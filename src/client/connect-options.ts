@@ -1,3 +1,4 @@
+import { checkDuration } from "../base/duration.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import type { Connector } from "./connector.ts";
 import { Host } from "./host.ts";
@@ -12,11 +13,14 @@ export interface ConnectOptions {
   readonly clientName?: string;
   /** For servers that ask for one: a capability token or a signed bearer token. */
   readonly token?: string;
-  /** How long the connection may take to open. 10 s unless told. */
+  /** How long the connection may take to open. Default: 10 s. Here and below, Infinity is without end. */
   readonly connectTimeoutMs?: number;
-  /** How long the handshake after it may take. 10 s unless told. */
+  /** How long the handshake after it may take. Default: 10 s. */
   readonly initializeTimeoutMs?: number;
-  /** How long a lost connection is tried again. 25 s unless told; servers keep a session for 30 s. */
+  /**
+   * How long a session may be without a connection before it is given up. Default: 25 s; servers keep a session for 30 s. Connections that end at once use it up too:
+   * one gives back only as much as it has held.
+   */
   readonly recoveryTimeoutMs?: number;
   /** Continues a session that has lost its client; see `Host.sessionId`. */
   readonly resumeSessionId?: string;
@@ -33,8 +37,9 @@ export async function openHost(connector: Connector, options: ConnectOptions): P
     connector,
     {
       clientName: options.clientName ?? "exec-server-client",
-      initializeTimeoutMs: options.initializeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-      recoveryTimeoutMs: options.recoveryTimeoutMs ?? DEFAULT_RECOVERY_TIMEOUT_MS,
+      connectTimeoutMs: connectTimeout(options),
+      initializeTimeoutMs: durationOf(options, "initializeTimeoutMs", DEFAULT_TIMEOUT_MS),
+      recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", DEFAULT_RECOVERY_TIMEOUT_MS),
       logger: options.logger ?? silentLogger,
       ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
     },
@@ -45,5 +50,13 @@ export async function openHost(connector: Connector, options: ConnectOptions): P
 
 /** How long a connection may take to open. */
 export function connectTimeout(options: ConnectOptions): number {
-  return options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+  return durationOf(options, "connectTimeoutMs", DEFAULT_TIMEOUT_MS);
+}
+
+function durationOf(
+  options: ConnectOptions,
+  name: "connectTimeoutMs" | "initializeTimeoutMs" | "recoveryTimeoutMs",
+  fallback: number,
+): number {
+  return checkDuration(name, options[name] ?? fallback);
 }

@@ -24,6 +24,11 @@ export class EventOrder {
     return this.#lastSeq;
   }
 
+  /** Events are here for which one before them is missing. */
+  get isWaiting(): boolean {
+    return this.#early.size > 0;
+  }
+
   /** False when the event was given up, with all that waited, because the one before them is overdue. */
   add(event: NumberedEvent): boolean {
     if (event.seq <= this.#lastSeq) return true;
@@ -45,6 +50,13 @@ export class EventOrder {
   /** Adds events that were read again; they follow one another without holes. */
   merge(events: readonly NumberedEvent[]): void {
     for (const event of events) if (event.seq > this.#lastSeq) this.#advance(event);
+  }
+
+  /** Gives up what is missing: it shows as a gap. */
+  skipMissing(): void {
+    if (!this.isWaiting) return;
+    const toSeq = Math.min(...this.#early.keys()) - 1;
+    this.#advance({ kind: "gap", seq: toSeq, fromSeq: this.#lastSeq + 1, toSeq });
   }
 
   #advance(event: NumberedEvent): void {

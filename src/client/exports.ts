@@ -2,6 +2,7 @@
 // What every entry of the client has, whatever it runs in.
 export {
   ConnectionError,
+  type ConnectionErrorCode,
   type ErrorCode,
   ExecError,
   ProtocolError,
@@ -43,6 +44,7 @@ export {
   type WaitOptions,
 } from "./process.ts";
 export type { ExitReport, Gap, ProcessEvent } from "./process-events.ts";
-export type { SessionEnd, SessionState } from "./session.ts";
+export type { SessionState } from "./session.ts";
+export type { SessionEnd } from "./session-end.ts";
 export type { StartOptions, TerminalOptions } from "./start-request.ts";
 export * from "./tools/index.ts";

@@ -1,5 +1,6 @@
 import { messageOf, ProtocolError, UsageError } from "../base/errors.ts";
 import { pathFromUri, uriFromPath } from "../base/file-uri.ts";
+import { checkText } from "./system-text.ts";
 
 /** Spells an absolute path the wire's way. Nothing relative leaves: the server's working directory is not the caller's. */
 export function uriOf(path: string): string {
@@ -7,7 +8,7 @@ export function uriOf(path: string): string {
     const hint = path.startsWith("file:") ? "a plain path, not a URI" : "a path that starts with /";
     throw new UsageError(`not an absolute path: ${JSON.stringify(path)}; give ${hint}`);
   }
-  if (path.includes("\0")) throw new UsageError(`not a path: ${JSON.stringify(path)} holds a NUL`);
+  checkText(`not a path: ${JSON.stringify(path)}`, path);
   return uriFromPath(path);
 }
 

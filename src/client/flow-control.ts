@@ -24,12 +24,14 @@ export class FlowControl {
   readonly #behind = new Set<string>();
   #unanswered = 0;
   #paused = false;
+  #released = false;
 
   constructor(owner: FlowOwner) {
     this.#owner = owner;
   }
 
   hold(source: Source, id: string, on: boolean): void {
+    if (this.#released) return;
     if (source === "process") change(this.#heldProcesses, id, on);
     if (this.#owner.supports(METHODS[source])) {
       this.#tell(source, id, on);
@@ -43,6 +45,15 @@ export class FlowControl {
   forget(source: Source, id: string): void {
     this.#heldProcesses.delete(id);
     if (this.#behind.delete(`${source} ${id}`)) this.#update();
+  }
+
+  /** Nobody waits for readers any more: what is still on its way has to come. */
+  release(): void {
+    const held = [...this.#heldProcesses];
+    this.#behind.clear();
+    this.#update();
+    for (const processId of held) this.hold("process", processId, false);
+    this.#released = true;
   }
 
   asked(): void {

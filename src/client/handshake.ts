@@ -1,5 +1,5 @@
 import { formatDuration } from "../base/duration.ts";
-import { ConnectionError } from "../base/errors.ts";
+import { ConnectionError, ProtocolError } from "../base/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Connector } from "./connector.ts";
@@ -9,6 +9,7 @@ import { checkedResult } from "./wire-check.ts";
 /** Who is calling, and for how long it waits. */
 export interface HandshakeOptions {
   readonly clientName: string;
+  readonly connectTimeoutMs: number;
   readonly initializeTimeoutMs: number;
 }
 
@@ -23,7 +24,7 @@ export async function openSession(
   events: LinkEvents,
   options: HandshakeOptions & { readonly resumeSessionId: string | undefined; readonly signal: AbortSignal },
 ): Promise<OpenedSession> {
-  const link = await connector.open(events, options.signal);
+  const link = await openLink(connector, events, options);
   try {
     const answer = await abortable(
       within(initialize(link, options), options.initializeTimeoutMs, () => {
@@ -34,9 +35,36 @@ export async function openSession(
       }),
       options.signal,
     );
+    link.expectLife?.();
     return { link, ...answer };
   } catch (error) {
     link.destroy();
+    throw error;
+  }
+}
+
+/** An opener need not heed its signal, nor ever settle. What it opens too late is closed again. */
+async function openLink(
+  connector: Connector,
+  events: LinkEvents,
+  { signal, connectTimeoutMs }: HandshakeOptions & { readonly signal: AbortSignal },
+): Promise<Link> {
+  let late = false;
+  const opening = connector.open(events, signal).then((link) => {
+    if (late) link.destroy();
+    return link;
+  });
+  try {
+    return await abortable(
+      within(opening, connectTimeoutMs, () => {
+        const duration = formatDuration(connectTimeoutMs);
+        return new ConnectionError(`timed out connecting to exec-server after ${duration}`);
+      }),
+      signal,
+    );
+  } catch (error) {
+    late = true;
+    opening.catch(() => {});
     throw error;
   }
 }
@@ -47,6 +75,8 @@ async function initialize(
 ): Promise<Result<"initialize">> {
   const params = { clientName, ...(resumeSessionId === undefined ? {} : { resumeSessionId }) };
   const answer = checkedResult("initialize", await link.request("initialize", params));
+  if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
+    throw new ProtocolError("the server's answer to initialize names another session than was asked for");
   link.notify("initialized", {});
   return answer;
 }

@@ -8,7 +8,8 @@ import { feed } from "./feed.ts";
 import { createFetch } from "./fetch.ts";
 import { Files } from "./files.ts";
 import { RemoteProcess } from "./process.ts";
-import type { ClientSession, SessionEnd, SessionState } from "./session.ts";
+import type { ClientSession, SessionState } from "./session.ts";
+import type { SessionEnd } from "./session-end.ts";
 import { startProcess } from "./start.ts";
 import {
   type Argv,
@@ -108,16 +109,18 @@ export class Host implements Caller, AsyncDisposable {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
     const closes = this.#session.supports("process/closeStdin");
     const route = this.#session.register(params.processId);
-    const collected = collect(route, maxOutputBytes === undefined ? {} : { maxOutputBytes });
+    const { signal } = options;
+    const collected = collect(route, { ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }), signal });
     collected.catch(() => {});
     const process = await startProcess(
       this.#session,
       bytes === undefined || closes ? params : withInputLength(params, bytes.length),
-      options.signal,
+      signal,
       route,
     );
-    if (bytes !== undefined) await feed(process, bytes, { close: closes, signal: options.signal });
-    const result = await abortable(collected, options.signal);
+    const result = await (bytes === undefined
+      ? abortable(collected, signal)
+      : feed(process, bytes, { close: closes, signal }, collected));
     if (check && result.exitCode !== 0) throw new CommandError(argv, result);
     return result;
   }

@@ -1,4 +1,4 @@
-import { ConnectionError, type ExecError, ProtocolError } from "../base/errors.ts";
+import { ConnectionError, type ErrorCode, ExecError, ProtocolError } from "../base/errors.ts";
 import type { OutputStream, ExitReport as WireExitReport } from "../protocol/process.ts";
 
 /** No name of a signal is nearly as long. */
@@ -67,20 +67,22 @@ export type NumberedEvent =
 export interface FailedEvent {
   readonly kind: "failed";
   readonly message: string;
-  /** Present when the server broke the protocol. */
-  readonly code?: "PROTOCOL_ERROR";
+  /** Of the error that everything else rejects with. */
+  readonly code: ErrorCode;
 }
 
-export function failedEvent(error: ExecError): FailedEvent {
-  const { message } = error;
-  return error instanceof ProtocolError
-    ? { kind: "failed", message, code: "PROTOCOL_ERROR" }
-    : { kind: "failed", message };
-}
-
-/** What a reader that meets this event throws. */
+/** What a reader is told that wants output, not events. */
 export function errorOf({ message, code }: FailedEvent): ExecError {
-  return code === "PROTOCOL_ERROR" ? new ProtocolError(message) : new ConnectionError(message);
+  switch (code) {
+    case "CONNECTION_CLOSED":
+    case "SESSION_LOST":
+    case "EFFECT_UNKNOWN":
+      return new ConnectionError(message, { code });
+    case "PROTOCOL_ERROR":
+      return new ProtocolError(message);
+    default:
+      return new ExecError(code, message);
+  }
 }
 
 /** Everything that `RemoteProcess.events` tells. */

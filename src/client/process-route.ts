@@ -1,26 +1,30 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { ConnectionError, ProtocolError } from "../base/errors.ts";
+import { after } from "../base/duration.ts";
+import { type ExecError, ProtocolError } from "../base/errors.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import { EventHistory } from "./event-history.ts";
 import { EventOrder } from "./event-order.ts";
-import {
-  type ExitReport,
-  failedEvent,
-  type NumberedEvent,
-  type ProcessEvent,
-  reportOf,
-} from "./process-events.ts";
+import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from "./process-events.ts";
 import { eventsOfRead, withGaps } from "./read-events.ts";
 import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
 
+/** How long a number may be missing while later ones are here. Servers may swap neighbours. */
+const MISSING_MS = 500;
+/** How often the server is asked for a number that stays missing, before it shows as a gap. */
+const MAX_ASKED = 3;
+/** How long an answer to that may take. */
+const ANSWER_MS = 4_000;
+
 /** What a route needs of its session. */
 export interface RouteOwner {
-  /** Reads everything after a number that the server still has. */
-  readAfter(processId: string, afterSeq: number): Promise<ReadResult>;
+  /** Reads everything after a number that the server still has, on behalf of `ProcessRoute.catchUp`. */
+  readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult>;
+  /** The same on behalf of a reader: it is repeated until there is an answer. */
+  readAgain(processId: string, afterSeq: number): Promise<ReadResult>;
   /** Asks the server to wait with this process, or not to. */
   hold(processId: string, on: boolean): void;
-  /** An event is missing and will not come by itself: the route has to catch up. */
-  overdue(route: ProcessRoute): void;
+  /** An event is missing and will not come by itself: the route has to catch up. False when that has to wait for a connection. */
+  overdue(route: ProcessRoute): boolean;
   /** No further event will come: the route may be forgotten. */
   finished(route: ProcessRoute): void;
 }
@@ -45,7 +49,10 @@ export class ProcessRoute implements Followed {
   #catchingUp: Promise<void> | undefined;
   #wake = 0;
   #woken: Deferred<void> | undefined;
-  #failure: string | undefined;
+  #failure: ExecError | undefined;
+  /** Ends the wait for a missing number, if there is one. */
+  #stopMissing: (() => void) | undefined;
+  #asked = 0;
   #finished = false;
 
   constructor(processId: string, owner: RouteOwner) {
@@ -68,8 +75,13 @@ export class ProcessRoute implements Followed {
     return this.#finished;
   }
 
-  get failure(): string | undefined {
+  get failure(): ExecError | undefined {
     return this.#failure;
+  }
+
+  /** True when the process has ended, though its output may not have. */
+  get exitKnown(): boolean {
+    return this.#exitKnown || this.#finished;
   }
 
   get lastSeq(): number {
@@ -98,9 +110,16 @@ export class ProcessRoute implements Followed {
   receive(event: NumberedEvent): void {
     if (this.#finished) return;
     this.#wakeReaders(Math.max(this.#wake, event.seq));
-    if (this.#order.add(event)) return;
-    this.#missed = true;
-    this.#owner.overdue(this);
+    const { lastSeq } = this.#order;
+    if (!this.#order.add(event)) {
+      this.#missed = true;
+      this.#owner.overdue(this);
+    } else if (this.#order.lastSeq > lastSeq) {
+      this.#asked = 0;
+      this.#watchMissing();
+    } else if (this.#stopMissing === undefined) {
+      this.#watchMissing();
+    }
   }
 
   /** Reads again what is missing. Resolves when the route is as new as the server; rejects when the server cannot say. */
@@ -112,13 +131,13 @@ export class ProcessRoute implements Followed {
   }
 
   /** Told at once, and at most once. */
-  fail(reason: string | ProtocolError): void {
+  fail(error: ExecError): void {
     if (this.#finished) return;
-    const error = typeof reason === "string" ? new ConnectionError(reason) : reason;
-    this.#failure = error.message;
+    this.#failure = error;
     this.#finished = true;
+    this.#stopMissing?.();
     this.#wakeReaders(this.#wake + 1);
-    this.#hand(failedEvent(error));
+    this.#hand({ kind: "failed", message: error.message, code: error.code });
     this.#exited.reject(error);
     this.#closed.reject(error);
     this.#owner.finished(this);
@@ -138,7 +157,7 @@ export class ProcessRoute implements Followed {
 
   async readAgain(afterSeq: number): Promise<readonly NumberedEvent[]> {
     try {
-      const read = await this.#owner.readAfter(this.processId, afterSeq);
+      const read = await this.#owner.readAgain(this.processId, afterSeq);
       return eventsOfRead(afterSeq, read, false);
     } catch (error) {
       if (!this.#finished || this.#failure !== undefined) throw error;
@@ -156,9 +175,35 @@ export class ProcessRoute implements Followed {
     do {
       this.#missed = false;
       const afterSeq = this.#order.lastSeq;
-      const read = await this.#owner.readAfter(this.processId, afterSeq);
+      const read = await this.#owner.readForCatchUp(this, afterSeq);
       this.#order.merge(eventsOfRead(afterSeq, read, this.#exitKnown));
     } while (this.#missed && !this.#finished);
+    this.#watchMissing();
+  }
+
+  /** A number that is missing while later ones are here is asked for, and given up at last: an end that is here must not wait for ever. */
+  #watchMissing(): void {
+    this.#stopMissing?.();
+    this.#stopMissing = undefined;
+    if (this.#finished || !this.#order.isWaiting) return;
+    this.#stopMissing = after(MISSING_MS, () => {
+      this.#stopMissing = undefined;
+      if (this.#asked >= MAX_ASKED) {
+        this.#skipMissing();
+      } else if (this.#owner.overdue(this)) {
+        this.#asked += 1;
+        // The answer comes here again.
+        this.#stopMissing ??= after(ANSWER_MS, () => this.#skipMissing());
+      } else {
+        this.#watchMissing();
+      }
+    });
+  }
+
+  #skipMissing(): void {
+    this.#asked = 0;
+    this.#order.skipMissing();
+    this.#watchMissing();
   }
 
   #publish(event: NumberedEvent): void {
@@ -177,6 +222,7 @@ export class ProcessRoute implements Followed {
     } else if (event.kind === "closed") {
       this.#ends.push(event);
       this.#finished = true;
+      this.#stopMissing?.();
       this.#exited.resolve({ exitCode: null, sandboxDenied: false });
       this.#closed.resolve();
       this.#owner.finished(this);

@@ -1,6 +1,7 @@
 import { encodeBase64 } from "../base/base64.ts";
-import { ConnectionError, ExecError, ProtocolError } from "../base/errors.ts";
-import type { Params, Result } from "../protocol/index.ts";
+import { checkDuration } from "../base/duration.ts";
+import { ConnectionError, ExecError, ProtocolError, UsageError } from "../base/errors.ts";
+import type { Result } from "../protocol/index.ts";
 import type { SignalName } from "../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import { feed } from "./feed.ts";
@@ -9,7 +10,7 @@ import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "./session.ts";
 import { OutputReader } from "./output-reader.ts";
 import { unsupported } from "./unsupported.ts";
-import { abortable, within } from "./waiting.ts";
+import { abortable, settledWithin, within } from "./waiting.ts";
 import { decodeBytes } from "./wire-bytes.ts";
 
 /** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
@@ -33,7 +34,7 @@ export interface OutputOptions {
 /** How long an end is waited for. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
-  /** Rejects with the code TIMED_OUT after this long. The process goes on. */
+  /** Rejects with the code TIMED_OUT after this long; Infinity is never. The process goes on. */
   readonly timeoutMs?: number;
 }
 
@@ -116,25 +117,30 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#route.subscribe(options);
   }
 
-  /** Writes to the terminal or the piped stdin. Resolves when the server has taken it; what a lost connection interrupted is sent again. */
+  /**
+   * Writes to the terminal or the piped stdin. Resolves when the server has taken it; what a lost connection interrupted is sent again. Rejects with the code
+   * STDIN_CLOSED when the process has ended or takes no input.
+   */
   write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options;
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-    const written = this.#lastWrite.then(() => this.#write(bytes, options.signal));
+    const written = this.#lastWrite.then(() => this.#write(bytes, signal));
     this.#lastWrite = written.catch(() => {});
-    return written;
+    // Also while it waits for the one before it; then it is not sent.
+    return abortable(written, signal);
   }
 
   /** Ends the input, after all that was written. Needs a server that announces `process/closeStdin`. */
-  async closeStdin(): Promise<void> {
+  async closeStdin(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#needs("process/closeStdin");
-    await this.#lastWrite;
-    await this.#retried("process/closeStdin", { processId: this.id });
+    await abortable(this.#lastWrite, options.signal);
+    await this.#session.request("process/closeStdin", { processId: this.id }, options);
   }
 
   /** Changes the size of the terminal. Needs a server that announces `process/resize`. */
   async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
     this.#needs("process/resize");
-    await this.#retried("process/resize", { processId: this.id, cols, rows });
+    await this.#session.request("process/resize", { processId: this.id, cols, rows });
   }
 
   /** Sends SIGINT to the process group, as Ctrl-C does. */
@@ -155,9 +161,9 @@ export class RemoteProcess implements AsyncDisposable {
    */
   async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
     this.#needs("process/terminate.mode");
-    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+    const timeout = timeoutMs === undefined ? {} : { timeoutMs: checkFinite("timeoutMs", timeoutMs) };
     const params = { processId: this.id, mode: "graceful" as const, ...timeout };
-    return (await this.#retried("process/terminate", params)).running;
+    return (await this.#session.request("process/terminate", params)).running;
   }
 
   /**
@@ -166,13 +172,16 @@ export class RemoteProcess implements AsyncDisposable {
    */
   async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
     this.#needs("process/snapshot");
-    const { streams, ...rest } = await this.#retried("process/snapshot", { processId: this.id, ...options });
+    const { streams, ...rest } = await this.#session.request("process/snapshot", {
+      processId: this.id,
+      ...options,
+    });
     return { ...rest, streams: streams.map(snapshotOf) };
   }
 
   /** Kills the process group at once. Tells whether the process had still been running. */
   async kill(): Promise<boolean> {
-    const { running } = await this.#retried("process/terminate", { processId: this.id });
+    const { running } = await this.#session.request("process/terminate", { processId: this.id });
     return running;
   }
 
@@ -182,7 +191,7 @@ export class RemoteProcess implements AsyncDisposable {
     if (timeoutMs === undefined) return exited;
     const late = (): Error =>
       new ExecError("TIMED_OUT", `process ${this.id} still runs after ${timeoutMs} ms`);
-    return within(exited, timeoutMs, late);
+    return within(exited, checkDuration("timeoutMs", timeoutMs), late);
   }
 
   /**
@@ -193,12 +202,9 @@ export class RemoteProcess implements AsyncDisposable {
     input?: string | Uint8Array,
     { signal, ...options }: CommunicateOptions = {},
   ): Promise<Collected> {
-    const collected = collect(this.#route, options);
-    // What ends the writing may end the reading too; the caller is told once.
-    collected.catch(() => {});
-    if (input !== undefined)
-      await feed(this, input, { close: this.#session.supports("process/closeStdin"), signal });
-    return abortable(collected, signal);
+    const collected = collect(this.#route, { ...options, signal });
+    if (input === undefined) return abortable(collected, signal);
+    return feed(this, input, { close: this.#session.supports("process/closeStdin"), signal }, collected);
   }
 
   /** One `process/read`, for those who poll; see `woken`. After the session was lost, it answers for itself, with `failure` set. */
@@ -206,9 +212,11 @@ export class RemoteProcess implements AsyncDisposable {
     options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
   ): Promise<Result<"process/read">> {
     const { afterSeq = 0, maxBytes = null, waitMs = 0, signal } = options;
-    if (this.#route.failure !== undefined) return failedRead(this.#route.wake, this.#route.failure);
+    checkFinite("waitMs", waitMs);
+    if (this.#route.failure !== undefined) return failedRead(this.#route.wake, this.#route.failure.message);
     try {
-      return await this.#retried("process/read", { processId: this.id, afterSeq, maxBytes, waitMs }, signal);
+      const params = { processId: this.id, afterSeq, maxBytes, waitMs };
+      return await this.#session.request("process/read", params, signal === undefined ? {} : { signal });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       return failedRead(this.#route.wake, error.message);
@@ -228,38 +236,35 @@ export class RemoteProcess implements AsyncDisposable {
   /** Kills the process if it still runs, and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isClosed) return;
-    try {
-      await this.kill();
-      await within(this.closed, DISPOSE_DEADLINE_MS, () => new Error("late"));
-    } catch {
-      // Its end was all that was wanted; if the connection is lost or somebody holds the output open, there is no more to do.
-    }
+    // Its end is all that is wanted; if the server does not answer, or somebody holds the output open, there is no more to do.
+    await settledWithin(
+      this.kill().then(() => this.closed),
+      DISPOSE_DEADLINE_MS,
+    );
   }
 
   async #write(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkInput();
     for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
       signal?.throwIfAborted();
+      this.#checkInput();
       const chunk = encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES));
       const writeId = String(this.#nextWriteId);
       this.#nextWriteId += 1;
-      const { status } = await this.#retried("process/write", { processId: this.id, chunk, writeId }, signal);
+      const params = { processId: this.id, chunk, writeId };
+      const { status } = await this.#session.request(
+        "process/write",
+        params,
+        signal === undefined ? {} : { signal },
+      );
       if (status !== "accepted") throw refusedWrite(this.id, status);
     }
   }
 
-  /** Repeats a call whose answer was lost with its connection. Only for calls that may be made twice. */
-  async #retried<M extends Repeatable>(
-    method: M,
-    params: Params<M>,
-    signal?: AbortSignal,
-  ): Promise<Result<M>> {
-    for (;;) {
-      try {
-        return await this.#session.request(method, params, signal === undefined ? {} : { signal });
-      } catch (error) {
-        if (!(error instanceof ConnectionError) || this.#session.state === "closed") throw error;
-      }
-    }
+  /** Before each piece: a server may take what nobody will read. */
+  #checkInput(): void {
+    if (this.#route.failure !== undefined) throw this.#route.failure;
+    if (this.#route.exitKnown) throw refusedWrite(this.id, "exited");
   }
 
   #needs(method: string): void {
@@ -276,18 +281,12 @@ function snapshotOf(wire: Result<"process/snapshot">["streams"][number]): Stream
   return { stream, head, omittedBytes, tail, totalBytes };
 }
 
-type Repeatable =
-  | "process/read"
-  | "process/write"
-  | "process/snapshot"
-  | "process/terminate"
-  | "process/closeStdin"
-  | "process/resize";
-
 function refusedWrite(processId: string, status: string): ExecError {
   switch (status) {
     case "unknownProcess":
       return new ExecError("NOT_FOUND", `process ${processId} is not known to the server any more`);
+    case "exited":
+      return new ExecError("STDIN_CLOSED", `process ${processId} has exited`);
     case "stdinClosed":
       return new ExecError("STDIN_CLOSED", `process ${processId} has no open stdin`);
     default:
@@ -305,4 +304,10 @@ function failedRead(wake: number, failure: string): Result<"process/read"> {
     failure,
     sandboxDenied: false,
   };
+}
+
+/** A time that is sent: the wire has no word for never. */
+function checkFinite(name: string, ms: number): number {
+  if (checkDuration(name, ms) < Number.MAX_SAFE_INTEGER) return ms;
+  throw new UsageError(`${name} must be finite`);
 }

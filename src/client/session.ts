@@ -1,9 +1,9 @@
-import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { createDeferred } from "../base/deferred.ts";
 import { formatDuration } from "../base/duration.ts";
 import {
   ConnectionError,
   disconnected,
-  ExecError,
+  type ExecError,
   messageOf,
   ProtocolError,
   UsageError,
@@ -13,21 +13,22 @@ import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ReadResult } from "../protocol/process.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
-import type { RequestOptions } from "./caller.ts";
+import type { Caller, RequestOptions } from "./caller.ts";
+import { Calls, tooManyCalls } from "./calls.ts";
 import type { Connector } from "./connector.ts";
+import { endProcesses } from "./end-processes.ts";
 import { type HandshakeOptions, openSession } from "./handshake.ts";
 import { FileWatches } from "./file-watches.ts";
-import { FlowControl, type FlowOwner } from "./flow-control.ts";
+import { FlowControl } from "./flow-control.ts";
 import { HttpBodies } from "./http-bodies.ts";
-import { processEventOf } from "./notifications.ts";
+import { type Recipients, receiveNotification } from "./incoming.ts";
 import { Orphans } from "./orphans.ts";
 import { isPassing } from "./passing-errors.ts";
 import { ProcessRoute, type RouteOwner } from "./process-route.ts";
-import { abortable, pause, within } from "./waiting.ts";
-import { checkedParams, checkedResult } from "./wire-check.ts";
+import { RecoveryBudget } from "./recovery-budget.ts";
+import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
+import { abortable, limited, pause, settledWithin } from "./waiting.ts";
 
-const MAX_PENDING_REQUESTS = 1024;
-const RETRY_PAUSE_MS = 100;
 /** How long `close` waits for the server to take notice. */
 const CLOSE_DEADLINE_MS = 2_000;
 
@@ -41,23 +42,38 @@ export interface SessionOptions extends HandshakeOptions {
   readonly logger: Logger;
 }
 
-/** Why a session is over; without a reason, because it was closed here. */
-export interface SessionEnd {
-  readonly reason: string | undefined;
-}
-
 /** One session with a server, over as many connections as it takes. */
-export class ClientSession implements FlowOwner, RouteOwner {
+export class ClientSession implements Caller, RouteOwner {
   readonly bodies = new HttpBodies({
     cancel: (requestId) => this.#cancel(requestId),
     hold: (requestId, on) => this.#flow.hold("http", requestId, on),
     ended: (requestId) => this.#flow.forget("http", requestId),
   });
   readonly watches = new FileWatches(this);
-  readonly #flow = new FlowControl(this);
+  readonly #flow = new FlowControl({
+    supports: (extension) => this.supports(extension),
+    // Also while the session is being closed.
+    request: (method, params) => this.#request(method, params),
+    pauseLink: (paused) => {
+      if (paused) this.#link?.pause();
+      else this.#link?.resume();
+    },
+  });
+  readonly #calls = new Calls(this.#flow);
   readonly #connector: Connector;
   readonly #options: SessionOptions;
+  readonly #budget: RecoveryBudget;
   readonly #routes = new Map<string, ProcessRoute>();
+  readonly #recipients: Recipients = {
+    routes: this.#routes,
+    bodies: this.bodies,
+    watches: this.watches,
+    overdue: (route) => this.overdue(route),
+    failed: (route, error) => {
+      route.fail(error);
+      this.unregister(route, { orphan: true });
+    },
+  };
   readonly #listeners = new Set<(state: SessionState) => void>();
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
@@ -70,15 +86,13 @@ export class ClientSession implements FlowOwner, RouteOwner {
   #link: Link | undefined;
   /** A new link on which the session is being recovered. */
   #candidate: Link | undefined;
-  #settled: Deferred<void> | undefined;
-  #endMessage = disconnected(undefined).message;
-  #pending = 0;
-  /** Requests that are yet to be sent. */
-  #waiting = 0;
+  #connections = 0;
+  #end: ExecError | undefined;
 
   private constructor(connector: Connector, options: SessionOptions) {
     this.#connector = connector;
     this.#options = options;
+    this.#budget = new RecoveryBudget(options.recoveryTimeoutMs);
   }
 
   static async open(
@@ -103,6 +117,16 @@ export class ClientSession implements FlowOwner, RouteOwner {
     return this.#state;
   }
 
+  /** How many connections there have been. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** True as soon as somebody has closed the session here. */
+  get isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
   /** Resolves when the session is over, for whatever reason. */
   get closed(): Promise<SessionEnd> {
     return this.#closed.promise;
@@ -121,21 +145,24 @@ export class ClientSession implements FlowOwner, RouteOwner {
   async request<M extends MethodName>(
     method: M,
     params: Params<M>,
-    { signal }: RequestOptions = {},
+    options: RequestOptions = {},
   ): Promise<Result<M>> {
-    signal?.throwIfAborted();
-    if (this.#pending + this.#waiting >= MAX_PENDING_REQUESTS)
-      throw new ExecError(
-        "LIMIT_REACHED",
-        `exec-server has reached its limit of ${MAX_PENDING_REQUESTS} pending requests`,
-      );
-    const link = this.#link ?? (await this.#waitForLink(signal));
-    return abortable(this.#send(link, method, params), signal);
+    if (this.isClosing) throw this.#end ?? closedHere();
+    return this.#request(method, params, options);
+  }
+
+  async #request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options?: RequestOptions,
+  ): Promise<Result<M>> {
+    if (this.#calls.isFull(this.#orphans.size)) throw tooManyCalls();
+    return this.#calls.request(method, params, options);
   }
 
   /** Makes a place for the events of a process that is about to be started. */
   register(processId: string): ProcessRoute {
-    if (this.#state === "closed") throw new ConnectionError(this.#endMessage);
+    if (this.#end !== undefined || this.isClosing) throw this.#end ?? closedHere();
     if (this.#routes.has(processId))
       throw new UsageError(`session already registered for process ${processId}`);
     const route = new ProcessRoute(processId, this);
@@ -151,33 +178,40 @@ export class ClientSession implements FlowOwner, RouteOwner {
     if (this.#link !== undefined) this.#orphans.terminate(this.#link);
   }
 
-  /** Ends the session and all that it still runs; with `detach` the server keeps it for a client that resumes it. */
+  /**
+   * Ends the session and all that it still runs, and lets readers have the end of it; with `detach` the server keeps everything for a client that resumes the session.
+   */
   async close({ detach = false }: { detach?: boolean } = {}): Promise<void> {
-    if (!this.#closing.signal.aborted) {
+    if (!this.isClosing) {
       this.#closing.abort();
       await this.#leave(detach);
     }
     await this.#closed.promise;
   }
 
-  // What routes ask for.
+  // What routes and flow control ask for.
 
-  async readAfter(processId: string, afterSeq: number): Promise<ReadResult> {
-    const params = { processId, afterSeq, maxBytes: null, waitMs: 0 };
+  readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult> {
     const link = this.#candidate ?? this.#link;
+    // The recovery waits for routes that are started, so they must not wait for it. They are asked anew on the next link.
+    if (route.started && link !== undefined)
+      return this.#calls.once(link, "process/read", readParams(route.processId, afterSeq));
+    return this.readAgain(route.processId, afterSeq);
+  }
+
+  readAgain(processId: string, afterSeq: number): Promise<ReadResult> {
     // Not counted against the limit: without it a process would be lost.
-    return link === undefined
-      ? this.request("process/read", params)
-      : this.#send(link, "process/read", params);
+    return this.#calls.request("process/read", readParams(processId, afterSeq));
   }
 
   hold(processId: string, on: boolean): void {
     this.#flow.hold("process", processId, on);
   }
 
-  overdue(route: ProcessRoute): void {
+  /** False when there is no connection to catch up on; the next one brings it. */
+  overdue(route: ProcessRoute): boolean {
     // A new link can be this far before it is taken into use. Then its processes are about to catch up anyway, and must not wait for themselves.
-    if (this.#link === undefined && this.#candidate === undefined) return;
+    if (this.#link === undefined && this.#candidate === undefined) return false;
     this.#catchUp(route).catch((error: unknown) => {
       // Recovery has to start anew anyway, and asks again.
       this.#options.logger.debug("a process could not catch up", {
@@ -185,52 +219,17 @@ export class ClientSession implements FlowOwner, RouteOwner {
         error: messageOf(error),
       });
     });
+    return true;
   }
 
   finished(route: ProcessRoute): void {
-    this.#routes.delete(route.processId);
+    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
     this.#flow.forget("process", route.processId);
-  }
-
-  // Requests.
-
-  #send<M extends MethodName>(link: Link, method: M, params: Params<M>): Promise<Result<M>> {
-    this.#pending += 1;
-    this.#flow.asked();
-    const answered = (): void => {
-      this.#pending -= 1;
-      this.#flow.answered();
-    };
-    const answer = link.request(method, params);
-    answer.then(answered, answered);
-    return answer.then((result) => checkedResult(method, result));
-  }
-
-  async #waitForLink(signal: AbortSignal | undefined): Promise<Link> {
-    this.#waiting += 1;
-    try {
-      return await abortable(this.#whenConnected(), signal);
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
-
-  async #whenConnected(): Promise<Link> {
-    while (this.#link === undefined) {
-      if (this.#settled === undefined) throw new ConnectionError(this.#endMessage);
-      await this.#settled.promise;
-    }
-    return this.#link;
-  }
-
-  pauseLink(paused: boolean): void {
-    if (paused) this.#link?.pause();
-    else this.#link?.resume();
   }
 
   #cancel(requestId: string): void {
     if (!this.supports("http/cancel") || this.#link === undefined) return;
-    this.#send(this.#link, "http/cancel", { requestId }).catch(() => {
+    this.#calls.once(this.#link, "http/cancel", { requestId }).catch(() => {
       // The body ends with its connection anyway.
     });
   }
@@ -242,7 +241,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
     const events: LinkEvents = {
       notification: (method, params) => {
         try {
-          this.#notified(method, params);
+          receiveNotification(this.#recipients, method, params);
         } catch (error) {
           // A fault of this side ends the connection, not the program.
           if (!(error instanceof ProtocolError))
@@ -272,70 +271,53 @@ export class ClientSession implements FlowOwner, RouteOwner {
   #connected({ link, sessionId, environmentInfo }: Awaited<ReturnType<typeof openSession>>): void {
     if (this.#dead.has(link)) throw disconnected(undefined);
     this.#link = link;
+    this.#connections += 1;
+    this.#budget.connected();
     this.#sessionId = sessionId;
     this.#environment = environmentInfo ?? this.#environment;
+    this.#flow.renew();
+    this.#calls.use(link);
     this.#change("connected");
-  }
-
-  #notified(method: string, params: unknown): void {
-    if (method.startsWith("process/")) this.#notifiedOfProcess(method, params);
-    else if (method === "http/request/bodyDelta") this.bodies.receive(params);
-    else if (method === "fs/watch/changed") this.watches.receive(params);
-  }
-
-  #notifiedOfProcess(method: string, params: unknown): void {
-    try {
-      const told = processEventOf(method, params);
-      if (told !== undefined) this.#routes.get(told.processId)?.receive(told.event);
-      else if (method === "process/gap") this.#missed(checkedParams(method, params).processId);
-    } catch (error) {
-      const processId = (params as { processId?: unknown } | null)?.processId;
-      const route = typeof processId === "string" ? this.#routes.get(processId) : undefined;
-      // When nobody is concerned, nothing that the server says can be relied on.
-      if (route === undefined || !(error instanceof ProtocolError)) throw error;
-      route.fail(error);
-      this.unregister(route, { orphan: true });
-    }
-  }
-
-  /** Of an attached process, events were dropped: what the server still has of them is read. */
-  #missed(processId: string): void {
-    const route = this.#routes.get(processId);
-    if (route !== undefined) this.overdue(route);
   }
 
   #lost(reason: string | undefined): void {
     this.#link = undefined;
+    this.#calls.lose();
+    this.#budget.lost();
     const { message } = disconnected(reason);
     this.bodies.failAll(message);
-    if (this.#closing.signal.aborted) this.#finish(undefined);
-    else if (!this.#connector.resumable) this.#finish(message);
+    if (this.isClosing) this.#finish(undefined);
+    else if (!this.#connector.resumable) this.#finish(new ConnectionError(message));
     else void this.#recover(message);
   }
 
   async #recover(message: string): Promise<void> {
-    this.#settled = createDeferred();
     this.#change("recovering");
     const { recoveryTimeoutMs, logger } = this.#options;
-    const deadline = Date.now() + recoveryTimeoutMs;
+    const budget = this.#budget;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      const leftMs = deadline - Date.now();
-      if (leftMs <= 0) {
-        this.#finish(`${message}; recovery timed out after ${formatDuration(recoveryTimeoutMs)}`);
+      const pauseMs = budget.pauseMs();
+      if (pauseMs > 0) await budget.spend(pauseMs, () => pause(pauseMs, signal));
+      const timeoutMs = budget.leftMs;
+      if (timeoutMs <= 0) {
+        const duration = formatDuration(recoveryTimeoutMs);
+        this.#finish(new ConnectionError(`${message}; recovery timed out after ${duration}`));
         return;
       }
       try {
-        await this.#recoverOnce(AbortSignal.any([signal, AbortSignal.timeout(leftMs)]));
+        const late = (): Error => new ConnectionError("the recovery has taken too long");
+        await budget.spend(timeoutMs, () =>
+          limited({ timeoutMs, outer: signal, late }, (limit) => this.#recoverOnce(limit)),
+        );
         return;
       } catch (error) {
         logger.debug("a try to resume the session failed", { error: messageOf(error) });
         if (!signal.aborted && !isPassing(error)) {
-          this.#finish(`${message}; failed to resume exec-server session: ${messageOf(error)}`);
+          this.#finish(unresumable(message, error));
           return;
         }
       }
-      await pause(RETRY_PAUSE_MS, signal);
     }
     this.#finish(undefined);
   }
@@ -347,6 +329,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
       const started = [...this.#routes.values()].filter((route) => route.started);
       await abortable(Promise.all(started.map((route) => this.#catchUp(route))), signal);
       signal.throwIfAborted();
+      this.#candidate = undefined;
       this.#connected(opened);
     } catch (error) {
       opened.link.destroy();
@@ -354,12 +337,8 @@ export class ClientSession implements FlowOwner, RouteOwner {
     } finally {
       this.#candidate = undefined;
     }
-    const settled = this.#settled;
-    this.#settled = undefined;
-    this.#flow.renew();
     this.watches.renew();
     this.#orphans.terminate(opened.link);
-    settled?.resolve();
   }
 
   /** Rejects only when the connection is to blame. A process of which the server knows nothing more is lost by itself. */
@@ -368,8 +347,7 @@ export class ClientSession implements FlowOwner, RouteOwner {
       await route.catchUp();
     } catch (error) {
       if (isPassing(error)) throw error;
-      const reason = `failed to recover process ${route.processId}: ${messageOf(error)}`;
-      route.fail(error instanceof ProtocolError ? new ProtocolError(reason, { cause: error }) : reason);
+      route.fail(unrecovered(route.processId, error));
       this.#orphans.add(route.processId);
     }
   }
@@ -377,32 +355,27 @@ export class ClientSession implements FlowOwner, RouteOwner {
   async #leave(detach: boolean): Promise<void> {
     const link = this.#link;
     if (link === undefined) return;
-    // Answers have to be read, whatever readers do.
+    // Answers and the last events have to be read, whatever readers do.
+    this.#flow.release();
     link.resume();
-    if (!detach) {
-      const ends = [...this.#routes.keys()].map((processId) =>
-        link.request("process/terminate", { processId }),
-      );
-      await within(Promise.allSettled(ends), CLOSE_DEADLINE_MS, () => new Error("late")).catch(() => {});
-    }
+    if (!detach) await endProcesses(link, [...this.#routes.values()]);
     link.close();
-    await within(this.#closed.promise, CLOSE_DEADLINE_MS, () => new Error("late")).catch(() =>
-      link.destroy(),
-    );
+    await settledWithin(this.#closed.promise, CLOSE_DEADLINE_MS);
+    link.destroy();
   }
 
-  #finish(reason: string | undefined): void {
+  /** Without an error, the session was closed here. */
+  #finish(error: ExecError | undefined): void {
+    const end = error ?? closedHere();
+    this.#end = end;
     this.#link = undefined;
-    this.#endMessage = reason ?? "the exec-server client was closed";
-    for (const route of this.#routes.values()) route.fail(this.#endMessage);
-    this.bodies.failAll(this.#endMessage);
-    this.watches.endAll(new ConnectionError(this.#endMessage));
-    const settled = this.#settled;
-    this.#settled = undefined;
-    settled?.resolve();
+    for (const route of this.#routes.values()) route.fail(end);
+    this.#calls.finish(end);
+    this.bodies.failAll(end.message);
+    this.watches.endAll(end);
     this.#change("closed");
     this.#listeners.clear();
-    this.#closed.resolve({ reason });
+    this.#closed.resolve({ reason: error?.message, code: error?.code });
   }
 
   #change(state: SessionState): void {
@@ -416,4 +389,9 @@ export class ClientSession implements FlowOwner, RouteOwner {
       }
     }
   }
+}
+
+/** All that the server still has after a number. */
+function readParams(processId: string, afterSeq: number): Params<"process/read"> {
+  return { processId, afterSeq, maxBytes: null, waitMs: 0 };
 }

@@ -1,5 +1,7 @@
+import { checkDuration } from "../base/duration.ts";
 import { UsageError } from "../base/errors.ts";
 import { uriFromPath } from "../base/file-uri.ts";
+import { checkText } from "./system-text.ts";
 import type { Params } from "../protocol/index.ts";
 import type { ProcessLimits } from "../protocol/process.ts";
 import { unsupported } from "./unsupported.ts";
@@ -25,7 +27,7 @@ export interface StartOptions {
   /** Names the process in this session; made up unless told. */
   readonly processId?: string;
   // The rest needs a server that has it; a Codex server does not.
-  /** Ends the process after this long, and says so in its exit report. */
+  /** Ends the process after this long, and says so in its exit report. Infinity is never. */
   readonly timeoutMs?: number;
   /** Ends the output with the process, although a background child may hold it open. */
   readonly closeOnExit?: boolean;
@@ -67,6 +69,13 @@ export function startParams(
   const { cwd, arg0 } = options;
   if (cwd !== undefined && !cwd.startsWith("/"))
     throw new UsageError(`cwd must be an absolute path, not ${cwd}`);
+  for (const argument of argv) checkText("argv", argument);
+  if (arg0 !== undefined) checkText("arg0", arg0);
+  if (cwd !== undefined) checkText("cwd", cwd);
+  for (const [name, value] of Object.entries(options.env ?? {})) {
+    checkText("the name of a variable in env", name);
+    checkText(`${name} in env`, value);
+  }
   return {
     processId: options.processId ?? crypto.randomUUID(),
     argv: [...argv],
@@ -89,7 +98,9 @@ export function startParams(
 function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {
   const fields: Record<string, unknown> = {};
   for (const field of EXTENSION_FIELDS) {
-    if (options[field] === undefined) continue;
+    // Never is what a server does unasked.
+    if (options[field] === undefined || options[field] === Number.POSITIVE_INFINITY) continue;
+    if (field === "timeoutMs") checkDuration(field, options[field]);
     if (!session.supports(`process/start.${field}`)) throw unsupported(`${field} in process/start`);
     fields[field] = options[field];
   }

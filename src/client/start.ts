@@ -1,4 +1,4 @@
-import { ConnectionError, messageOf, ProtocolError } from "../base/errors.ts";
+import { ConnectionError, ExecError, messageOf, ProtocolError } from "../base/errors.ts";
 import { RemoteProcess } from "./process.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "./session.ts";
@@ -17,7 +17,7 @@ export async function startProcess(
   } catch (error) {
     const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
     const lost = isUnknown || signal?.aborted === true;
-    route.fail(error instanceof ProtocolError ? error : messageOf(error));
+    route.fail(error instanceof ExecError ? error : new ConnectionError(messageOf(error)));
     session.unregister(route, { orphan: lost });
     throw error;
   }
@@ -40,16 +40,10 @@ async function requestStart(
     return;
   }
   const keyed = { ...params, idempotencyKey: params.idempotencyKey ?? params.processId };
-  for (let repeated = false; ; repeated = true) {
-    try {
-      await session.request("process/start", keyed, options);
-      // What it did before the connection was back went to nobody.
-      if (repeated) await route.catchUp();
-      return;
-    } catch (error) {
-      if (!(error instanceof ConnectionError) || session.state === "closed") throw error;
-    }
-  }
+  const { connections } = session;
+  await session.request("process/start", keyed, options);
+  // What it did before the connection was back went to nobody.
+  if (session.connections !== connections) await route.catchUp();
 }
 
 function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {

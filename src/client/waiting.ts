@@ -1,10 +1,12 @@
+import { after } from "../base/duration.ts";
+
 /** Settles like `promise`, or rejects with the signal's reason first. The work itself goes on. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
+    else signal.addEventListener("abort", abort, { once: true });
     const done = (): void => signal.removeEventListener("abort", abort);
     promise.then(
       (value) => {
@@ -19,17 +21,22 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
   });
 }
 
-/** Settles like `promise`, or rejects with what `late` makes when it takes longer. */
+/** Settles like `promise`, or rejects with what `late` makes when it takes longer. Infinity waits for ever. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancel: (() => void) | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), timeoutMs);
+    cancel = after(timeoutMs, () => reject(late()));
   });
   try {
     return await Promise.race([promise, timeout]);
   } finally {
-    clearTimeout(timer);
+    cancel?.();
   }
+}
+
+/** Resolves when `promise` has settled, however, or after a while. */
+export async function settledWithin(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
+  await within(promise, timeoutMs, () => new Error("late")).catch(() => {});
 }
 
 /** Resolves after a while, or as soon as the signal is aborted. */
@@ -40,11 +47,29 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
       return;
     }
     const done = (): void => {
-      clearTimeout(timer);
+      cancel();
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const cancel = after(ms, done);
     signal.addEventListener("abort", done, { once: true });
   });
+}
+
+/** Does some work with a signal that is aborted with `outer`, or with what `late` makes when the time is over. Nothing stays behind. */
+export async function limited<T>(
+  { timeoutMs, outer, late }: { timeoutMs: number; outer: AbortSignal; late: () => Error },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const abort = (): void => limit.abort(outer.reason);
+  if (outer.aborted) abort();
+  else outer.addEventListener("abort", abort, { once: true });
+  const cancel = after(timeoutMs, () => limit.abort(late()));
+  try {
+    return await work(limit.signal);
+  } finally {
+    cancel();
+    outer.removeEventListener("abort", abort);
+  }
 }

@@ -1,9 +1,9 @@
-import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { disconnected, RpcError } from "../base/errors.ts";
+import { formatDuration } from "../base/duration.ts";
+import { disconnected } from "../base/errors.ts";
+import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../base/life-watch.ts";
 import {
   formatError,
   formatNotification,
-  formatRequest,
   formatResponse,
   type IdText,
   MalformedMessageError,
@@ -14,6 +14,8 @@ import {
 import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
 import { parseLongMessage } from "./attachment.ts";
+import { encodeRequest } from "./encode-request.ts";
+import { PendingRequests } from "./pending-requests.ts";
 
 /** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
 export interface ConnectionHooks {
@@ -34,8 +36,12 @@ export interface ConnectionHooks {
 export class Connection {
   readonly #transport: Transport;
   readonly #hooks: ConnectionHooks;
-  readonly #pending = new Map<IdText, Deferred<unknown>>();
+  readonly #pending = new PendingRequests();
   #nextId = 1;
+  #receivedMessages = 0;
+  #sentCharacters = 0;
+  #paused = false;
+  #watch: LifeWatch | undefined;
   #endReason: string | undefined;
   #ended = false;
 
@@ -73,14 +79,47 @@ export class Connection {
     });
   }
 
+  /** Rejects with a UsageError what no peer could read, before it is sent. */
   request(method: string, params: unknown): Promise<unknown> {
     if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
+    let text: string;
+    try {
+      text = encodeRequest(id, method, params);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     this.#nextId += 1;
-    const answer = createDeferred<unknown>();
-    this.#pending.set(id, answer);
-    this.#transport.send(formatRequest(id, method, params));
-    return answer.promise;
+    this.#sentCharacters += text.length;
+    const answer = this.#pending.add(id, text.length);
+    this.#transport.send(text);
+    return answer;
+  }
+
+  /** Asks the peer for signs of life, with small requests while nothing else comes, where the transport does not know of its end by itself. */
+  expectLife(times: LifeTimes = DEFAULT_LIFE): void {
+    if (this.#transport.mayGoSilent !== true || this.#ended) return;
+    let asking = false;
+    const asked = (): void => {
+      asking = false;
+    };
+    this.#watch = new LifeWatch(
+      {
+        signs: () => ({
+          received: this.#receivedMessages,
+          sent: this.#sentCharacters - this.queuedBytes,
+          queued: this.queuedBytes,
+        }),
+        isReading: () => !this.#paused,
+        ask: () => {
+          if (asking) return;
+          asking = true;
+          this.request("environment/status", {}).then(asked, asked);
+        },
+        lost: () => this.destroy(`the server has been silent for ${formatDuration(times.silenceMs)}`),
+      },
+      times,
+    );
   }
 
   notify(method: string, params: unknown): void {
@@ -117,10 +156,12 @@ export class Connection {
   }
 
   pause(): void {
+    this.#paused = true;
     this.#transport.pause();
   }
 
   resume(): void {
+    this.#paused = false;
     this.#transport.resume();
   }
 
@@ -159,6 +200,7 @@ export class Connection {
   }
 
   #take(message: Message): void {
+    this.#receivedMessages += 1;
     switch (message.kind) {
       case "request":
         this.#hooks.request(message.id, message.method, message.params);
@@ -174,23 +216,17 @@ export class Connection {
   }
 
   #settle(message: Extract<Message, { kind: "response" | "error" }>): void {
-    const pending = this.#pending.get(message.id);
-    if (pending === undefined) {
-      this.#hooks.unsolicited(message.id);
-      return;
-    }
-    this.#pending.delete(message.id);
-    if (message.kind === "response") pending.resolve(message.result);
-    else
-      pending.reject(new RpcError(message.error.code, message.error.message, { data: message.error.data }));
+    if (this.#pending.settle(message)) return;
+    const isUnread = message.kind === "error" && message.id === String(MALFORMED_MESSAGE_ID);
+    if (!isUnread || !this.#pending.unread(message.error)) this.#hooks.unsolicited(message.id);
   }
 
   #end(reason: string | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason = reason;
-    for (const pending of this.#pending.values()) pending.reject(disconnected(this.#endReason));
-    this.#pending.clear();
+    this.#watch?.stop();
+    this.#pending.end(reason);
     this.#hooks.closed(reason);
   }
 }

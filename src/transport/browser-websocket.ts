@@ -1,4 +1,4 @@
-import { formatDuration } from "../base/duration.ts";
+import { after, formatDuration } from "../base/duration.ts";
 import { ConnectionError } from "../base/errors.ts";
 import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
 
@@ -10,6 +10,8 @@ const POLL_MS = 20;
  */
 class BrowserWebSocketTransport implements Transport {
   readonly source: string;
+  /** Pages can neither send pings nor see them. */
+  readonly mayGoSilent = true;
   readonly #webSocket: WebSocket;
   readonly #early: string[] = [];
   #events: TransportEvents | undefined;
@@ -105,12 +107,12 @@ export function connectBrowserWebSocket(
       webSocket.close();
       reject(error);
     };
-    const timer = setTimeout(() => {
+    const cancelTimer = after(timeoutMs, () => {
       const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
       fail(new ConnectionError(text));
-    }, timeoutMs);
+    });
     const settle = (): void => {
-      clearTimeout(timer);
+      cancelTimer();
       attempt.abort();
     };
     const abort = (): void => fail(signal.reason);

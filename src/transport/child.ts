@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { ConnectionError } from "../base/errors.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { JsonLinesTransport } from "./json-lines.ts";
@@ -7,6 +8,8 @@ import type { Transport } from "./transport.ts";
 
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
+/** How long the last words of a command that has ended may take. Somebody else may hold its stderr open for good. */
+const LAST_WORDS_MS = 500;
 
 /** A command that serves on its stdin and stdout. */
 export interface ChildCommand {
@@ -55,6 +58,9 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
   child.once("exit", () => {
     signalGroup(pgid, "SIGKILL");
     transport.destroy();
+    const { stderr } = child;
+    (stderr as Socket).unref();
+    setTimeout(() => stderr.destroy(), LAST_WORDS_MS).unref();
   });
   return transport;
 }

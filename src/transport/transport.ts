@@ -42,6 +42,8 @@ export interface Transport {
   readonly queuedBytes: number;
   /** Bytes that have come from the peer. Absent where they are not counted. */
   readonly receivedBytes?: number;
+  /** True where the carrier can go away without a word and nobody below would notice. A client then asks its server for signs of life. */
+  readonly mayGoSilent?: boolean;
   open(events: TransportEvents): void;
   /**
    * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay untouched until `flushed`, which is called once,

@@ -16,7 +16,7 @@ async function connectTo(options: ServerOptions): Promise<Transport> {
   server = new WebSocketServer({ host: "127.0.0.1", port: 0, ...options });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return connectWebSocket(`ws://127.0.0.1:${port}`, { life: { pingMs: 20, silenceMs: 200 } });
+  return connectWebSocket(`ws://127.0.0.1:${port}`, { life: { askMs: 20, silenceMs: 200 } });
 }
 
 function end(transport: Transport): Promise<string | undefined> {

@@ -1,8 +1,9 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
-import { formatDuration } from "../base/duration.ts";
+import { after, formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
+import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../base/life-watch.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
@@ -15,8 +16,6 @@ import type { Farewell, Transport, TransportEvents } from "./transport.ts";
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
 const NOT_UTF8 = "\uFFFD";
 
-/** A client asks for a sign of life this often, and gives up after so long without one. */
-const DEFAULT_LIFE = { pingMs: 10_000, silenceMs: 30_000 };
 const LONG_BYTES = 16 * 1024;
 
 /** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
@@ -138,23 +137,24 @@ export class WebSocketTransport implements Transport {
     if (!this.#ended) this.#events?.tooLong?.();
   }
 
-  /**
-   * Ends the connection when the peer gives no sign of life for a while, although it is asked for one: a network that goes away says nothing. While
-   * this side does not read, silence proves nothing.
-   */
-  expectLife({ pingMs, silenceMs }: { pingMs: number; silenceMs: number }): void {
-    let heardAt = performance.now();
-    const heard = (): void => {
-      heardAt = performance.now();
-    };
-    for (const event of ["message", "ping", "pong"]) this.#webSocket.on(event, heard);
-    const timer = setInterval(() => {
-      if (this.#webSocket.isPaused) heard();
-      else if (performance.now() - heardAt > silenceMs)
-        this.destroy(`the server has been silent for ${formatDuration(silenceMs)}`);
-      else this.#webSocket.ping();
-    }, pingMs).unref();
-    this.#webSocket.once("close", () => clearInterval(timer));
+  /** Ends the connection when the peer gives no sign of life for a while, although it is asked for one: a network that goes away says nothing. */
+  expectLife(times: LifeTimes): void {
+    const socket = this.#socket;
+    const watch = new LifeWatch(
+      {
+        // Bytes, not messages: one message may take long.
+        signs: () => ({
+          received: socket.bytesRead,
+          sent: socket.bytesWritten - socket.writableLength,
+          queued: socket.writableLength,
+        }),
+        isReading: () => !this.#webSocket.isPaused,
+        ask: () => this.#webSocket.ping(),
+        lost: () => this.destroy(`the server has been silent for ${formatDuration(times.silenceMs)}`),
+      },
+      times,
+    );
+    this.#webSocket.once("close", () => watch.stop());
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -272,18 +272,17 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** How often the server is asked for a sign of life, and after how long without one it is given up. */
-  readonly life?: { readonly pingMs: number; readonly silenceMs: number };
+  readonly life?: LifeTimes;
 }
 
 /** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
 export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
-  const { headers = {}, timeoutMs, signal } = options;
+  const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
   return new Promise((resolve, reject) => {
     const webSocket = createWebSocket(url, headers);
     let socket: Socket | undefined;
     const settle = (): void => {
-      clearTimeout(timer);
+      cancelTimer();
       signal?.removeEventListener("abort", abort);
     };
     const fail = (error: unknown): void => {
@@ -294,13 +293,10 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
       fail(new ConnectionError(`failed to connect to exec-server websocket \`${url}\`: ${why}`, details));
     const abort = (): void => fail(signal?.reason);
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => {
-            const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
-            fail(new ConnectionError(text));
-          }, timeoutMs);
+    const cancelTimer = after(timeoutMs, () => {
+      const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
+      fail(new ConnectionError(text));
+    });
     signal?.addEventListener("abort", abort, { once: true });
     webSocket.once("upgrade", (response) => {
       socket = response.socket;

@@ -36,10 +36,13 @@ export class FakeConnection {
   readonly notifications: string[] = [];
   readonly closed: Promise<void>;
   readonly #transport: Transport;
+  /** The last number told of each process. */
+  readonly #lastSeqs: Map<string, number>;
   readonly #watchers = new Set<() => void>();
 
-  constructor(transport: Transport, answers: Map<string, Answer>) {
+  constructor(transport: Transport, answers: Map<string, Answer>, lastSeqs = new Map<string, number>()) {
     this.#transport = transport;
+    this.#lastSeqs = lastSeqs;
     this.closed = new Promise((resolve) => {
       transport.open({
         message: (text) => this.#hear(JSON.parse(text) as FakeRequest, answers),
@@ -75,7 +78,15 @@ export class FakeConnection {
     else this.send({ id, result });
   }
 
-  notify(method: string, params: unknown): void {
+  /** What a server tells when a process is killed. */
+  killed(processId: string): void {
+    const seq = this.#lastSeqs.get(processId) ?? 0;
+    this.exited(processId, seq + 1, 137);
+    this.closedProcess(processId, seq + 2);
+  }
+
+  notify(method: string, params: Fields): void {
+    if (typeof params["seq"] === "number") this.#lastSeqs.set(params["processId"], params["seq"]);
     this.send({ method, params });
   }
 
@@ -122,14 +133,22 @@ export class FakeServer {
   readonly answers = new Map<string, Answer>([
     ["initialize", ({ resumeSessionId }) => ({ sessionId: (resumeSessionId as string) ?? "session-1" })],
     ["environment/info", () => someEnvironment],
+    ["environment/status", () => ({ status: "ready" })],
     ["process/start", ({ processId }) => ({ processId: processId as string })],
     ["process/read", () => emptyRead],
     ["process/write", () => ({ status: "accepted" })],
-    ["process/terminate", () => ({ running: true })],
+    [
+      "process/terminate",
+      ({ processId }, connection) => {
+        connection.killed(processId);
+        return { running: true };
+      },
+    ],
   ]);
   /** Set to make attempts to connect fail with it. */
   refusal: Error | undefined;
   attempts = 0;
+  readonly #lastSeqs = new Map<string, number>();
   readonly #arrivals = new Set<() => void>();
 
   /** A target for `connect`. */
@@ -137,7 +156,7 @@ export class FakeServer {
     this.attempts += 1;
     if (this.refusal !== undefined) throw this.refusal;
     const [ours, theirs] = createMemoryPair();
-    this.connections.push(new FakeConnection(theirs, this.answers));
+    this.connections.push(new FakeConnection(theirs, this.answers, this.#lastSeqs));
     for (const arrival of this.#arrivals) arrival();
     return ours;
   };

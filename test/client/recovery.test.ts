@@ -244,6 +244,7 @@ test("a server that is overloaded is tried again, one that refuses the client is
   expect(await inTime(host.closed, "the end")).toEqual({
     reason:
       "exec-server transport disconnected; failed to resume exec-server session: failed to connect: HTTP 401 Unauthorized",
+    code: "CONNECTION_CLOSED",
   });
 });
 
@@ -346,7 +347,7 @@ test("a start whose answer was lost fails, and what came of it is terminated aft
   const [first] = server.connections;
   await first!.request("process/start");
   first!.cut();
-  await expect(starting).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+  await expect(starting).rejects.toMatchObject({ code: "EFFECT_UNKNOWN" });
   const second = await server.connection(2);
   const terminated = await second.request("process/terminate");
   expect(terminated.params).toEqual({ processId: "lost" });
@@ -361,7 +362,7 @@ test("what came of a lost start is terminated for sure, on as many connections a
   const starting = host.start(["any"], { processId: "lost" });
   await server.connections[0]!.request("process/start");
   server.connections[0]!.cut();
-  await expect(starting).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+  await expect(starting).rejects.toMatchObject({ code: "EFFECT_UNKNOWN" });
   const second = await server.connection(2);
   await second.request("process/terminate");
   server.answers.set("process/terminate", () => ({ running: true }));
@@ -385,7 +386,7 @@ test("other requests in flight fail with the connection and are not repeated", a
   await first!.request("fs/createDirectory");
   const connected = nextState(host, "connected");
   first!.cut();
-  await expect(asked).rejects.toBeInstanceOf(ConnectionError);
+  await expect(asked).rejects.toMatchObject({ name: "ConnectionError", code: "EFFECT_UNKNOWN" });
   await inTime(connected, "the recovery");
   expect(server.connections[1]!.requests.map(({ method }) => method)).toEqual(["initialize"]);
 });
@@ -401,12 +402,17 @@ test("a session that the server has forgotten fails everything, with both reason
   server.connections[0]!.cut();
   const message =
     "exec-server transport disconnected; failed to resume exec-server session: unknown session id session-1";
-  expect(await inTime(host.closed, "the end")).toEqual({ reason: message });
+  const code = "SESSION_LOST";
+  expect(await inTime(host.closed, "the end")).toEqual({ reason: message, code });
   expect(host.state).toBe("closed");
-  expect(await allOf(process.events())).toEqual([{ kind: "failed", message }]);
-  await expect(process.exited).rejects.toMatchObject({ code: "CONNECTION_CLOSED", message });
-  await expect(host.request("environment/info", {})).rejects.toMatchObject({ message });
-  await expect(host.start(["any"])).rejects.toMatchObject({ message });
+  expect(await allOf(process.events())).toEqual([{ kind: "failed", message, code }]);
+  await expect(process.exited).rejects.toMatchObject({ name: "ConnectionError", code, message });
+  await expect(process.output().next()).rejects.toMatchObject({ code, message });
+  await expect(process.write("x")).rejects.toMatchObject({ code, message });
+  await expect(process.kill()).rejects.toMatchObject({ code, message });
+  await expect(host.request("environment/info", {})).rejects.toMatchObject({ code, message });
+  await expect(host.files.copy("/a", "/b")).rejects.toMatchObject({ code, message });
+  await expect(host.start(["any"])).rejects.toMatchObject({ code, message });
   expect(server.attempts).toBe(2);
 });
 
@@ -417,7 +423,7 @@ test("the recovery is given up after its time, and says so", async () => {
   const waiting = host.request("environment/info", {});
   const message = "exec-server transport disconnected; recovery timed out after 300ms";
   await expect(waiting).rejects.toMatchObject({ code: "CONNECTION_CLOSED", message });
-  expect(await host.closed).toEqual({ reason: message });
+  expect(await host.closed).toEqual({ reason: message, code: "CONNECTION_CLOSED" });
   expect(server.attempts).toBeGreaterThan(2);
 });
 
@@ -429,6 +435,7 @@ test("a server that accepts the session but does not say what became of its proc
   server.connections[0]!.cut();
   expect(await inTime(host.closed, "the end")).toEqual({
     reason: "exec-server transport disconnected; recovery timed out after 300ms",
+    code: "CONNECTION_CLOSED",
   });
 });
 

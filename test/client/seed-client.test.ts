@@ -160,7 +160,7 @@ test("a lost connection delivers what had arrived, then fails every process with
   await expect(second.closed).rejects.toMatchObject({ code: "CONNECTION_CLOSED", message });
   await expect(host.start(["any"])).rejects.toMatchObject({ code: "CONNECTION_CLOSED", message });
   await expect(host.request("environment/info", {})).rejects.toMatchObject({ message });
-  expect(await host.closed).toEqual({ reason: message });
+  expect(await host.closed).toEqual({ reason: message, code: "CONNECTION_CLOSED" });
   expect(await first.read()).toEqual({
     chunks: [],
     nextSeq: first.wake + 1,
@@ -218,6 +218,7 @@ test("without a way to recover, a notification that does not fit is the reason o
   expect(await inTime(host.closed, "the end")).toEqual({
     reason:
       "exec-server transport disconnected: exec-server notification handling failed: the parameters of process/exited do not fit the protocol: exitCode must be a whole number, not other text",
+    code: "CONNECTION_CLOSED",
   });
 });
 

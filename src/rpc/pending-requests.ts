@@ -1,0 +1,98 @@
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import { after } from "../base/duration.ts";
+import { disconnected, ProtocolError, RpcError } from "../base/errors.ts";
+import type { IdText, Message, WireError } from "../protocol/envelope.ts";
+
+/** How long requests that a server may have failed to read are given to be answered all the same. */
+const SUSPICION_MS = 1_000;
+/** Late answers to requests that were given up; beyond it the oldest are forgotten, and their answers are answers to nothing. */
+const MAX_GIVEN_UP = 1_024;
+
+interface Pending {
+  readonly answer: Deferred<unknown>;
+  /** Characters that were sent. */
+  readonly length: number;
+}
+
+/** Requests that wait for their answers. */
+export class PendingRequests {
+  readonly #pending = new Map<IdText, Pending>();
+  /** Those of which one or more, `#unread` in number, could not be read by the peer. */
+  readonly #suspects = new Map<IdText, ProtocolError>();
+  /** A late answer to one of these is no answer to nothing. */
+  readonly #givenUp = new Set<IdText>();
+  #unread = 0;
+  #cancelTimer = (): void => {};
+
+  add(id: IdText, length: number): Promise<unknown> {
+    const answer = createDeferred<unknown>();
+    this.#pending.set(id, { answer, length });
+    return answer.promise;
+  }
+
+  /** False when nothing was asked under this id. */
+  settle(message: Extract<Message, { kind: "response" | "error" }>): boolean {
+    const pending = this.#pending.get(message.id);
+    if (pending === undefined) return this.#givenUp.delete(message.id);
+    this.#pending.delete(message.id);
+    if (message.kind === "response") pending.answer.resolve(message.result);
+    else pending.answer.reject(rpcError(message.error));
+    if (this.#suspects.delete(message.id)) this.#convict();
+    return true;
+  }
+
+  /**
+   * The peer could not read a message, and so cannot say which. Those that wait are told: one if it alone can be meant, and otherwise whichever are not answered
+   * soon. False when nothing waits.
+   */
+  unread(error: WireError): boolean {
+    if (this.#pending.size === 0) return false;
+    const ids = [...this.#pending.keys()];
+    const limit = messageLimit(error);
+    const long = ids.filter((id) => this.#pending.get(id)!.length * 3 > limit);
+    for (const id of long.length > 0 ? long : ids)
+      this.#suspects.set(
+        id,
+        new ProtocolError(`the server could not read a request: ${error.message}`, {
+          cause: rpcError(error),
+        }),
+      );
+    this.#unread += 1;
+    this.#convict();
+    return true;
+  }
+
+  end(reason: string | undefined): void {
+    this.#rejectSuspects();
+    for (const { answer } of this.#pending.values()) answer.reject(disconnected(reason));
+    this.#pending.clear();
+  }
+
+  #convict(): void {
+    this.#cancelTimer();
+    if (this.#suspects.size <= this.#unread) this.#rejectSuspects();
+    else this.#cancelTimer = after(SUSPICION_MS, () => this.#rejectSuspects());
+  }
+
+  #rejectSuspects(): void {
+    this.#cancelTimer();
+    this.#unread = 0;
+    for (const [id, error] of this.#suspects) {
+      this.#pending.get(id)?.answer.reject(error);
+      this.#pending.delete(id);
+      this.#givenUp.add(id);
+    }
+    this.#suspects.clear();
+    for (const id of this.#givenUp) if (this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(id);
+  }
+}
+
+function rpcError({ code, message, data }: WireError): RpcError {
+  return new RpcError(code, message, { data });
+}
+
+/** A server that takes shorter messages than the wire allows says how long they may be. */
+function messageLimit({ data }: WireError): number {
+  const { limit, value } = (data ?? {}) as { limit?: unknown; value?: unknown };
+  return limit === "maxMessageBytes" && typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,25 @@
+import { afterEach } from "vitest";
+import { connect } from "../../src/client/connect.ts";
+import type { ConnectOptions } from "../../src/client/connect-options.ts";
+import type { Host } from "../../src/client/host.ts";
+import { withDeadline } from "../fault/deadline.ts";
+import type { FakeServer } from "./fake-server.ts";
+
+const DEADLINE_MS = 10_000;
+const hosts: Host[] = [];
+
+afterEach(async () => {
+  await inTime(Promise.all(hosts.splice(0).map((host) => host.close())), "the end of the hosts");
+});
+
+/** A host on a fake server, closed after the test. */
+export async function open(server: FakeServer, options: ConnectOptions = {}): Promise<Host> {
+  const host = await connect(server.open, options);
+  hosts.push(host);
+  return host;
+}
+
+/** Rejects when something takes longer than anything may. */
+export function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
+  return withDeadline(promise, DEADLINE_MS, () => what);
+}

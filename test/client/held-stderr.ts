@@ -1,0 +1,31 @@
+// Runs a command on a stdio server whose stderr a process outside of its group holds open. Started by closing.test.ts as a program of its own, which has to end by itself.
+import { connect } from "../../src/client/connect.ts";
+
+const [cli = ""] = process.argv.slice(2);
+
+async function main(): Promise<void> {
+  let found = (_pid: string): void => {};
+  const grandchild = new Promise<string>((resolve) => {
+    found = resolve;
+  });
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (line: string) => {
+      if (line.startsWith("grandchild ")) found(line.slice("grandchild ".length));
+    },
+    error: () => {},
+  };
+  const script =
+    'setsid sh -c \'echo "grandchild $$" >&2; exec sleep 30 </dev/null >/dev/null\' & exec "$0" "$@"';
+  const host = await connect(
+    { command: ["/bin/sh", "-c", script, process.execPath, cli, "--listen", "stdio"] },
+    { logger },
+  );
+  const { stdout } = await host.run(["/bin/echo", "ran"]);
+  const pid = await grandchild;
+  await host.close();
+  process.stdout.write(`${pid} ${stdout}`);
+}
+
+void main();
