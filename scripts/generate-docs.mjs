@@ -39,6 +39,7 @@ const limitMeanings = {
   TERMINAL_ROWS: "Rows of a new terminal",
   TERMINAL_COLUMNS: "Columns of a new terminal",
   MALFORMED_MESSAGE_ID: "Id of the answer to a message that could not be read",
+  SESSION_TAKEN_CLOSE_CODE: "Close code of a WebSocket whose session another connection has taken over",
 };
 
 const groupTitles = {

@@ -16,3 +16,6 @@ export const TERMINAL_COLUMNS = 80;
 
 /** Id of the answer to a message that could not be read. */
 export const MALFORMED_MESSAGE_ID = -1;
+
+/** Close code of a WebSocket whose session was taken over by another connection. */
+export const SESSION_TAKEN_CLOSE_CODE = 4010;

@@ -30,6 +30,28 @@ export function createAuthenticator(policy: AuthenticationPolicy): Authenticate 
   };
 }
 
+/**
+ * Names whoever holds a token that was found good: its subject if it has one, so that a fresh token is as good as the old one, or the token itself. Nothing of a
+ * token can be learned from it.
+ */
+export function identityOf(authorization: string | undefined): string {
+  const token = bearerToken(authorization ?? "") ?? "";
+  return createHash("sha256")
+    .update(subjectOf(token) ?? token)
+    .digest("base64");
+}
+
+function subjectOf(token: string): string | undefined {
+  const payload = token.split(".")[1];
+  if (payload === undefined) return undefined;
+  try {
+    const { iss, sub } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    return typeof sub === "string" && sub !== "" ? JSON.stringify([iss ?? null, sub]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function bearerToken(authorization: string): string | undefined {
   const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\t\x20-\x7e]*)$/.exec(authorization) ?? [];
   const token = rest.trim();

@@ -3,6 +3,7 @@ import { RpcError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
+import { SESSION_TAKEN_CLOSE_CODE } from "../protocol/limits.ts";
 import { toWire } from "../rpc/error-wire.ts";
 import { RequestQueue } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
@@ -13,7 +14,8 @@ import type { ServerLimits } from "./limits.ts";
 import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 import type { Session } from "./session.ts";
-import type { SessionRegistry } from "./session-registry.ts";
+import type { SessionHolder, SessionRegistry } from "./session-registry.ts";
+import { giveSignOfLife } from "./sign-of-life.ts";
 
 export interface ClientConnectionOptions {
   readonly router: Router<ClientConnection>;
@@ -24,6 +26,8 @@ export interface ClientConnectionOptions {
   readonly budget: ByteBudget;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
+  /** See `SessionHolder`. */
+  readonly identity: string | undefined;
   ended(): void;
 }
 
@@ -31,18 +35,24 @@ const AT_ONCE = { lazily: false };
 const LAZILY = { lazily: true };
 
 /** One client: its handshake, its session and its requests. Handlers get it as their context. */
-export class ClientConnection {
+export class ClientConnection implements SessionHolder {
   /** What may be held for this client. A handler that gathers much reserves it first; see `ConnectionBudget`. */
   readonly budget: ConnectionBudget;
+  readonly peer: Peer;
+  readonly identity: string | undefined;
   readonly #options: ClientConnectionOptions;
-  readonly #peer: Peer;
   readonly #requests: RequestQueue;
   /** Made when somebody wants to know of the end: most connections never have one who does. */
   #abort: AbortController | undefined;
   #closing = false;
   #ended = false;
   #session: Session | undefined;
+  /** The handshake waits for the connection that has the session, and everything behind it waits too. */
+  #resuming = false;
   #initialized = false;
+  #signOfLife: Promise<boolean> | undefined;
+  /** The session belongs to another connection. */
+  #surrendered = false;
   readonly #drainWaiters: (() => void)[] = [];
   #initializeTimer: NodeJS.Timeout | undefined;
   #unanswered = 0;
@@ -50,18 +60,21 @@ export class ClientConnection {
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
-    this.#peer = connect({
+    this.identity = options.identity;
+    this.peer = connect({
       request: (id, method, params) => this.#enqueue(id, method, params),
-      notification: (method) => this.#requests.submit(() => this.#notified(method), "ordinary"),
+      notification: (method) => {
+        if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
+      },
       tooLong: () => this.#tooLong(),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
     this.budget = options.budget.connect({
-      queuedBytes: () => this.#peer.queuedBytes,
-      ping: (answered) => this.#peer.ping(answered),
+      queuedBytes: () => this.peer.queuedBytes,
+      ping: (answered) => this.peer.ping(answered),
     });
-    this.#requests = new RequestQueue(options.concurrency, () => this.budget.hasRoom);
+    this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
   }
 
   /** Aborted when the connection ends, for handlers that wait. */
@@ -76,7 +89,7 @@ export class ClientConnection {
   }
 
   open(): void {
-    this.#peer.open();
+    this.peer.open();
     const { resumable, limits } = this.#options;
     // The one client of a server on stdio, or in this program, may take its time.
     if (!resumable || this.#session !== undefined || this.#ended) return;
@@ -88,21 +101,21 @@ export class ClientConnection {
   close(): void {
     this.#closing = true;
     this.#requests.clear();
-    this.#peer.close();
+    this.peer.close();
   }
 
   notify<N extends NotificationName>(method: N, params: NotificationParams<N>): void {
-    this.#peer.notify(method, params);
+    this.peer.notify(method, params);
   }
 
   /** One piece of a streamed HTTP body. */
   sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void {
-    this.#peer.sendBodyDelta(requestId, seq, bytes);
+    this.peer.sendBodyDelta(requestId, seq, bytes);
   }
 
   /** True while bulk has to wait. */
   get full(): boolean {
-    return !this.#peer.ended && this.#peer.queuedBytes >= HIGH_WATER_BYTES;
+    return !this.peer.ended && this.peer.queuedBytes >= HIGH_WATER_BYTES;
   }
 
   /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
@@ -125,16 +138,48 @@ export class ClientConnection {
       );
   }
 
-  initialize(resumeSessionId: string | undefined): Session {
+  initialize(resumeSessionId: string | undefined): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
     const { sessions } = this.#options;
-    this.#session =
-      resumeSessionId === undefined
-        ? sessions.open(this.#peer)
-        : sessions.resume(resumeSessionId, this.#peer);
+    const session =
+      resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);
+    if (session instanceof Promise) return this.#resume(session);
+    return this.#begin(session);
+  }
+
+  async #resume(resuming: Promise<Session>): Promise<Session> {
+    this.#resuming = true;
+    try {
+      return this.#begin(await resuming);
+    } finally {
+      this.#resuming = false;
+      // Not before the answer.
+      setImmediate(() => this.#requests.resume());
+    }
+  }
+
+  #begin(session: Session): Session {
+    this.#session = session;
     clearTimeout(this.#initializeTimer);
-    return this.#session;
+    return session;
+  }
+
+  isAlive(): Promise<boolean> {
+    // Nothing can be heard from a client that is not listened to.
+    if (this.#readingPaused && !this.#ended) return Promise.resolve(true);
+    this.#signOfLife ??= giveSignOfLife(this.peer).finally(() => {
+      this.#signOfLife = undefined;
+    });
+    return this.#signOfLife;
+  }
+
+  surrender(): void {
+    this.#surrendered = true;
+    this.#closing = true;
+    this.#stop();
+    const reason = "another connection has taken over the session";
+    this.peer.close({ code: SESSION_TAKEN_CLOSE_CODE, reason });
   }
 
   /** Only for handlers behind the gate. */
@@ -153,7 +198,7 @@ export class ClientConnection {
     this.#unanswered += 1;
     if (this.#unanswered >= this.#options.limits.maxUnansweredRequests && !this.#readingPaused) {
       this.#readingPaused = true;
-      this.#peer.pause();
+      this.peer.pause();
     }
     const lane =
       this.#options.concurrency > 1 && this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
@@ -193,7 +238,7 @@ export class ClientConnection {
   }
 
   #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
-    this.#peer.respond(id, result, when);
+    this.peer.respond(id, result, when);
     if (this.full) this.budget.queueChanged();
     this.#answered();
   }
@@ -207,7 +252,7 @@ export class ClientConnection {
       });
       wire = { code: RpcCode.internal, message: `${method}: internal error` };
     }
-    this.#peer.fail(id, wire);
+    this.peer.fail(id, wire);
     this.#answered();
   }
 
@@ -215,7 +260,7 @@ export class ClientConnection {
     this.#unanswered -= 1;
     if (!this.#readingPaused || this.#unanswered > this.#options.limits.maxUnansweredRequests / 2) return;
     this.#readingPaused = false;
-    this.#peer.resume();
+    this.peer.resume();
   }
 
   #drained(): void {
@@ -233,21 +278,26 @@ export class ClientConnection {
 
   /** A peer that breaks the protocol is cut off without a word, as Codex does it. */
   #drop(reason: string): void {
-    this.#peer.destroy(reason);
+    this.peer.destroy(reason);
   }
 
   #closed(reason: string | undefined): void {
     this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
     clearTimeout(this.#initializeTimer);
+    this.#stop();
+    if (this.#session !== undefined && !this.#surrendered) {
+      if (this.#options.resumable) this.#options.sessions.detach(this.#session);
+      else void this.#options.sessions.end(this.#session);
+    }
+    this.#options.ended();
+  }
+
+  /** Nobody waits for anything on this connection any more. */
+  #stop(): void {
     this.#requests.clear();
     this.#ended = true;
     this.budget.close();
     this.#abort?.abort();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
-    if (this.#session !== undefined) {
-      if (this.#options.resumable) this.#options.sessions.detach(this.#session);
-      else void this.#options.sessions.end(this.#session);
-    }
-    this.#options.ended();
   }
 }

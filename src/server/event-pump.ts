@@ -41,11 +41,14 @@ export interface FollowOptions {
  */
 export class EventPump {
   readonly #peer: Peer;
+  readonly #settled: (processId: string) => void;
   readonly #followed = new Map<string, Followed>();
   readonly #behind = new Fifo<Followed>();
 
-  constructor(peer: Peer) {
+  /** `settled` is told when the last event of a process was sent, or is not wanted. */
+  constructor(peer: Peer, settled: (processId: string) => void = () => {}) {
     this.#peer = peer;
+    this.#settled = settled;
   }
 
   /** Sends every later event of a process, and those from `fromSeq` on as soon as there is room. */
@@ -80,6 +83,7 @@ export class EventPump {
     followed.held = true;
     if (followed.paused) followed.process.resumeOutput();
     this.#followed.delete(processId);
+    if (followed.process.state.closed) this.#settled(processId);
   }
 
   /** Sends nothing more of a process until it is released; false when it is not followed. */
@@ -186,8 +190,9 @@ export class EventPump {
   #send(followed: Followed, event: ProcessEvent): void {
     followed.nextSeq = event.seq + 1;
     followed.send(event);
-    if (event.kind === "closed" && this.#followed.get(followed.processId) === followed)
-      this.#followed.delete(followed.processId);
+    if (event.kind !== "closed" || this.#followed.get(followed.processId) !== followed) return;
+    this.#followed.delete(followed.processId);
+    this.#settled(followed.processId);
   }
 }
 

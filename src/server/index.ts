@@ -1,4 +1,9 @@
-export { type Authenticate, type AuthenticationPolicy, createAuthenticator } from "./authentication.ts";
+export {
+  type Authenticate,
+  type AuthenticationPolicy,
+  createAuthenticator,
+  identityOf,
+} from "./authentication.ts";
 export {
   LIMITS,
   type LimitDefinition,
@@ -8,4 +13,4 @@ export {
   type ServerLimits,
   type SwitchLimit,
 } from "./limits.ts";
-export { createServer, type Server, type ServerOptions } from "./server.ts";
+export { type AcceptOptions, createServer, type Server, type ServerOptions } from "./server.ts";

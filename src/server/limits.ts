@@ -128,7 +128,7 @@ export const LIMITS = {
   exitedProcessRetentionMs: number(
     "ms",
     [0, EXITED_PROCESS_RETENTION_MS, DAY_MS],
-    "How long a process that has closed can still be read",
+    "How long a process that has closed can still be read, once its client has heard of that",
   ),
   shutdownGraceMs: number(
     "ms",

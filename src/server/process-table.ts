@@ -24,37 +24,50 @@ interface ClosedProcess {
   readonly processId: string;
   readonly place: ProcessPlace;
   readonly key: string | undefined;
-  readonly forgetAt: number;
 }
 
-/** The processes of one session, by the ids its client chose. An ended one stays for a while, so that its output can still be read. */
+/**
+ * The processes of one session, by the ids its client chose. An ended one stays until its client has heard of it, and then for a while, so that its output can
+ * still be read.
+ */
 export class ProcessTable {
   readonly #launcher: Launcher;
   readonly #retentionMs: number;
+  readonly #maxUnheard: number;
   readonly #takePlace: () => ProcessPlace;
   readonly #places = new Set<ProcessPlace>();
   readonly #started: (processId: string, process: ManagedProcess) => void;
+  readonly #onClosed: (processId: string) => void;
+  /** Those that have ended, and whose client may not know it yet, the oldest first. */
+  readonly #unheard = new Map<ProcessEntry, ClosedProcess>();
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
-  /** Those that have ended, the oldest first. One timer serves all. */
-  readonly #closed = new Fifo<ClosedProcess>();
+  /** Those whose client has heard of their end, the earliest first. One timer serves all. */
+  readonly #closed = new Fifo<ClosedProcess & { readonly forgetAt: number }>();
   #forgetTimer: NodeJS.Timeout | undefined;
   /** Forgotten, but not without remains. */
   readonly #lingering = new Set<ManagedProcess>();
   #ended = false;
 
-  /** `started` is called in the same step in which a process enters the table. */
+  /**
+   * `started` is called in the same step in which a process enters the table, `closed` when it has ended; `heard` is to be called when the client knows that. Of
+   * more than `maxUnheard` the oldest count as heard of.
+   */
   constructor(options: {
     launcher: Launcher;
     retentionMs: number;
+    maxUnheard: number;
     takePlace: () => ProcessPlace;
     started: (processId: string, process: ManagedProcess) => void;
+    closed: (processId: string) => void;
   }) {
     this.#launcher = options.launcher;
     this.#retentionMs = options.retentionMs;
     this.#takePlace = options.takePlace;
     this.#started = options.started;
+    this.#onClosed = options.closed;
+    this.#maxUnheard = options.maxUnheard;
   }
 
   get(processId: string): ProcessEntry | undefined {
@@ -109,6 +122,7 @@ export class ProcessTable {
     await Promise.all(ends);
     this.#entries.clear();
     this.#keys.clear();
+    this.#unheard.clear();
     this.#closed.clear();
     for (const place of this.#places) this.#free(place);
   }
@@ -122,25 +136,35 @@ export class ProcessTable {
     const process = await this.#launcher.launch(request);
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
-    this.#entries.set(processId, {
-      process,
-      argv,
-      cwd,
-      startedAtMs: Date.now(),
-      label,
-    });
+    const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label };
+    this.#entries.set(processId, entry);
     process.listen((event) => {
       if (event.kind !== "closed") return;
       place.closed(process.outputBytes.retained);
-      this.#forgetLater(processId, place, idempotency?.key);
+      this.#closedNow(entry, { processId, place, key: idempotency?.key });
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
   }
 
-  #forgetLater(processId: string, place: ProcessPlace, key: string | undefined): void {
+  /** The client knows that this process has ended. */
+  heard(entry: ProcessEntry): void {
+    const closed = this.#unheard.get(entry);
+    if (closed === undefined) return;
+    this.#unheard.delete(entry);
+    this.#forgetLater(closed);
+  }
+
+  #closedNow(entry: ProcessEntry, closed: ClosedProcess): void {
     if (this.#ended) return;
-    this.#closed.push({ processId, place, key, forgetAt: performance.now() + this.#retentionMs });
+    this.#unheard.set(entry, closed);
+    const [oldest] = this.#unheard.keys();
+    if (this.#unheard.size > this.#maxUnheard && oldest !== undefined) this.heard(oldest);
+    this.#onClosed(closed.processId);
+  }
+
+  #forgetLater(closed: ClosedProcess): void {
+    this.#closed.push({ ...closed, forgetAt: performance.now() + this.#retentionMs });
     this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), this.#retentionMs).unref();
   }
 

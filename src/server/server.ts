@@ -46,12 +46,20 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
 }
 
+/** What is known about a connection. */
+export interface AcceptOptions {
+  readonly resumable?: boolean;
+  /** Whose it is, as far as that was proved. A session whose client is silent is handed over between connections of the same one only. */
+  readonly identity?: string;
+  readonly ended?: () => void;
+}
+
 /** Serves any number of clients, over transports that it is given or in its own program. */
 export interface Server {
   /** Says why no further connection is taken, if so. */
   refusal(): string | undefined;
   /** `resumable: false` ends the session together with its connection. A connection that is not taken is cut. */
-  accept(transport: Transport, options?: { resumable?: boolean; ended?: () => void }): void;
+  accept(transport: Transport, options?: AcceptOptions): void;
   /** Serves a client in the same program, without a transport and without JSON text. Its session ends with the link. */
   link(events: LinkEvents): Link;
   /** Kills all processes, tells their ends, and closes every connection. */
@@ -73,7 +81,10 @@ export function createServer(options: ServerOptions = {}): Server {
   const budget = new ByteBudget(limits);
   const retentionMs = limits.exitedProcessRetentionMs;
   const sessions = new SessionRegistry({
-    create: (id) => new Session(id, { launcher, retentionMs, takePlace: quota.share() }),
+    create: (id) => {
+      const maxUnheard = limits.maxProcessesPerSession;
+      return new Session(id, { launcher, retentionMs, maxUnheard, takePlace: quota.share() });
+    },
     detachedTtlMs: limits.detachedSessionTtlMs,
     maxSessions: limits.maxSessions,
   });
@@ -120,13 +131,18 @@ export function createServer(options: ServerOptions = {}): Server {
 
   function serve(
     connect: (hooks: PeerHooks) => Peer,
-    { resumable, ended }: { resumable: boolean; ended?: (() => void) | undefined },
+    {
+      resumable,
+      identity,
+      ended,
+    }: { resumable: boolean } & { [K in "identity" | "ended"]?: AcceptOptions[K] | undefined },
   ): void {
     const client = new ClientConnection(connect, {
       router,
       sessions,
       logger,
       resumable,
+      identity,
       limits,
       budget,
       concurrency: options.concurrentRequests ?? 1,
@@ -141,10 +157,10 @@ export function createServer(options: ServerOptions = {}): Server {
 
   return {
     refusal,
-    accept(transport, { resumable = true, ended } = {}) {
+    accept(transport, { resumable = true, identity, ended } = {}) {
       const refused = refusal();
       if (refused === undefined) {
-        serve((hooks) => new TransportPeer(transport, hooks), { resumable, ended });
+        serve((hooks) => new TransportPeer(transport, hooks), { resumable, identity, ended });
         return;
       }
       logger.warn("a connection was refused", { reason: refused });

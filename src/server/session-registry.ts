@@ -5,12 +5,30 @@ import { limitError } from "./limit-error.ts";
 import type { Peer } from "./peer.ts";
 import type { Session } from "./session.ts";
 
+/** A connection that has a session, or wants one. */
+export interface SessionHolder {
+  readonly peer: Peer;
+  /** Whose connection it is, as far as that was proved. A session is taken from a connection of the same one only. */
+  readonly identity: string | undefined;
+  /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
+  isAlive(): Promise<boolean>;
+  /** Its session belongs to another connection from now on. */
+  surrender(): void;
+}
+
+interface Entry {
+  readonly session: Session;
+  /** Undefined while the session waits for its client to come back. */
+  holder: SessionHolder | undefined;
+  expiry: NodeJS.Timeout | undefined;
+}
+
 /** Finds sessions again after their connection was lost, for as long as they wait. */
 export class SessionRegistry {
   readonly #create: (id: string) => Session;
   readonly #detachedTtlMs: number;
   readonly #maxSessions: number;
-  readonly #sessions = new Map<string, { session: Session; expiry: NodeJS.Timeout | undefined }>();
+  readonly #sessions = new Map<string, Entry>();
 
   constructor(options: { create: (id: string) => Session; detachedTtlMs: number; maxSessions: number }) {
     this.#create = options.create;
@@ -22,12 +40,12 @@ export class SessionRegistry {
     for (const { session } of this.#sessions.values()) yield session;
   }
 
-  open(peer: Peer): Session {
+  open(holder: SessionHolder): Session {
     if (this.#sessions.size >= this.#maxSessions)
       throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
     const session = this.#create(randomUUID());
-    this.#sessions.set(session.id, { session, expiry: undefined });
-    session.attach(peer);
+    this.#sessions.set(session.id, { session, holder, expiry: undefined });
+    session.attach(holder.peer);
     return session;
   }
 
@@ -36,16 +54,41 @@ export class SessionRegistry {
     return this.#entry(id).session;
   }
 
-  resume(id: string, peer: Peer): Session {
+  /**
+   * Attaches a connection to a session that waits for one, or that has one whose client gives no sign of life: a network that goes away says nothing, and its
+   * client may be back before the server notices.
+   */
+  resume(id: string, claimant: SessionHolder): Session | Promise<Session> {
     const entry = this.#entry(id);
-    if (entry.session.attached)
-      throw new RpcError(RpcCode.sessionAttached, `session ${id} is already attached to another connection`);
+    const { holder } = entry;
+    if (holder === undefined) return this.#attach(entry, claimant);
+    if (holder.identity !== claimant.identity) throw attached(id);
+    return holder.isAlive().then((isAlive) => this.#takeOver(id, { from: holder, to: claimant, isAlive }));
+  }
+
+  #takeOver(
+    id: string,
+    { from, to, isAlive }: { from: SessionHolder; to: SessionHolder; isAlive: boolean },
+  ): Session {
+    // It may have ended meanwhile.
+    const entry = this.#entry(id);
+    if (to.peer.ended) throw new RpcError(RpcCode.internal, "the connection has ended");
+    if (entry.holder === undefined) return this.#attach(entry, to);
+    // Another may have been quicker.
+    if (isAlive || entry.holder !== from) throw attached(id);
+    entry.session.detach();
+    from.surrender();
+    return this.#attach(entry, to);
+  }
+
+  #attach(entry: Entry, holder: SessionHolder): Session {
     clearTimeout(entry.expiry);
-    entry.session.attach(peer);
+    entry.holder = holder;
+    entry.session.attach(holder.peer);
     return entry.session;
   }
 
-  #entry(id: string): { session: Session; expiry: NodeJS.Timeout | undefined } {
+  #entry(id: string): Entry {
     const entry = this.#sessions.get(id);
     if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
     return entry;
@@ -56,6 +99,7 @@ export class SessionRegistry {
     const entry = this.#sessions.get(session.id);
     session.detach();
     if (entry === undefined) return;
+    entry.holder = undefined;
     entry.expiry = setTimeout(() => void this.end(session), this.#detachedTtlMs).unref();
   }
 
@@ -68,4 +112,8 @@ export class SessionRegistry {
   async endAll(): Promise<void> {
     await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session)));
   }
+}
+
+function attached(id: string): RpcError {
+  return new RpcError(RpcCode.sessionAttached, `session ${id} is already attached to another connection`);
 }

@@ -1,6 +1,7 @@
 import { RpcError } from "../base/errors.ts";
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import { RpcCode } from "../protocol/errors.ts";
+import { DeliveryReceipts } from "./delivery-receipts.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessPlace } from "./process-quota.ts";
@@ -27,39 +28,53 @@ export class Session {
   readonly takePlace: () => ProcessPlace;
   readonly #processes: ProcessTable;
   #pump: EventPump | undefined;
+  #receipts: DeliveryReceipts | undefined;
   /** Processes of other sessions that the connection follows, by the ids under which it does. */
   readonly #guests = new Map<string, Guest>();
 
   constructor(
     id: string,
-    options: { launcher: Launcher; retentionMs: number; takePlace: () => ProcessPlace },
+    options: { launcher: Launcher; retentionMs: number; maxUnheard: number; takePlace: () => ProcessPlace },
   ) {
     this.id = id;
     this.takePlace = options.takePlace;
     this.#processes = new ProcessTable({
       launcher: options.launcher,
       retentionMs: options.retentionMs,
+      maxUnheard: options.maxUnheard,
       takePlace: options.takePlace,
       // Whoever is attached by now follows it; that may be another connection than the one that asked.
       started: (processId, process) => this.#pump?.follow(processId, process),
+      closed: (processId) => {
+        // If its events are sent, the pump tells when the last one was; without a connection the next one is waited for.
+        if (this.#pump?.isFollowed(processId) === false) this.#told(processId);
+      },
     });
-  }
-
-  get attached(): boolean {
-    return this.#pump !== undefined;
   }
 
   /** Live events go to this connection from now on. What happened before is read with process/read. */
   attach(peer: Peer): void {
-    const pump = new EventPump(peer);
+    const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
-    for (const [id, { process }] of this.#processes) if (!process.state.closed) pump.follow(id, process);
+    this.#receipts = new DeliveryReceipts(peer);
+    for (const [id, { process }] of this.#processes)
+      if (process.state.closed) this.#told(id);
+      else pump.follow(id, process);
   }
 
   detach(): void {
     this.#pump?.stop();
     this.#pump = undefined;
+    this.#receipts?.stop();
+    this.#receipts = undefined;
     this.#guests.clear();
+  }
+
+  /** The client is told of the end of a process, or can find out. It has heard of it when it has read so far. */
+  #told(processId: string): void {
+    const entry = this.#processes.get(processId);
+    if (entry === undefined) return;
+    this.#receipts?.confirm(() => this.#processes.heard(entry));
   }
 
   drain(): void {

@@ -36,7 +36,8 @@ export interface ListenOptions extends GuestLimits {
   refuse?(): string | undefined;
   /** The longest message that is taken; at most what the wire allows, which is the default. */
   readonly maxMessageBytes?: number;
-  accept(transport: Transport): void;
+  /** Gets the Authorization header too, which was found good. */
+  accept(transport: Transport, authorization: string | undefined): void;
 }
 
 /** Serves WebSockets on `/`, and answers plain HTTP requests with what a probe or a lost browser should see. */
@@ -109,7 +110,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         frameTooLong: () => transport.destroy(`a frame is longer than ${MAX_FRAME_BYTES} bytes`),
       });
       transport.keepAlive();
-      options.accept(transport);
+      options.accept(transport, request.headers.authorization);
     });
   }
 

@@ -116,5 +116,6 @@ it("the wire has these limits", () => {
     TERMINAL_ROWS: 24,
     TERMINAL_COLUMNS: 80,
     MALFORMED_MESSAGE_ID: -1,
+    SESSION_TAKEN_CLOSE_CODE: 4010,
   });
 });

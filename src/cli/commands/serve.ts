@@ -10,6 +10,7 @@ import {
   type AuthenticationPolicy,
   createAuthenticator,
   createServer,
+  identityOf,
   type Server,
   type ServerLimits,
   type ServerOptions,
@@ -157,7 +158,10 @@ async function serveWebSocket(
       maxPendingConnections,
       handshakeTimeoutMs,
       refuse: () => server.refusal(),
-      accept: (transport) => server.accept(transport),
+      accept: (transport, authorization) => {
+        const identity = authentication && identityOf(authorization);
+        server.accept(transport, identity === undefined ? {} : { identity });
+      },
     });
   } catch (error) {
     const { code, errno } = error as NodeJS.ErrnoException;

@@ -1,13 +1,20 @@
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import { V0_PROTOCOL_VERSION } from "../../protocol/command.ts";
+import type { Result } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import type { Session } from "../session.ts";
 import type { ClientConnection } from "../client-connection.ts";
 
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+  const answer = ({ id }: Session): Result<"initialize"> => ({
+    sessionId: id,
+    environmentInfo,
+    protocolVersion: V0_PROTOCOL_VERSION,
+  });
   return {
     initialize: (client, { resumeSessionId }) => {
       const session = client.initialize(resumeSessionId ?? undefined);
-      return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
+      return session instanceof Promise ? session.then(answer) : answer(session);
     },
   } satisfies Handlers<ClientConnection>;
 }

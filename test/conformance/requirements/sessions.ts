@@ -1,5 +1,12 @@
 import type { Requirements } from "./requirement.ts";
 
+const takeover = {
+  section: "2.2",
+  transports: ["ws"],
+  origin: "ours",
+  note: "The real server refuses until it notices by itself that the old connection is gone.",
+} as const;
+
 export const sessionsRequirements = {
   "order:answers": {
     section: "1.8",
@@ -195,6 +202,43 @@ export const sessionsRequirements = {
     section: "2.2",
     behavior: "A session still attached is refused with -32010 and stays with its connection.",
     transports: ["ws", "memory"],
+  },
+  "session.takeover:silent": {
+    ...takeover,
+    behavior:
+      "A session whose connection gives no sign of life within 2 s is handed to the one that resumes it, with its processes and their events.",
+  },
+  "session.takeover:farewell": {
+    ...takeover,
+    behavior:
+      "The connection that lost its session is closed with code 4010, and nothing that it sent is done any more.",
+  },
+  "session.takeover:alive": {
+    ...takeover,
+    behavior: "A client that sends anything within the 2 s keeps its session, also when it does not read.",
+  },
+  "session.takeover:race": {
+    ...takeover,
+    behavior:
+      "Of two that resume a silent session at once, one gets it and the other is refused with -32010.",
+  },
+  "session.takeover:leaves": {
+    ...takeover,
+    behavior: "When the silent connection ends meanwhile, whoever waits has the session at once.",
+  },
+  "session.takeover:gives-up": {
+    ...takeover,
+    behavior: "When the one that waits leaves, the session stays where it is.",
+  },
+  "session.takeover:pipelined": {
+    ...takeover,
+    behavior:
+      "What is pipelined behind a resume that waits is done after it, and other connections do not wait.",
+  },
+  "session.takeover:end-not-missed": {
+    ...takeover,
+    behavior:
+      "A process that ended while its client was silent can be read after the session is taken over, however long that took.",
   },
   "session.resume:retry": {
     section: "2.2",
