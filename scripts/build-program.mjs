@@ -66,7 +66,7 @@ export async function buildProgram(version) {
   const { joinProgram } = await loadProgramText();
   const launcher = await bundle("src/cli/launcher/launch.ts", { plugins: [lateModules] });
   const program = await bundle("src/cli/main.ts", {
-    external: ["koffi", "@xterm/headless"],
+    external: ["koffi", "@xterm/headless", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: {
       EXEC_SERVER_VERSION: JSON.stringify(version),

@@ -12,7 +12,7 @@ const ALLOWED = {
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
   client: ["base", "protocol", "transport", "rpc", "node:*"],
-  capabilities: ["base", "node:*", "koffi", "@xterm/headless", "smol-toml", "yaml"],
+  capabilities: ["base", "node:*", "koffi", "@xterm/headless", "smol-toml", "undici", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
   cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*", "smol-toml"],
 };

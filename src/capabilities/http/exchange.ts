@@ -1,38 +1,50 @@
-import type { ResponseHead } from "./response-head.ts";
+import type { Duplex } from "node:stream";
+import type { Dispatcher } from "undici";
+import type { Header } from "./header.ts";
 
 /** Takes the body of a response. */
 export interface BodySink {
-  /** The bytes are valid during the call only. */
   data(bytes: Buffer): void;
   /** Called once, with what went wrong if the body is not complete. */
   end(failure?: Error): void;
 }
 
-/** What an exchange needs of the connection that carries it. */
-export interface Carrier {
-  /** Stops and restarts the reading from the upstream server. */
-  pause(): void;
-  resume(): void;
-  /** Ends the connection. */
-  destroy(): void;
+export interface ResponseHead {
+  readonly status: number;
+  /** In the order they came, names in lower case; each character is one byte. */
+  readonly headers: readonly Header[];
 }
 
+interface ExchangeEvents {
+  /** Either the head or the failure is told, once. */
+  head(head: ResponseHead): void;
+  failed(failure: Error): void;
+  /** The response is complete and nothing was wrong with it. */
+  complete(): void;
+  /** Nothing more will come. */
+  broken(): void;
+}
+
+/** Answers 1xx before the answer; nobody has use for more. */
+const MAX_INTERIM_HEADS = 10_000;
+const TAB = 9;
+const BLANK = 32;
+
 /** One request and its response. Until somebody takes the body, at most what one read brought is kept, and the upstream server waits. */
-export class Exchange {
-  readonly #onHead: (head: ResponseHead) => void;
-  readonly #onFailure: (failure: Error) => void;
-  #carrier: Carrier | undefined;
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #events: ExchangeEvents;
+  #controller: Dispatcher.DispatchController | undefined;
   #untouched = true;
   #headCame = false;
+  #interimHeads = 0;
   #sink: BodySink | undefined;
   #held: Buffer[] = [];
+  #paused = false;
   #over = false;
   #failure: Error | undefined;
 
-  /** One of the two is called, once. */
-  constructor(onHead: (head: ResponseHead) => void, onFailure: (failure: Error) => void) {
-    this.#onHead = onHead;
-    this.#onFailure = onFailure;
+  constructor(events: ExchangeEvents) {
+    this.#events = events;
   }
 
   /** True when not a byte of a response has come. */
@@ -40,59 +52,90 @@ export class Exchange {
     return this.#untouched;
   }
 
-  carriedBy(carrier: Carrier): void {
-    this.#carrier = carrier;
+  get over(): boolean {
+    return this.#over;
   }
 
-  /** Hands over the body; to be called once. */
+  /** Hands over the body; to be called once, and not while another body is being handed over. */
   readBody(sink: BodySink): void {
     this.#sink = sink;
     for (const bytes of this.#held.splice(0)) sink.data(bytes);
     if (this.#over) sink.end(this.#failure);
-    else this.#carrier?.resume();
+    // The sink may have paused it again.
+    else if (!this.#paused) this.#controller?.resume();
   }
 
   pause(): void {
-    if (!this.#over) this.#carrier?.pause();
-  }
-
-  resume(): void {
-    if (!this.#over) this.#carrier?.resume();
-  }
-
-  abort(reason: Error): void {
     if (this.#over) return;
-    const carrier = this.#carrier;
-    this.fail(reason);
-    carrier?.destroy();
+    this.#paused = true;
+    this.#controller?.pause();
   }
 
-  // From here on it is the connection that speaks.
+  /** Takes effect when the present piece of work is done: undici reads one connection at a time. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    queueMicrotask(() => {
+      if (!this.#paused && !this.#over) this.#controller?.resume();
+    });
+  }
 
-  touch(): void {
+  /** Ends it with a failure, and the connection with it. */
+  abort(reason: Error): void {
+    this.#finish(reason);
+  }
+
+  // From here on it is undici that speaks.
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+  }
+
+  onResponseStarted(): void {
     this.#untouched = false;
   }
 
-  head(head: ResponseHead): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (this.#over) return;
+    if (status < 200) {
+      this.#interimHeads += 1;
+      if (this.#interimHeads > MAX_INTERIM_HEADS) this.abort(new Error("too many heads before the answer"));
+      return;
+    }
     this.#headCame = true;
-    this.#onHead(head);
+    this.#events.head({ status, headers: readHeaders(controller.rawHeaders) });
   }
 
-  data(bytes: Buffer): void {
-    if (this.#sink !== undefined) this.#sink.data(bytes);
-    else this.#held.push(Buffer.from(bytes));
+  /** Another protocol follows: for us the answer is its head. */
+  onRequestUpgrade(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _: unknown,
+    socket: Duplex,
+  ): void {
+    socket.destroy();
+    if (this.#over) return;
+    this.#headCame = true;
+    this.#events.head({ status, headers: readHeaders(controller.rawHeaders) });
+    this.#over = true;
+    this.#events.broken();
   }
 
-  /** After all that one read brought. */
-  readDone(): void {
-    if (this.#headCame && this.#sink === undefined && !this.#over) this.#carrier?.pause();
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#over) return;
+    if (this.#sink !== undefined) {
+      this.#sink.data(bytes);
+      return;
+    }
+    this.#held.push(bytes);
+    controller.pause();
   }
 
-  end(): void {
+  onResponseEnd(): void {
     this.#finish(undefined);
   }
 
-  fail(failure: Error): void {
+  onResponseError(_: unknown, failure: Error): void {
     this.#finish(failure);
   }
 
@@ -100,8 +143,30 @@ export class Exchange {
     if (this.#over) return;
     this.#over = true;
     this.#failure = failure;
-    this.#carrier = undefined;
-    if (!this.#headCame) this.#onFailure(failure ?? new Error("the response has no head"));
-    else this.#sink?.end(failure);
+    this.#controller = undefined;
+    if (failure === undefined) this.#events.complete();
+    else this.#events.broken();
+    if (this.#headCame) this.#sink?.end(failure);
+    else this.#events.failed(failure ?? new Error("the response has no head"));
   }
+}
+
+/** Undici gives names and values in turn, as bytes. */
+function readHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): Header[] {
+  const headers: Header[] = [];
+  if (!Array.isArray(raw)) return headers;
+  for (let index = 0; index + 1 < raw.length; index += 2)
+    headers.push([textOf(raw[index]!).toLowerCase(), trimEnd(textOf(raw[index + 1]!))]);
+  return headers;
+}
+
+function textOf(bytes: Buffer | string): string {
+  return typeof bytes === "string" ? bytes : bytes.toString("latin1");
+}
+
+/** By hand: a regular expression would begin anew at each blank. */
+function trimEnd(value: string): string {
+  let end = value.length;
+  while (end > 0 && (value.charCodeAt(end - 1) === BLANK || value.charCodeAt(end - 1) === TAB)) end -= 1;
+  return end === value.length ? value : value.slice(0, end);
 }

@@ -1,20 +1,12 @@
-import type { Socket } from "node:net";
 import { CapabilityError } from "../../base/errors.ts";
 import { ConnectionPool } from "./connection-pool.ts";
-import { type BodySink, type Carrier, Exchange } from "./exchange.ts";
-import { findProxy } from "./proxy.ts";
+import { toDispatch } from "./dispatched-request.ts";
+import { type BodySink, Exchange, type ResponseHead } from "./exchange.ts";
+import { type Header, inGroups, urlCredentials } from "./header.ts";
 import { nextHop } from "./redirect.ts";
-import type { ResponseHead } from "./response-head.ts";
-import { openTunnel } from "./tunnel.ts";
-import {
-  endpointOf,
-  openConnection,
-  openConnectionThrough,
-  type UpstreamConnection,
-} from "./upstream-connection.ts";
-import { inGroups, type WrittenRequest, writeRequest } from "./written-request.ts";
-
-export type Header = readonly [name: string, value: string];
+import { type Route, routeTo } from "./route.ts";
+import { loadClient, type UndiciClientConstructor } from "./undici.ts";
+import { UpstreamConnection } from "./upstream-connection.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -57,12 +49,14 @@ const pool = new ConnectionPool();
 
 /** Sends a request and returns when the headers of the final response are there. Aborting also ends its body. */
 export async function sendHttpRequest(request: HttpRequest, options: SendOptions): Promise<HttpResponse> {
+  const Client = await loadClient();
   let current = withUrlCredentials(request);
   for (let redirects = 0; ; redirects += 1) {
-    const response = await sendOnce(current, options);
+    const { head, exchange } = await sendOnce(Client, current, options);
+    const response = toResponse(head, exchange);
     const next = options.followRedirects ? nextHop(current, response) : undefined;
     if (next === undefined) return response;
-    discardBody(response);
+    discardBody(exchange);
     if (redirects === MAX_REDIRECTS) throw new CapabilityError("OS_ERROR", "too many redirects");
     current = next;
   }
@@ -70,28 +64,26 @@ export async function sendHttpRequest(request: HttpRequest, options: SendOptions
 
 /** A name and password in the URL are basic authorization, unless there is another. */
 function withUrlCredentials(request: HttpRequest): HttpRequest {
-  if (request.url.username === "" && request.url.password === "") return request;
+  const credentials = urlCredentials(request.url);
   const url = new URL(request.url);
   url.username = "";
   url.password = "";
-  if (request.headers.some(([name]) => name.toLowerCase() === "authorization")) return { ...request, url };
-  return {
-    ...request,
-    url,
-    headers: [...request.headers, ["authorization", basic(request.url)]],
-  };
+  if (credentials === undefined || request.headers.some(([name]) => name.toLowerCase() === "authorization"))
+    return { ...request, url };
+  return { ...request, url, headers: [...request.headers, ["authorization", credentials]] };
 }
 
-function basic({ username, password }: URL): string {
-  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`;
+/** Passes over a body, if all of it is there; otherwise its connection ends, because nobody knows how long it is. */
+function discardBody(exchange: Exchange): void {
+  exchange.readBody({ data: () => {}, end: () => {} });
+  exchange.abort(new Error("the body is not wanted"));
 }
 
-/** Reads a body to its end for nobody, so that its connection can serve another request. */
-function discardBody(response: HttpResponse): void {
-  response.readBody({ data: () => {}, end: () => {} });
-}
-
-function sendOnce(request: HttpRequest, { abortion, environment }: SendOptions): Promise<HttpResponse> {
+function sendOnce(
+  Client: UndiciClientConstructor,
+  request: HttpRequest,
+  { abortion, environment }: SendOptions,
+): Promise<{ head: ResponseHead; exchange: Exchange }> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown): void =>
       reject(
@@ -99,21 +91,30 @@ function sendOnce(request: HttpRequest, { abortion, environment }: SendOptions):
           ? cause
           : new CapabilityError("OS_ERROR", `error sending request for url (${request.url.href})`, { cause }),
       );
-    const attempt = (route: Route, idle: UpstreamConnection | undefined): void => {
-      const failed = (cause: Error): void => {
-        // The server may have closed an idle connection just when it was used again.
-        const mayRepeat = idle !== undefined && exchange.untouched && IDEMPOTENT.has(request.method);
-        if (mayRepeat && !abortion.aborted) attempt(route, undefined);
-        else fail(cause);
-      };
-      const exchange = new Exchange((head) => resolve(toResponse(head, exchange)), failed);
+    const attempt = (route: Route, mayBeIdle: boolean): void => {
+      // Before a connection is taken: it throws for what cannot be sent.
+      const dispatched = toDispatch(request, route);
+      const idle = mayBeIdle ? pool.take(route.key) : undefined;
+      const connection = idle ?? new UpstreamConnection(Client, route, (ended) => pool.drop(ended));
+      const exchange = new Exchange({
+        head: (head) => resolve({ head, exchange }),
+        failed: (cause) => {
+          // The server may have closed an idle connection just when it was used again.
+          const mayRepeat = idle !== undefined && exchange.untouched && IDEMPOTENT.has(request.method);
+          if (mayRepeat && !abortion.aborted) attempt(route, false);
+          else fail(cause);
+        },
+        complete: () => {
+          if (connection.release()) pool.give(route.key, connection);
+        },
+        broken: () => connection.destroy(),
+      });
       abortion.onAbort = () => exchange.abort(aborted());
-      start(exchange, route, idle);
+      connection.carry(exchange, dispatched);
     };
     try {
       if (abortion.aborted) throw aborted();
-      const route = routeTo(request, environment);
-      attempt(route, pool.take(route.key));
+      attempt(routeTo(request.url, environment), true);
     } catch (error) {
       fail(error);
     }
@@ -122,71 +123,6 @@ function sendOnce(request: HttpRequest, { abortion, environment }: SendOptions):
 
 function aborted(): Error {
   return new Error("the request was aborted");
-}
-
-/** How a request leaves the machine. */
-interface Route {
-  /** Requests with the same key can share a connection. */
-  readonly key: string;
-  readonly written: WrittenRequest;
-  /** What the connection leads to: the server, or a proxy that is asked for the whole URL. */
-  readonly url: URL;
-  /** A proxy that gives a tunnel to the server. */
-  readonly tunnel?: URL;
-}
-
-function routeTo(request: HttpRequest, environment: SendOptions["environment"]): Route {
-  const { url } = request;
-  const proxy = findProxy(url, environment);
-  if (proxy === undefined)
-    return { key: url.origin, url, written: writeRequest(request, url.pathname + url.search) };
-  // Another way than the one the machine asks for would be a way round it.
-  if (proxy.protocol !== "http:" && proxy.protocol !== "https:")
-    throw new CapabilityError(
-      "UNSUPPORTED",
-      `proxies of the kind ${proxy.protocol.slice(0, -1)} are not supported`,
-    );
-  if (url.protocol === "https:")
-    return {
-      key: `${proxy.href} ${url.origin}`,
-      url,
-      tunnel: proxy,
-      written: writeRequest(request, url.pathname + url.search),
-    };
-  const written = writeRequest(request, url.href.replace(/#.*$/, ""), proxyCredentials(proxy));
-  return { key: `${proxy.origin} `, url: proxy, written };
-}
-
-function proxyCredentials(proxy: URL): Header[] {
-  return proxy.username === "" ? [] : [["proxy-authorization", basic(proxy)]];
-}
-
-function start(
-  exchange: Exchange,
-  { key, url, tunnel, written }: Route,
-  idle: UpstreamConnection | undefined,
-): void {
-  const carry = (connection: UpstreamConnection): void =>
-    connection.carry(exchange, written, (promisedMs) => pool.give(key, connection, promisedMs));
-  const carryBy = (open: (ended: () => void) => UpstreamConnection): void => {
-    const connection = open(() => pool.drop(connection));
-    carry(connection);
-  };
-  if (idle !== undefined) carry(idle);
-  else if (tunnel === undefined) carryBy((ended) => openConnection(endpointOf(url), ended));
-  else
-    openTunnel(endpointOf(tunnel), `${url.hostname}:${endpointOf(url).port}`, {
-      headers: proxyCredentials(tunnel),
-      opened: (socket) => exchange.carriedBy(carrierOf(socket)),
-    }).then(
-      (socket) => carryBy((ended) => openConnectionThrough(socket, endpointOf(url), ended)),
-      (error: Error) => exchange.fail(error),
-    );
-}
-
-/** Nothing flows while a tunnel is being opened; it can only be given up. */
-function carrierOf(socket: Socket): Carrier {
-  return { pause: () => {}, resume: () => {}, destroy: () => socket.destroy() };
 }
 
 function toResponse({ status, headers }: ResponseHead, exchange: Exchange): HttpResponse {

@@ -1,5 +1,6 @@
 import { CapabilityError } from "../../base/errors.ts";
-import type { Header, HttpRequest, HttpResponse } from "./http-request.ts";
+import type { Header } from "./header.ts";
+import type { HttpRequest, HttpResponse } from "./http-request.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** What describes a body that is no longer sent. */
@@ -43,7 +44,7 @@ function becomesGetAfter(status: number, method: string): boolean {
 }
 
 function headersFor(request: HttpRequest, url: URL, withoutBody: boolean): Header[] {
-  const leavesOrigin = url.host !== request.url.host;
+  const leavesOrigin = url.origin !== request.url.origin;
   const kept = request.headers.filter(([name]) => {
     const lower = name.toLowerCase();
     return (

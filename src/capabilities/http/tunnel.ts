@@ -1,45 +1,48 @@
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
-import type { Header } from "./http-request.ts";
-import { ResponseReader } from "./response-reader.ts";
-import { type Endpoint, tlsOptions } from "./upstream-connection.ts";
-import { formatHead } from "./written-request.ts";
+import type { Socket } from "node:net";
+import type { Dispatcher } from "undici";
+import { proxyCredentials } from "./route.ts";
+import { type Opened, openSocket, secureTunnel } from "./socket.ts";
+import { toBytes } from "./header.ts";
+import type { UndiciClientConstructor } from "./undici.ts";
 
-/** Asks a proxy for a way to `target`. `opened` gets the socket to it at once, so that it can be ended meanwhile. */
+const SECURE_PORT = "443";
+
+/** Asks a proxy for a way to a server, and speaks TLS with that. What is returned gives it up. */
 export function openTunnel(
-  proxy: Endpoint,
-  target: string,
-  { headers, opened }: { headers: readonly Header[]; opened: (socket: Socket) => void },
-): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const { host, port } = proxy;
-    const socket = proxy.secure
-      ? connectTls({ host, port, ...tlsOptions(proxy) })
-      : connectTcp({ host, port, noDelay: true });
-    opened(socket);
-    const fail = (error: Error): void => {
-      socket.destroy();
-      reject(error);
-    };
-    const closed = (): void => fail(new Error("the proxy closed the connection"));
-    const reader = new ResponseReader("CONNECT", {
-      head: ({ status }) => {
-        if (status !== 200) fail(new Error(`the proxy answered ${status}`));
-      },
-      data: () => {},
-      end: () => {
-        socket.off("data", receive).off("error", fail).off("close", closed);
-        resolve(socket);
-      },
-    });
-    const receive = (bytes: Buffer): void => {
-      try {
-        reader.read(bytes);
-      } catch (error) {
-        fail(error as Error);
-      }
-    };
-    socket.on("data", receive).on("error", fail).on("close", closed);
-    socket.write(formatHead(`CONNECT ${target} HTTP/1.1`, [["host", target], ...headers]), "latin1");
+  Client: UndiciClientConstructor,
+  { proxy, server }: { proxy: URL; server: URL },
+  opened: Opened,
+): { destroy(): void } {
+  let present: { destroy(): void } | undefined;
+  const fail = (error: Error): void => {
+    void client.destroy();
+    opened(error, null);
+  };
+  const client = new Client("http://proxy", {
+    connect: (_, callback) => {
+      present = openSocket(proxy, callback as Opened);
+    },
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
+  const target = `${server.hostname}:${server.port === "" ? SECURE_PORT : server.port}`;
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart: () => {},
+    onRequestUpgrade: (_, status, __, socket) => {
+      if (status === 200) {
+        void client.destroy();
+        present = secureTunnel(socket as Socket, server, opened);
+      } else {
+        socket.destroy();
+        fail(new Error(`the proxy answered ${status}`));
+      }
+    },
+    onResponseError: (_, error) => fail(error),
+  };
+  const headers = [["host", target], ...proxyCredentials(proxy)].flatMap(([name = "", value = ""]) => [
+    name,
+    toBytes(value),
+  ]);
+  client.dispatch({ method: "CONNECT", path: target, headers }, handler);
+  return { destroy: () => present?.destroy() };
 }

@@ -1,178 +1,88 @@
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
-import type { Carrier, Exchange } from "./exchange.ts";
-import { ResponseReader } from "./response-reader.ts";
-import type { WrittenRequest } from "./written-request.ts";
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Dispatcher } from "undici";
+import type { Exchange } from "./exchange.ts";
+import type { Route } from "./route.ts";
+import { type Opened, openSocket } from "./socket.ts";
+import { openTunnel } from "./tunnel.ts";
+import type { UndiciClient, UndiciClientConstructor } from "./undici.ts";
 
-/** Where a connection leads. */
-export interface Endpoint {
-  readonly secure: boolean;
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Told that a connection waits for another request, and how long its server has promised to wait. */
-export type Idle = (promisedMs: number | undefined) => void;
-
-/** Large trips cost less than many: this is read at once, if it is there. */
-const READ_BYTES = 64 * 1024;
-/** Each connection is done with what was read before the next one reads. */
-let readBuffer: Buffer | undefined;
-
-/** The place that a URL of http or https names. */
-export function endpointOf({ protocol, hostname, port }: URL): Endpoint {
-  const secure = protocol === "https:";
-  return {
-    secure,
-    host: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
-    port: port === "" ? (secure ? 443 : 80) : Number(port),
-  };
-}
-
-/** Opens a connection. `ended` is called once, when it is of no more use. */
-export function openConnection(endpoint: Endpoint, ended: () => void): UpstreamConnection {
-  return new UpstreamConnection((receive) => openSocket(endpoint, receive), ended);
-}
-
-/** The same through a tunnel that leads to the endpoint. */
-export function openConnectionThrough(
-  tunnel: Socket,
-  endpoint: Endpoint,
-  ended: () => void,
-): UpstreamConnection {
-  return new UpstreamConnection(
-    (receive) => connectTls({ socket: tunnel, ...tlsOptions(endpoint) }).on("data", receive),
-    ended,
-  );
-}
+/** Servers mostly give up an idle connection after a minute or more. */
+const MAX_IDLE_MS = 90_000;
+/** A connection is not used any more when its server is about to close it. */
+const MARGIN_MS = 1_000;
+/** Undici makes two objects of each header, and a header may be as short as one byte that counts. */
+const MAX_HEAD_BYTES = 256 * 1024;
 
 /** A connection to an upstream server. It carries one exchange at a time. */
-export class UpstreamConnection implements Carrier {
-  readonly #socket: Socket;
-  readonly #ended: () => void;
-  #exchange: Exchange | undefined;
-  #reader: ResponseReader | undefined;
-  #idle: Idle = () => {};
-  #mayIdle = true;
-  #paused = false;
-  #closed = false;
+export class UpstreamConnection {
+  readonly #client: UndiciClient;
+  readonly #ended: (connection: UpstreamConnection) => void;
+  /** What is connected, or on the way to it. */
+  #socket: { destroy(): void } | undefined;
+  #carries = false;
+  #destroyed = false;
 
-  constructor(open: (receive: (bytes: Buffer) => void) => Socket, ended: () => void) {
+  /** `ended` is called once, when the connection is of no more use. */
+  constructor(
+    Client: UndiciClientConstructor,
+    route: Route,
+    ended: (connection: UpstreamConnection) => void,
+  ) {
     this.#ended = ended;
-    this.#socket = open((bytes) => this.#receive(bytes));
-    this.#socket.setNoDelay(true);
-    this.#socket.setKeepAlive(true);
-    this.#socket.on("end", () => this.#finish());
-    this.#socket.on("error", (error) => this.#fail(error));
-    this.#socket.on("close", () => this.#fail(new Error("the connection was closed")));
+    // How the server is reached is the matter of `connect` alone, and its name that of each request.
+    this.#client = new Client("http://upstream", {
+      connect: (_, callback) => this.#connect(Client, route, callback as Opened),
+      pipelining: 1,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      keepAliveTimeout: MAX_IDLE_MS,
+      keepAliveMaxTimeout: MAX_IDLE_MS,
+      keepAliveTimeoutThreshold: MARGIN_MS,
+      // Whoever asks says how long it may take.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    // A request that was not sent yet when its connection ended is sent on another one by undici itself.
+    this.#client.on("disconnect", () => {
+      if (!this.#carries) this.destroy();
+    });
+    // Undici tells so of what its handlers throw. Its types know nothing of it.
+    (this.#client as EventEmitter).on("error", () => this.destroy());
   }
 
-  /** Carries an exchange. `idle` is called when the connection is ready for another, which it may not be. */
-  carry(exchange: Exchange, request: WrittenRequest, idle: Idle): void {
-    this.#exchange = exchange;
-    this.#reader = new ResponseReader(request.method, exchange);
-    this.#idle = idle;
-    this.#mayIdle = request.keepsAlive;
-    exchange.carriedBy(this);
-    this.#socket.ref();
-    if (request.body === undefined) {
-      this.#socket.write(request.head, "latin1");
-      return;
-    }
-    this.#socket.cork();
-    this.#socket.write(request.head, "latin1");
-    this.#socket.write(request.body);
-    this.#socket.uncork();
+  /** Carries an exchange; `release` or `destroy` must follow. */
+  carry(exchange: Exchange, request: Dispatcher.DispatchOptions): void {
+    this.#carries = true;
+    this.#client.dispatch(request, exchange);
   }
 
-  pause(): void {
-    if (this.#paused) return;
-    this.#paused = true;
-    this.#socket.pause();
-  }
-
-  resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#socket.resume();
+  /** The exchange is over. False when the connection cannot carry another. */
+  release(): boolean {
+    this.#carries = false;
+    // An answer that came before the request was read leaves a rest of it on the way.
+    const isClean = (this.#socket as Socket | undefined)?.writableLength === 0;
+    if (!isClean) this.destroy();
+    return !this.#destroyed;
   }
 
   destroy(): void {
-    this.#fail(new Error("the connection is not wanted any more"));
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    // Undici waits for a connection that is being made; nobody else does.
+    if (!this.#client.destroyed) void this.#client.destroy();
+    this.#socket?.destroy();
+    this.#ended(this);
   }
 
-  #receive(bytes: Buffer): void {
-    const exchange = this.#exchange;
-    const reader = this.#reader;
-    if (exchange === undefined || reader === undefined) {
-      // Nobody has asked for anything.
-      this.destroy();
-      return;
-    }
-    exchange.touch();
-    try {
-      reader.read(bytes);
-    } catch (error) {
-      this.#fail(error as Error);
-      return;
-    }
-    // Whoever takes the body may have given it up meanwhile.
-    if (this.#closed) return;
-    if (reader.ended) this.#exchangeOver();
-    else exchange.readDone();
+  #connect(Client: UndiciClientConstructor, { end, tunnel }: Route, opened: Opened): void {
+    const connected: Opened = (error, socket) => {
+      if (socket !== null) this.#socket = socket;
+      if (this.#destroyed) socket?.destroy();
+      opened(error, socket);
+    };
+    this.#socket =
+      tunnel === undefined
+        ? openSocket(end, connected)
+        : openTunnel(Client, { proxy: tunnel, server: end }, connected);
   }
-
-  #exchangeOver(): void {
-    const reader = this.#reader;
-    const reusable = reader?.reusable === true && this.#mayIdle && this.#socket.writableLength === 0;
-    this.#exchange = undefined;
-    this.#reader = undefined;
-    if (!reusable) {
-      this.destroy();
-      return;
-    }
-    // A sink may have paused the connection with the last bytes.
-    this.resume();
-    // What waits for nobody keeps no program alive.
-    this.#socket.unref();
-    this.#idle(reader.promisedMs);
-  }
-
-  #finish(): void {
-    try {
-      this.#reader?.finish();
-      this.#exchangeOver();
-    } catch (error) {
-      this.#fail(error as Error);
-    }
-  }
-
-  #fail(failure: Error): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    this.#reader = undefined;
-    this.#socket.destroy();
-    this.#ended();
-    exchange?.fail(failure);
-  }
-}
-
-function openSocket(endpoint: Endpoint, receive: (bytes: Buffer) => void): Socket {
-  const { host, port, secure } = endpoint;
-  if (secure) return connectTls({ host, port, ...tlsOptions(endpoint) }).on("data", receive);
-  readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
-  const callback = (length: number, bytes: Uint8Array): boolean => {
-    receive((bytes as Buffer).subarray(0, length));
-    return true;
-  };
-  return connectTcp({ host, port, onread: { buffer: readBuffer, callback } });
-}
-
-/** Options of TLS that lead to an endpoint. */
-export function tlsOptions({ host }: Endpoint): { ALPNProtocols: string[]; servername?: string } {
-  const alpn = { ALPNProtocols: ["http/1.1"] };
-  // An address is no name.
-  return isIP(host) === 0 ? { ...alpn, servername: host } : alpn;
 }

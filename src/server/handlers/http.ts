@@ -1,10 +1,10 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
+import type { Header } from "../../capabilities/http/header.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
 import {
   type Abortion,
-  type Header,
   type HttpRequest,
   type HttpResponse,
   sendHttpRequest,

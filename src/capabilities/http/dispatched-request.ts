@@ -1,0 +1,74 @@
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import { CapabilityError } from "../../base/errors.ts";
+import { type Header, inGroups, toBytes, tokens } from "./header.ts";
+import type { HttpRequest } from "./http-request.ts";
+import type { Route } from "./route.ts";
+
+const DIGITS = /^[0-9]+$/;
+/** What undici writes itself, or refuses; each is told of in its own way. */
+const NOT_PASSED = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "upgrade",
+  "keep-alive",
+  "expect",
+]);
+
+/** A request as undici takes it. */
+export function toDispatch(request: HttpRequest, route: Route): Dispatcher.DispatchOptions {
+  const given = request.headers.map(([name, value]): Header => [name.toLowerCase(), value]);
+  const connection = tokens(given, "connection");
+  const upgrade = connection.includes("upgrade") ? valueOf(given, "upgrade") : undefined;
+  const { method } = request;
+  return {
+    method,
+    path: method === "CONNECT" ? authorityOf(request.url) : route.target,
+    headers: flat([
+      ["host", valueOf(given, "host") ?? request.url.host],
+      ...inGroups(passed(given)),
+      ...route.proxyHeaders,
+    ]),
+    body: bodyToSend(request, given),
+    ...(upgrade !== undefined && { upgrade: toBytes(upgrade) }),
+    ...(connection.includes("close") && { reset: true }),
+  };
+}
+
+/** The caller's headers that undici leaves alone, and an accept header if there is none. */
+function passed(given: readonly Header[]): Header[] {
+  const headers = given.filter(([name]) => !NOT_PASSED.has(name));
+  if (!headers.some(([name]) => name === "accept")) headers.push(["accept", "*/*"]);
+  return headers;
+}
+
+/** Undici tells the length of bytes, and sends a stream in chunks. */
+function bodyToSend({ body }: HttpRequest, given: readonly Header[]): Buffer | Readable | null {
+  if (body === undefined || body.length === 0) return null;
+  const codings = tokens(given, "transfer-encoding");
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (codings.length > 0) {
+    // Without its name a coded body would be taken for another.
+    const other = codings.find((coding) => coding !== "chunked");
+    if (other !== undefined)
+      throw new CapabilityError("UNSUPPORTED", `the transfer-encoding ${other} is not supported`);
+    return Readable.from([bytes]);
+  }
+  // Not more than the caller's own content-length: the rest would be taken for another request.
+  const length = given.find(([name, value]) => name === "content-length" && DIGITS.test(value))?.[1];
+  return length === undefined ? bytes : bytes.subarray(0, Number(length));
+}
+
+function authorityOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`;
+}
+
+function valueOf(headers: readonly Header[], wanted: string): string | undefined {
+  return headers.find(([name]) => name === wanted)?.[1];
+}
+
+function flat(headers: readonly Header[]): string[] {
+  return headers.flatMap(([name, value]) => [name, toBytes(value)]);
+}

@@ -1,0 +1,43 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+/** Told once, of the socket when it is ready or of the failure. */
+export type Opened = (error: Error | null, socket: Socket | null) => void;
+
+const TCP_PROBES_AFTER_MS = 60_000;
+
+/** Opens a connection to what a URL of http or https names. The socket that is returned can be destroyed meanwhile. */
+export function openSocket({ protocol, hostname, port }: URL, opened: Opened): Socket {
+  const secure = protocol === "https:";
+  const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  const place = { host, port: port === "" ? (secure ? 443 : 80) : Number(port) };
+  const socket = secure ? connectTls({ ...place, ...tlsOptions(host) }) : connectTcp(place);
+  socket.setNoDelay(true).setKeepAlive(true, TCP_PROBES_AFTER_MS);
+  return whenReady(socket, secure ? "secureConnect" : "connect", opened);
+}
+
+/** TLS with a server at the end of a tunnel. */
+export function secureTunnel(tunnel: Socket, { hostname }: URL, opened: Opened): Socket {
+  const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  return whenReady(connectTls({ socket: tunnel, host, ...tlsOptions(host) }), "secureConnect", opened);
+}
+
+function whenReady(socket: Socket, ready: "connect" | "secureConnect", opened: Opened): Socket {
+  let told = false;
+  const tell: Opened = (error, result) => {
+    if (told) return;
+    told = true;
+    opened(error, result);
+  };
+  // Stays: what nobody listens for any more must not end the program.
+  socket.on("error", (error) => tell(error, null));
+  socket.once("close", () => tell(new Error("the connection was closed"), null));
+  socket.once(ready, () => tell(null, socket));
+  return socket;
+}
+
+function tlsOptions(host: string): { ALPNProtocols: string[]; servername?: string } {
+  const alpn = { ALPNProtocols: ["http/1.1"] };
+  // An address is no name.
+  return isIP(host) === 0 ? { ...alpn, servername: host } : alpn;
+}
