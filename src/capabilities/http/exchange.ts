@@ -52,11 +52,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#untouched;
   }
 
-  get over(): boolean {
-    return this.#over;
-  }
-
-  /** Hands over the body; to be called once, and not while another body is being handed over. */
+  /** Hands over the body; to be called once. Like `resume`, not while undici hands over a piece of another one. */
   readBody(sink: BodySink): void {
     this.#sink = sink;
     for (const bytes of this.#held.splice(0)) sink.data(bytes);
@@ -71,13 +67,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.pause();
   }
 
-  /** Takes effect when the present piece of work is done: undici reads one connection at a time. */
+  /** What is there already is handed over at once. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    queueMicrotask(() => {
-      if (!this.#paused && !this.#over) this.#controller?.resume();
-    });
+    this.#controller?.resume();
   }
 
   /** Ends it with a failure, and the connection with it. */

@@ -1,0 +1,56 @@
+import { createDeferred, type Deferred } from "../base/deferred.ts";
+import type { Abortion } from "../capabilities/http/http-request.ts";
+
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** One `http/request`: aborts when the time is over, the client is gone or has cancelled. */
+export class ActiveHttpRequest implements Abortion {
+  readonly id: string;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #ended: (request: ActiveHttpRequest) => void;
+  aborted = false;
+  cancelled = false;
+  onAbort: (() => void) | undefined;
+  #paused: Deferred<void> | undefined;
+
+  constructor(id: string, timeoutMs: number | undefined, ended: (request: ActiveHttpRequest) => void) {
+    this.id = id;
+    this.#ended = ended;
+    if (timeoutMs === 0) this.aborted = true;
+    else if (timeoutMs !== undefined)
+      this.#timer = setTimeout(() => this.abort(), Math.min(timeoutMs, MAX_TIMER_MS));
+  }
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.onAbort?.();
+    this.#release();
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.abort();
+  }
+
+  /** Makes the body wait, or go on. */
+  flow(paused: boolean): void {
+    if (!paused) this.#release();
+    else if (this.#paused === undefined && !this.aborted) this.#paused = createDeferred();
+  }
+
+  /** Resolves when the body need not wait, or is not wanted any more; undefined when it need not wait at all. */
+  get released(): Promise<void> | undefined {
+    return this.#paused?.promise;
+  }
+
+  #release(): void {
+    this.#paused?.resolve();
+    this.#paused = undefined;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#ended(this);
+  }
+}
