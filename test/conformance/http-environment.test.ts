@@ -6,6 +6,7 @@ import {
   httpRequest,
   response,
   sendingFailed,
+  sentLines,
   withUpstream,
 } from "./http-upstream.ts";
 import { openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
@@ -39,7 +40,7 @@ function withHeader(
         body(async (valueEnvVar, value = "") => {
           const headers = [{ name: "X-Name", value, valueEnvVar }];
           await httpRequest(connection, `${upstream.origin}/`, { headers });
-          return upstream.requests.at(-1)?.lines[0];
+          return upstream.requests.at(-1)?.lines.find((line) => line.startsWith("x-name: "));
         }),
       ),
     );
@@ -125,7 +126,7 @@ interface ProxyContext {
   answererOf: (env: Record<string, string>, url?: string) => Promise<string>;
 }
 
-function withProxies(body: (context: ProxyContext) => Promise<void>) {
+function withProxies(body: (context: ProxyContext & VerifyContext) => Promise<void>) {
   return async (context: VerifyContext) =>
     withUpstream(named("proxy"), async (proxy) =>
       withUpstream(named("other"), async (other) =>
@@ -134,7 +135,7 @@ function withProxies(body: (context: ProxyContext) => Promise<void>) {
             withVariables(context, env, async (connection) =>
               fromBase64((await httpRequest(connection, url)).bodyBase64),
             );
-          await body({ proxy, other, direct, answererOf });
+          await body({ ...context, proxy, other, direct, answererOf });
         }),
       ),
     );
@@ -142,14 +143,14 @@ function withProxies(body: (context: ProxyContext) => Promise<void>) {
 
 verifies(
   "http-proxy:http",
-  withProxies(async ({ proxy, direct, answererOf }) => {
+  withProxies(async ({ proxy, direct, answererOf, target: server }) => {
     expect(await answererOf({})).toBe("direct");
     expect(await answererOf({ HTTP_PROXY: proxy.origin })).toBe("proxy");
     const [{ method, target, lines } = { method: "", target: "", lines: [] }] = proxy.requests;
     expect({ method, target, lines }).toEqual({
       method: "GET",
       target: `${direct.origin}/x`,
-      lines: ["accept: */*", `host: 127.0.0.1:${direct.port}`],
+      lines: sentLines(server, ["accept: */*", `host: 127.0.0.1:${direct.port}`]),
     });
   }),
 );

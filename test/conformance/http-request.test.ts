@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { always, httpRequest, onUpstream, type UpstreamRequest, withUpstream } from "./http-upstream.ts";
+import {
+  always,
+  httpRequest,
+  onUpstream,
+  sentLines,
+  type UpstreamRequest,
+  withUpstream,
+} from "./http-upstream.ts";
 import { base64, expectError, verifies } from "./verifies.ts";
 
 const OK = always(200, [], "ok");
@@ -204,13 +211,13 @@ verifies("http-request.url:ipv6", async ({ peer }) => {
 
 verifies(
   "http-request.headers:own",
-  onUpstream(OK, async ({ send, upstream }) => {
+  onUpstream(OK, async ({ send, target: server, upstream }) => {
     await send("/p");
     const { method, target, lines, body } = last(upstream.requests);
     expect({ method, target, lines, body: body.length }).toEqual({
       method: "GET",
       target: "/p",
-      lines: ["accept: */*", `host: 127.0.0.1:${upstream.port}`],
+      lines: sentLines(server, ["accept: */*", `host: 127.0.0.1:${upstream.port}`]),
       body: 0,
     });
   }),
@@ -222,11 +229,11 @@ function sendsLines(
   expected: readonly string[],
   own: readonly string[] = ["accept", "host"],
 ) {
-  return onUpstream(OK, async ({ send, upstream }) => {
+  return onUpstream(OK, async ({ send, target, upstream }) => {
     await send("/", { headers });
     const values: Record<string, string> = { accept: "*/*", host: `127.0.0.1:${upstream.port}` };
     const ownLines = own.map((name) => `${name}: ${values[name]}`);
-    expect(last(upstream.requests).lines).toEqual([...expected, ...ownLines]);
+    expect(last(upstream.requests).lines).toEqual(sentLines(target, [...expected, ...ownLines]));
   });
 }
 
@@ -296,19 +303,19 @@ verifies(
 
 verifies(
   "http-request.body:bytes",
-  onUpstream(OK, async ({ send, upstream }) => {
+  onUpstream(OK, async ({ send, target, upstream }) => {
     const bytes = Uint8Array.from({ length: 256 }, (_, value) => value);
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "GET", "post", "FOO"]) {
       await send("/", { method, bodyBase64: base64(bytes), headers: [header("Content-Type", "x/y")] });
       const { lines, body } = last(upstream.requests);
       expect({ method, lines }).toEqual({
         method,
-        lines: [
+        lines: sentLines(target, [
           "content-type: x/y",
           "accept: */*",
           `host: 127.0.0.1:${upstream.port}`,
           "content-length: 256",
-        ],
+        ]),
       });
       expect(body.equals(bytes)).toBe(true);
     }
@@ -347,11 +354,12 @@ verifies(
 
 verifies(
   "http-request.body:own-length",
-  onUpstream(OK, async ({ send, upstream }) => {
+  onUpstream(OK, async ({ send, target, upstream }) => {
     const headers = [header("Content-Length", "2"), header("x", "y")];
     await send("/", { method: "POST", bodyBase64: base64("hi"), headers });
     const host = `host: 127.0.0.1:${upstream.port}`;
-    expect(last(upstream.requests).lines).toEqual(["content-length: 2", "x: y", "accept: */*", host]);
+    const lines = ["content-length: 2", "x: y", "accept: */*", host];
+    expect(last(upstream.requests).lines).toEqual(sentLines(target, lines));
     expect(last(upstream.requests).body.toString()).toBe("hi");
   }),
 );
@@ -382,26 +390,24 @@ verifies(
 
 verifies(
   "http-request.body:chunked",
-  onUpstream(OK, async ({ send, upstream }) => {
+  onUpstream(OK, async ({ send, target, upstream }) => {
     const headers = [header("Transfer-Encoding", "chunked")];
     await send("/", { method: "POST", bodyBase64: base64("hi"), headers });
     const { lines, body } = last(upstream.requests);
-    expect(lines).toEqual(["transfer-encoding: chunked", "accept: */*", `host: 127.0.0.1:${upstream.port}`]);
+    const expected = ["transfer-encoding: chunked", "accept: */*", `host: 127.0.0.1:${upstream.port}`];
+    expect(lines).toEqual(sentLines(target, expected));
     expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
   }),
 );
 
 verifies(
   "http-request.body:chunked-and-length",
-  onUpstream(OK, async ({ send, upstream }) => {
+  onUpstream(OK, async ({ send, target, upstream }) => {
     const headers = [header("Transfer-Encoding", "chunked"), header("Content-Length", "2")];
     await send("/", { method: "POST", bodyBase64: base64("hi"), headers });
     const { lines, body } = last(upstream.requests);
-    expect([...lines].sort()).toEqual([
-      "accept: */*",
-      `host: 127.0.0.1:${upstream.port}`,
-      "transfer-encoding: chunked",
-    ]);
+    const expected = ["accept: */*", `host: 127.0.0.1:${upstream.port}`, "transfer-encoding: chunked"];
+    expect([...lines].sort()).toEqual(sentLines(target, expected).sort());
     expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
   }),
 );
@@ -415,6 +421,87 @@ verifies(
     const codings = lines.flatMap((line) => /^transfer-encoding: (.*)/.exec(line)?.[1]?.split(", ") ?? []);
     expect(codings).toEqual(["gzip", "chunked"]);
     expect(body.toString()).toBe("2\r\nhi\r\n0\r\n\r\n");
+  }),
+);
+
+verifies(
+  "http-request.body:other-coding-refused",
+  onUpstream(OK, async ({ send, upstream }) => {
+    const headers = [header("Transfer-Encoding", "gzip, chunked")];
+    const message = "http/request failed: the transfer-encoding gzip is not supported";
+    await expectError(send("/", { method: "POST", bodyBase64: base64("hi"), headers }), -32603, message);
+    expect(upstream.requests).toEqual([]);
+  }),
+);
+
+verifies(
+  "http-request.body:no-bytes",
+  onUpstream(OK, async ({ send, target, upstream }) => {
+    const own = ["accept: */*", `host: 127.0.0.1:${upstream.port}`];
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "GET"]) {
+      const length = method.startsWith("P") ? ["content-length: 0"] : [];
+      for (const body of [{}, { bodyBase64: null }, { bodyBase64: "" }]) {
+        await send("/", { method, ...body });
+        expect(last(upstream.requests).lines).toEqual(sentLines(target, [...own, ...length]));
+      }
+    }
+  }),
+);
+
+verifies(
+  "http-request.headers:of-the-connection",
+  onUpstream(OK, async ({ send, target, upstream }) => {
+    const headers = [
+      header("Connection", "keep-alive, x-y"),
+      header("Keep-Alive", "timeout=5"),
+      header("Expect", "100-continue"),
+      header("x-y", "z"),
+    ];
+    await send("/1", { headers, method: "POST", bodyBase64: base64("hi") });
+    const lines = ["x-y: z", "accept: */*", `host: 127.0.0.1:${upstream.port}`, "content-length: 2"];
+    expect(last(upstream.requests).lines).toEqual(sentLines(target, lines));
+    await send("/2", { headers: [header("Connection", "close")] });
+    expect(last(upstream.requests).lines).toContain("connection: close");
+    await send("/3", { headers: [header("Upgrade", "x")] });
+    expect(last(upstream.requests).lines.slice(1, 3)).toEqual(["connection: upgrade", "upgrade: x"]);
+    await send("/4", { method: "HEAD" });
+    expect(last(upstream.requests).lines).toContain("connection: close");
+    const { requests } = upstream;
+    expect(requests.map(({ socket }) => requests.findIndex((one) => one.socket === socket))).toEqual([
+      0, 0, 2, 3,
+    ]);
+  }),
+);
+
+verifies(
+  "http-request.headers:first-host",
+  onUpstream(OK, async ({ send, upstream }) => {
+    await send("/", { headers: [header("Host", "a.test"), header("host", "b.test")] });
+    expect(last(upstream.requests).lines.filter((line) => line.startsWith("host"))).toEqual(["host: a.test"]);
+  }),
+);
+
+verifies(
+  "http-request.url:no-credentials",
+  onUpstream(OK, async ({ connection, upstream }) => {
+    const authority = `127.0.0.1:${upstream.port}`;
+    const sent = async (userinfo: string): Promise<readonly string[]> => {
+      await httpRequest(connection, `http://${userinfo}@${authority}/`);
+      return last(upstream.requests).lines.filter((line) => line.startsWith("authorization"));
+    };
+    for (const userinfo of ["%ff", "%ff:word", "%c3", "%ed%a0%80:x"])
+      expect(await sent(userinfo)).toEqual([]);
+    expect(await sent("user:%ff")).toEqual([`authorization: Basic ${base64("user:")}`]);
+    expect(await sent("%zz:%")).toEqual([`authorization: Basic ${base64("%zz:%")}`]);
+    expect(await sent("%c3%a9")).toEqual([`authorization: Basic ${base64("é:")}`]);
+  }),
+);
+
+verifies(
+  "http-request.method:connect",
+  onUpstream(OK, async ({ send, upstream }) => {
+    expect(await send("/path", { method: "CONNECT" })).toMatchObject({ status: 200 });
+    expect(last(upstream.requests).target).toBe(`127.0.0.1:${upstream.port}`);
   }),
 );
 

@@ -58,7 +58,7 @@ verifies(
   "http-response:informational",
   onUpstream(
     ({ socket }) => {
-      socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
+      socket.write("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
       socket.write(response(200, [], "body"));
     },
     async ({ send }) => {
@@ -69,6 +69,24 @@ verifies(
       });
     },
   ),
+);
+
+/** Says 100 before the answer, though nobody has asked whether to go on. */
+const continuing: Answer = ({ socket }) =>
+  void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${response(200, [], "body")}`);
+
+verifies(
+  "http-response:continue",
+  onUpstream(continuing, async ({ send }) => {
+    expect(await send("/")).toMatchObject({ status: 200, bodyBase64: base64("body") });
+  }),
+);
+
+verifies(
+  "http-response:continue-refused",
+  onUpstream(continuing, async ({ send, upstream }) => {
+    await expectError(send("/x"), -32603, sendingFailed(`${upstream.origin}/x`));
+  }),
 );
 
 verifies(
@@ -310,14 +328,37 @@ verifies(
   reads({
     newlines: "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
     mixed: "HTTP/1.1 200 OK\r\nContent-Length: 5\n\r\nhello",
-    before: "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
   }),
 );
+
+verifies(
+  "http-response:empty-lines",
+  reads({ before: "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" }),
+);
+
+verifies("http-response:strict", async (context) => {
+  for (const text of [
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello",
+    `HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKS}`,
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 99\r\n\r\n${CHUNKS}`,
+    "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\n\r\nhello",
+    "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+  ])
+    await onUpstream(
+      ({ socket }) => void socket.write(text),
+      async ({ send, upstream }) => {
+        await expectError(send("/x"), -32603, sendingFailed(`${upstream.origin}/x`));
+        await inTime((await upstream.request(1)).closed, "the end of the connection");
+        expect(upstream.requests).toHaveLength(1);
+      },
+    )(context);
+});
 
 verifies("http-response:not-http", async (context) => {
   const start = "HTTP/1.1 200 OK\r\n";
   for (const text of [
-    "HTTP/2.0 200 OK\r\n",
     "HTTP/1.2 200 OK\r\n",
     "HTTP/1.1 099 OK\r\n",
     "HTTP/1.1 20 OK\r\n",
@@ -356,6 +397,16 @@ verifies("http-response:not-http", async (context) => {
       await expectError(send("/x"), -32603, BODY_FAILED);
     })(context);
 });
+
+verifies(
+  "http-response:version",
+  onUpstream(
+    ({ socket }) => void socket.end("HTTP/2.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+    async ({ send, upstream }) => {
+      await expectError(send("/x"), -32603, sendingFailed(`${upstream.origin}/x`));
+    },
+  ),
+);
 
 verifies(
   "http-response:after-failure",

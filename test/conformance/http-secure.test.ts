@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
@@ -9,7 +9,9 @@ import {
   always,
   HttpUpstream,
   httpRequest,
+  response,
   sendingFailed,
+  sentLines,
   withUpstream,
 } from "./http-upstream.ts";
 import { openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
@@ -18,6 +20,7 @@ import { base64, expectError, fromBase64, type VerifyContext, verifies } from ".
 /** A certificate for localhost and 127.0.0.1, its key, and the variables that make each kind of server trust it. */
 const CERTIFICATE = fileURLToPath(new URL("../fixtures/loopback-certificate.pem", import.meta.url));
 const KEY = fileURLToPath(new URL("../fixtures/loopback-key.pem", import.meta.url));
+const HANDSHAKE = 22;
 const TRUST = { NODE_EXTRA_CA_CERTS: CERTIFICATE, SSL_CERT_FILE: CERTIFICATE };
 
 /** Runs `use` with an upstream behind TLS and the address it can be asked at. */
@@ -118,8 +121,63 @@ verifies("http-secure:tunnel", async (context) => {
         expect(proxy.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
           `CONNECT localhost:${upstream.port}`,
         ]);
-        expect(upstream.requests[0]?.lines).toEqual(["accept: */*", `host: localhost:${upstream.port}`]);
+        const lines = ["accept: */*", `host: localhost:${upstream.port}`];
+        expect(upstream.requests[0]?.lines).toEqual(sentLines(context.target, lines));
       }),
+    ),
+  );
+});
+
+/** One port for TLS and for plain text, by the first byte that comes: the record of a TLS handshake, or a letter. */
+async function withBothOnOnePort(
+  ports: { secure: number; plain: number },
+  use: (port: number) => Promise<void>,
+): Promise<void> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    socket.once("data", (first: Buffer) => {
+      const onward = connect(first[0] === HANDSHAKE ? ports.secure : ports.plain, "127.0.0.1");
+      for (const end of [socket, onward]) sockets.add(end.on("error", () => {}));
+      onward.write(first);
+      socket.pipe(onward).pipe(socket);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    await use((server.address() as AddressInfo).port);
+  } finally {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+const SECRETS = ["authorization", "cookie", "cookie2", "proxy-authorization", "www-authenticate"];
+const SECRET_HEADERS = [...SECRETS, "x-mine"].map((name) => ({ name, value: "secret" }));
+
+verifies("http-secure:redirect", async (context) => {
+  let location = "";
+  const redirecting: Answer = ({ socket, target }) =>
+    void socket.write(
+      target === "/start" ? response(307, [`Location: ${location}`]) : response(200, [], "end"),
+    );
+  await withSecureUpstream(redirecting, async (secure) =>
+    withUpstream(redirecting, async (plain) =>
+      withBothOnOnePort({ secure: secure.port, plain: plain.port }, (port) =>
+        onServer(context, TRUST, async (connection) => {
+          for (const [from, to, arrived] of [
+            ["https", "http", plain],
+            ["http", "https", secure],
+          ] as const) {
+            location = `${to}://localhost:${port}/end`;
+            await httpRequest(connection, `${from}://localhost:${port}/start`, { headers: SECRET_HEADERS });
+            const names = arrived.requests.at(-1)?.lines.map((line) => line.replace(/:.*/, "")) ?? [];
+            expect({ to, kept: names.filter((name) => SECRETS.includes(name)) }).toEqual({ to, kept: [] });
+            expect(names).toContain("x-mine");
+            expect({ to, referer: names.includes("referer") }).toEqual({ to, referer: to === "https" });
+          }
+        }),
+      ),
     ),
   );
 });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import type { RawPeer } from "./raw-peer.ts";
+import type { Target } from "./targets.ts";
 import type { VerifyContext } from "./verifies.ts";
 
 export interface UpstreamRequest {
@@ -174,6 +175,18 @@ export function httpRequest(connection: RawPeer, url: string, more: Record<strin
 /** What the error of a request that got no answer says. */
 export function sendingFailed(url: string): string {
   return `http/request failed: error sending request for url (${url})`;
+}
+
+/**
+ * The lines of a head as the server writes them: the real one in the order given here. Ours adds `connection`, begins with it and `host`, and ends with what
+ * tells of the body.
+ */
+export function sentLines({ kind }: Target, lines: readonly string[]): string[] {
+  if (kind !== "ours") return [...lines];
+  const named = (name: string): string[] => lines.filter((line) => line.startsWith(`${name}: `));
+  const rest = lines.filter((line) => !/^(?:host|content-length|transfer-encoding): /.test(line));
+  const last = [...named("content-length"), ...named("transfer-encoding")];
+  return [...named("host"), "connection: keep-alive", ...rest, ...last];
 }
 
 export const BODY_FAILED = "failed to read http/request response body: error decoding response body";

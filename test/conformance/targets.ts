@@ -34,6 +34,7 @@ const known: readonly TargetInfo[] = [
 export function targetsFor(requirement: Requirement): readonly TargetInfo[] {
   return selectedTargets(requirement).filter((target) => {
     if (requirement.origin === "ours" && target.kind !== "ours") return false;
+    if (requirement.origin === "codex" && target.kind === "ours") return false;
     if (requirement.transports === undefined) return target.transport !== "cli";
     return requirement.transports.includes(target.transport);
   });

@@ -21,7 +21,7 @@ const NOT_PASSED = new Set([
 export function toDispatch(request: HttpRequest, route: Route): Dispatcher.DispatchOptions {
   const given = request.headers.map(([name, value]): Header => [name.toLowerCase(), value]);
   const connection = tokens(given, "connection");
-  const upgrade = connection.includes("upgrade") ? valueOf(given, "upgrade") : undefined;
+  const upgrade = valueOf(given, "upgrade");
   const { method } = request;
   return {
     method,

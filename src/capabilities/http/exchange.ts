@@ -15,6 +15,14 @@ export interface ResponseHead {
   readonly headers: readonly Header[];
 }
 
+/** What an exchange needs of the connection that carries it. */
+export interface Carrier {
+  /** Stops the reading from the upstream server. What one read has brought is still told. */
+  pause(): void;
+  /** Goes on reading: what is there already is told at once. */
+  resume(): void;
+}
+
 interface ExchangeEvents {
   /** Either the head or the failure is told, once. */
   head(head: ResponseHead): void;
@@ -27,15 +35,21 @@ interface ExchangeEvents {
 
 /** Answers 1xx before the answer; nobody has use for more. */
 const MAX_INTERIM_HEADS = 10_000;
+const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
+const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
+/** Undici does not look for them in the status line. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 const TAB = 9;
 const BLANK = 32;
 
 /** One request and its response. Until somebody takes the body, at most what one read brought is kept, and the upstream server waits. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #events: ExchangeEvents;
-  #controller: Dispatcher.DispatchController | undefined;
+  #carrier: Carrier | undefined;
   #untouched = true;
   #headCame = false;
+  #hasNoBody = false;
   #interimHeads = 0;
   #sink: BodySink | undefined;
   #held: Buffer[] = [];
@@ -52,26 +66,29 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#untouched;
   }
 
+  carriedBy(carrier: Carrier): void {
+    this.#carrier = carrier;
+  }
+
   /** Hands over the body; to be called once. Like `resume`, not while undici hands over a piece of another one. */
   readBody(sink: BodySink): void {
     this.#sink = sink;
     for (const bytes of this.#held.splice(0)) sink.data(bytes);
     if (this.#over) sink.end(this.#failure);
     // The sink may have paused it again.
-    else if (!this.#paused) this.#controller?.resume();
+    else if (!this.#paused) this.#carrier?.resume();
   }
 
   pause(): void {
     if (this.#over) return;
     this.#paused = true;
-    this.#controller?.pause();
+    this.#carrier?.pause();
   }
 
-  /** What is there already is handed over at once. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#controller?.resume();
+    this.#carrier?.resume();
   }
 
   /** Ends it with a failure, and the connection with it. */
@@ -81,22 +98,33 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   // From here on it is undici that speaks.
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-  }
+  /** Undici tells a handler of this kind by it. */
+  onRequestStart(): void {}
 
   onResponseStarted(): void {
     this.#untouched = false;
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _: unknown,
+    reason?: string,
+  ): void {
     if (this.#over) return;
+    if (reason !== undefined && CONTROL.test(reason)) {
+      this.abort(new Error("the status line has a control character"));
+      return;
+    }
     if (status < 200) {
       this.#interimHeads += 1;
       if (this.#interimHeads > MAX_INTERIM_HEADS) this.abort(new Error("too many heads before the answer"));
       return;
     }
     this.#headCame = true;
+    this.#hasNoBody = BODYLESS.has(status);
+    // Until somebody takes the body.
+    this.#carrier?.pause();
     this.#events.head({ status, headers: readHeaders(controller.rawHeaders) });
   }
 
@@ -115,29 +143,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#events.broken();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+  onResponseData(_: unknown, bytes: Buffer): void {
     if (this.#over) return;
-    if (this.#sink !== undefined) {
-      this.#sink.data(bytes);
-      return;
-    }
-    this.#held.push(bytes);
-    controller.pause();
+    if (this.#sink === undefined) this.#held.push(bytes);
+    else this.#sink.data(bytes);
   }
 
   onResponseEnd(): void {
     this.#finish(undefined);
   }
 
-  onResponseError(_: unknown, failure: Error): void {
-    this.#finish(failure);
+  onResponseError(_: unknown, failure: Error & { code?: string }): void {
+    // Such a head may tell the length that the body would have had. Undici ends the connection then.
+    if (this.#hasNoBody && failure.code === LENGTH_MISMATCH) this.#finish(undefined);
+    else this.#finish(failure);
   }
 
   #finish(failure: Error | undefined): void {
     if (this.#over) return;
     this.#over = true;
     this.#failure = failure;
-    this.#controller = undefined;
+    this.#carrier = undefined;
     if (failure === undefined) this.#events.complete();
     else this.#events.broken();
     if (this.#headCame) this.#sink?.end(failure);

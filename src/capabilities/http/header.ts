@@ -29,14 +29,18 @@ export function toBytes(value: string): string {
   return ASCII.test(value) ? value : Buffer.from(value).toString("latin1");
 }
 
-/** The name and password of a URL as basic authorization; undefined without, and where they are no text. */
+/** The name and password of a URL as basic authorization; undefined without. What is not UTF-8 is left out, and without its name a password too. */
 export function urlCredentials({ username, password }: URL): string | undefined {
-  if (username === "" && password === "") return undefined;
-  const text = Buffer.from(`${unescape(username)}:${unescape(password)}`, "latin1");
-  return isUtf8(text) ? `Basic ${text.toString("base64")}` : undefined;
+  const name = decode(username);
+  if (name === undefined || (username === "" && password === "")) return undefined;
+  return `Basic ${Buffer.from(`${name}:${decode(password) ?? ""}`).toString("base64")}`;
 }
 
-/** One character for each byte. What only looks like an escape stays as it is. */
-function unescape(text: string): string {
-  return text.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+/** What only looks like an escape stays as it is. */
+function decode(text: string): string | undefined {
+  const bytes = Buffer.from(
+    text.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  );
+  return isUtf8(bytes) ? bytes.toString() : undefined;
 }

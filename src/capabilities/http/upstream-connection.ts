@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
-import type { Exchange } from "./exchange.ts";
+import type { Carrier, Exchange } from "./exchange.ts";
 import type { Route } from "./route.ts";
 import { type Opened, openSocket } from "./socket.ts";
 import { openTunnel } from "./tunnel.ts";
@@ -15,12 +15,13 @@ const MARGIN_MS = 1_000;
 const MAX_HEAD_BYTES = 256 * 1024;
 
 /** A connection to an upstream server. It carries one exchange at a time. */
-export class UpstreamConnection {
+export class UpstreamConnection implements Carrier {
   readonly #client: UndiciClient;
   readonly #ended: (connection: UpstreamConnection) => void;
   /** What is connected, or on the way to it. */
   #socket: { destroy(): void } | undefined;
-  #carries = false;
+  #exchange: Exchange | undefined;
+  #paused = false;
   #destroyed = false;
 
   /** `ended` is called once, when the connection is of no more use. */
@@ -44,7 +45,7 @@ export class UpstreamConnection {
     });
     // A request that was not sent yet when its connection ended is sent on another one by undici itself.
     this.#client.on("disconnect", () => {
-      if (!this.#carries) this.destroy();
+      if (this.#exchange === undefined) this.destroy();
     });
     // Undici tells so of what its handlers throw. Its types know nothing of it.
     (this.#client as EventEmitter).on("error", () => this.destroy());
@@ -52,13 +53,26 @@ export class UpstreamConnection {
 
   /** Carries an exchange; `release` or `destroy` must follow. */
   carry(exchange: Exchange, request: Dispatcher.DispatchOptions): void {
-    this.#carries = true;
+    this.#exchange = exchange;
+    this.#paused = false;
+    exchange.carriedBy(this);
     this.#client.dispatch(request, exchange);
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    (this.#socket as Socket | undefined)?.emit("readable");
   }
 
   /** The exchange is over. False when the connection cannot carry another. */
   release(): boolean {
-    this.#carries = false;
+    this.#exchange = undefined;
+    this.#paused = false;
     // An answer that came before the request was read leaves a rest of it on the way.
     const isClean = (this.#socket as Socket | undefined)?.writableLength === 0;
     if (!isClean) this.destroy();
@@ -76,7 +90,7 @@ export class UpstreamConnection {
 
   #connect(Client: UndiciClientConstructor, { end, tunnel }: Route, opened: Opened): void {
     const connected: Opened = (error, socket) => {
-      if (socket !== null) this.#socket = socket;
+      if (socket !== null) this.#adopt(socket);
       if (this.#destroyed) socket?.destroy();
       opened(error, socket);
     };
@@ -84,5 +98,16 @@ export class UpstreamConnection {
       tunnel === undefined
         ? openSocket(end, connected)
         : openTunnel(Client, { proxy: tunnel, server: end }, connected);
+  }
+
+  /** Before undici gets it. */
+  #adopt(socket: Socket): void {
+    this.#socket = socket;
+    // Undici takes a reset for the end of a body without a length.
+    socket.on("error", (error) => this.#exchange?.onResponseError(undefined, error));
+    // Undici can pause by itself, but ends the program when the connection ends meanwhile. It asks for bytes by `read()`, and Node for more of them by `read(0)`:
+    // while nothing is given, the socket's own buffer fills up and the upstream server waits.
+    const read = socket.read.bind(socket);
+    socket.read = (size?: number) => (this.#paused && size === undefined ? null : (read(size) as unknown));
   }
 }

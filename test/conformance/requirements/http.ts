@@ -37,12 +37,14 @@ const requestRequirements = {
   "http-request.url:ipv6": { section: "8", behavior: "An IPv6 address may be the host." },
   "http-request.headers:own": {
     section: "8",
-    behavior: "The server adds accept and host, and nothing else.",
+    behavior:
+      "The server adds accept and host, and nothing else, except that ours says `connection: keep-alive`.",
   },
   "http-request.headers:lower-case": { section: "8", behavior: "Names are sent in lower case." },
   "http-request.headers:order": {
     section: "8",
-    behavior: "Headers keep their order before the server's own; repeats follow the first of their name.",
+    behavior:
+      "Headers keep their order; repeats follow the first of their name. The server's own follow, except that ours begins with host and connection.",
   },
   "http-request.headers:accept": { section: "8", behavior: "An accept header replaces the server's own." },
   "http-request.headers:host": { section: "8", behavior: "A host header replaces the server's own." },
@@ -63,12 +65,20 @@ const requestRequirements = {
   "http-request.body:none": {
     section: "8",
     behavior: "Without a body, or with an empty one, no length is sent.",
+    origin: "codex",
+    note: "This server says that it is 0 where the method lets one expect a body.",
+  },
+  "http-request.body:no-bytes": {
+    section: "8",
+    behavior: "Without a body, or with an empty one, POST, PUT and PATCH tell a length of 0, others none.",
+    origin: "ours",
+    note: "The real server never tells one.",
   },
   "http-request.body:large": { section: "8", behavior: "8 MiB are sent unchanged." },
   "http-request.body:invalid": { section: "8", behavior: "A body that is not base64 is refused." },
   "http-request.body:own-length": {
     section: "8",
-    behavior: "A right content-length header is sent once, in its place.",
+    behavior: "A right content-length header is sent once: in its place, and by ours behind all others.",
   },
   "http-request.body:short-length": {
     section: "8",
@@ -90,6 +100,37 @@ const requestRequirements = {
   "http-request.body:other-coding": {
     section: "8",
     behavior: "A body with another transfer-encoding is sent in chunks as well.",
+    origin: "codex",
+    note: "This server refuses it.",
+  },
+  "http-request.body:other-coding-refused": {
+    section: "8",
+    behavior:
+      "A body with another transfer-encoding is refused: without its name it would be taken for another.",
+    origin: "ours",
+    note: "The real server adds chunked to it.",
+  },
+  "http-request.headers:of-the-connection": {
+    section: "8",
+    behavior:
+      "Of headers about the connection, `close` and `upgrade` are heeded, and keep-alive and expect are not sent. HEAD ends it.",
+    origin: "ours",
+    note: "The real server sends them as they are.",
+  },
+  "http-request.headers:first-host": {
+    section: "8",
+    behavior: "Of several host headers the first is sent.",
+    origin: "ours",
+    note: "The real server sends them all.",
+  },
+  "http-request.url:no-credentials": {
+    section: "8",
+    behavior:
+      "A name or password that is not UTF-8 is left out, the password with its name; what is no escape stays as it is.",
+  },
+  "http-request.method:connect": {
+    section: "8",
+    behavior: "CONNECT asks for host and port, and its answer ends with the head.",
   },
   "http-request:reuse": { section: "8", behavior: "A connection carries one request after another." },
 } satisfies Requirements;
@@ -97,6 +138,18 @@ const requestRequirements = {
 const responseRequirements = {
   "http-response:statuses": { section: "8", behavior: "Every status from 200 to 999 is a result." },
   "http-response:informational": { section: "8", behavior: "Answers 1xx before the answer are passed over." },
+  "http-response:continue": {
+    section: "8",
+    behavior: "So is 100.",
+    origin: "codex",
+    note: "This server never asks whether to go on, and takes it for the answer to somebody else.",
+  },
+  "http-response:continue-refused": {
+    section: "8",
+    behavior: "100, which nobody has asked for, is an error.",
+    origin: "ours",
+    note: "The real server passes over it.",
+  },
   "http-response:switching": { section: "8", behavior: "101 is a result without a body." },
   "http-response.headers:names": {
     section: "8",
@@ -149,14 +202,34 @@ const responseRequirements = {
   "http-response:equal-lengths": {
     section: "8",
     behavior: "The same length may be told more than once.",
+    origin: "codex",
+    note: "This server refuses it.",
   },
   "http-response:length-and-chunked": {
     section: "8",
     behavior: "A chunked body is read as such, whatever its length is said to be.",
+    origin: "codex",
+    note: "This server refuses it.",
   },
   "http-response:line-ends": {
     section: "8",
-    behavior: "Lines of the head may end without a carriage return, and empty ones may come before it.",
+    behavior: "Lines of the head may end without a carriage return.",
+    origin: "codex",
+    note: "This server refuses it.",
+  },
+  "http-response:empty-lines": { section: "8", behavior: "Empty lines may come before the head." },
+  "http-response:strict": {
+    section: "8",
+    behavior:
+      "A length that is told twice, or beside chunks, lines that end without a carriage return and 101 that nobody has asked for are errors, and end the connection.",
+    origin: "ours",
+    note: "The real server takes all of them.",
+  },
+  "http-response:version": {
+    section: "8",
+    behavior: "An answer of HTTP/2.0 is an error.",
+    origin: "codex",
+    note: "This server reads it like one of HTTP/1.1.",
   },
   "http-response:not-http": {
     section: "8",
@@ -377,6 +450,10 @@ const environmentRequirements = {
   "http-secure:request": {
     ...cli,
     behavior: "https URLs are asked through TLS, and the connection is used again.",
+  },
+  "http-secure:redirect": {
+    ...cli,
+    behavior: "The same host and port by another scheme is another origin: it gets no credentials.",
   },
   "http-secure:large": { ...cli, behavior: "4 MiB come through TLS unchanged." },
   "http-secure:untrusted": {

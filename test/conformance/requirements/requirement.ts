@@ -8,8 +8,11 @@ export interface Requirement {
   behavior: string;
   /** Where it applies; every carrier when absent. */
   transports?: readonly RequirementTransport[];
-  /** `ours`: a rule this project adds. It is not run on the real server, and `note` says what that one does. */
-  origin?: "ours";
+  /**
+   * `ours`: a rule this project adds. It is not run on the real server, and `note` says what that one does. `codex`: what the real server does and this one
+   * does not. It is not run on this one, and `note` says what this one does.
+   */
+  origin?: "ours" | "codex";
   note?: string;
   /** Targets that are wrong. The test must fail there, so that a repair is noticed. */
   knownFailures?: readonly { target: "codex" | "codex-ws" | "codex-stdio" | "codex-cli"; note: string }[];
