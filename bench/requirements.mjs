@@ -43,7 +43,7 @@ export const REQUIREMENTS = [
     ws({ case: "files-large", metric, atLeast: 1.2 }),
   ),
   ws({ case: "http", metric: "stream MB/s", atLeast: 1.3 }),
-  ws({ case: "http", metric: "small p50 us", atMost: 1 }),
+  ws({ case: "http", metric: "small p50 us", atMost: 1.3 }),
   ...both({ case: "burst", metric: "answered %", atLeast: 100, of: "value" }),
 ];
 

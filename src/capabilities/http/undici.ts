@@ -1,4 +1,5 @@
 import type { Client } from "undici";
+import { CapabilityError } from "../../base/errors.ts";
 
 export type UndiciClient = Client;
 export type UndiciClientConstructor = typeof Client;
@@ -7,6 +8,13 @@ let loaded: Promise<UndiciClientConstructor> | undefined;
 
 /** Undici's client of one connection. Loaded at the first request, without the rest of the package, which takes four times as long. */
 export function loadClient(): Promise<UndiciClientConstructor> {
-  loaded ??= import("undici/lib/dispatcher/client.js").then(({ default: constructor }) => constructor);
+  loaded ??= import("undici/lib/dispatcher/client.js").then(
+    ({ default: constructor }) => constructor,
+    (cause: unknown) => {
+      // It may have failed for a passing reason, such as too many open files.
+      loaded = undefined;
+      throw new CapabilityError("OS_ERROR", "the HTTP client cannot be loaded", { cause });
+    },
+  );
   return loaded;
 }
