@@ -8,13 +8,20 @@ let loaded: Promise<UndiciClientConstructor> | undefined;
 
 /** Undici's client of one connection. Loaded at the first request, without the rest of the package, which takes four times as long. */
 export function loadClient(): Promise<UndiciClientConstructor> {
-  loaded ??= import("undici/lib/dispatcher/client.js").then(
-    ({ default: constructor }) => constructor,
-    (cause: unknown) => {
-      // It may have failed for a passing reason, such as too many open files.
-      loaded = undefined;
-      throw new CapabilityError("OS_ERROR", "the HTTP client cannot be loaded", { cause });
-    },
-  );
+  loaded ??= load();
   return loaded;
+}
+
+async function load(): Promise<UndiciClientConstructor> {
+  try {
+    // @ts-expect-error Only the whole package has types.
+    const loading = import("undici/lib/dispatcher/client.js") as Promise<{
+      default: UndiciClientConstructor;
+    }>;
+    return (await loading).default;
+  } catch (cause) {
+    // It may have failed for a passing reason, such as too many open files.
+    loaded = undefined;
+    throw new CapabilityError("OS_ERROR", "the HTTP client cannot be loaded", { cause });
+  }
 }
