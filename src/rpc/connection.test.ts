@@ -30,12 +30,16 @@ function connect(left: Partial<ConnectionHooks>, right: Partial<ConnectionHooks>
 }
 
 /** The far end by hand: what it received, and a way to send anything. */
-function connectRaw(near: Partial<ConnectionHooks>): {
+function connectRaw(
+  near: Partial<ConnectionHooks>,
+  traits: Partial<Transport> = {},
+): {
   near: Connection;
   far: Transport;
   received: string[];
 } {
   const [nearTransport, far] = createMemoryPair();
+  Object.assign(nearTransport, traits);
   const received: string[] = [];
   far.open({ message: (text) => received.push(text), drain: () => {}, close: () => {} });
   const connection = new Connection(nearTransport, hooks(near));
@@ -109,5 +113,58 @@ describe("Connection", () => {
     const { near, received } = connectRaw({});
     near.failMalformed({ code: -32600, message: "no" });
     await vi.waitFor(() => expect(received).toEqual(['{"error":{"code":-32600,"message":"no"},"id":-1}']));
+  });
+
+  describe("where the transport may go silent", () => {
+    const times = { askMs: 10, silenceMs: 100 };
+
+    function connectSilent(near: Partial<ConnectionHooks>) {
+      const connected = connectRaw(near, { mayGoSilent: true });
+      const statuses = (): number =>
+        connected.received.filter((text) => text.includes("environment/status")).length;
+      return { ...connected, statuses };
+    }
+
+    it("asks for a sign of life, one at a time, and ends when none comes", async () => {
+      const closed = vi.fn();
+      const { near, statuses } = connectSilent({ closed });
+      near.expectLife(times);
+      await vi.waitFor(() => expect(closed).toHaveBeenCalledWith("the server has been silent for 100ms"));
+      expect(statuses()).toBe(1);
+    });
+
+    it("goes on as long as anything is answered, an error too", async () => {
+      const closed = vi.fn();
+      const { near, far, received, statuses } = connectSilent({ closed });
+      near.expectLife(times);
+      for (let asked = 1; asked <= 15; asked += 1) {
+        await vi.waitFor(() => expect(statuses()).toBe(asked), { interval: 1 });
+        const { id } = JSON.parse(received.at(-1)!) as { id: number };
+        far.send(JSON.stringify({ id, error: { code: -32601, message: "unknown" } }));
+      }
+      expect(closed).not.toHaveBeenCalled();
+      near.destroy();
+    });
+
+    it("does not ask while it does not read, and does not end", async () => {
+      const closed = vi.fn();
+      const { near, statuses } = connectSilent({ closed });
+      near.pause();
+      near.expectLife(times);
+      const begun = performance.now();
+      await vi.waitFor(() => expect(performance.now() - begun).toBeGreaterThan(250));
+      expect(statuses()).toBe(0);
+      expect(closed).not.toHaveBeenCalled();
+      near.destroy();
+    });
+
+    it("asks nothing where the transport knows of its end", async () => {
+      const { near, received } = connectRaw({});
+      near.expectLife(times);
+      const begun = performance.now();
+      await vi.waitFor(() => expect(performance.now() - begun).toBeGreaterThan(150));
+      expect(received).toEqual([]);
+      near.destroy();
+    });
   });
 });
