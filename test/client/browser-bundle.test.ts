@@ -1,13 +1,16 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 import { expect, test } from "vitest";
+import { withDeadline } from "../fault/deadline.ts";
 import { startServer } from "../fault/server-under-test.ts";
+import { SilentProxy } from "./silent-proxy.ts";
 
 const MAX_GZIPPED_BYTES = 60_000;
 const RUN_DEADLINE_MS = 30_000;
@@ -81,6 +84,55 @@ test("the client for browsers runs commands and streams output over the platform
       bytes: 1_988_895,
       said: "got hello\n",
     });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+test("a page notices a silent network within 10 s and goes on where it was", async () => {
+  await using server = await startServer();
+  await using proxy = await SilentProxy.open(server.port);
+  const directory = await mkdtemp(join(tmpdir(), "exec-server-browser-"));
+  try {
+    const { code } = await bundleForBrowsers();
+    await writeFile(join(directory, "client.mjs"), code);
+    const script = join(directory, "page.mjs");
+    await writeFile(
+      script,
+      `
+        import { connect } from "./client.mjs";
+        const host = await connect(${JSON.stringify(proxy.url)});
+        const counting = await host.start(["/bin/sh", "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 1; done; exit 4"]);
+        let text = "";
+        let recoveringAt;
+        host.onStateChange((state) => {
+          if (state === "recovering") recoveringAt = performance.now();
+        });
+        const quiet = performance.now();
+        console.log("ready");
+        for await (const { bytes } of counting.output()) text += new TextDecoder().decode(bytes);
+        const { exitCode } = await counting.exited;
+        const { state } = host;
+        await host.close();
+        console.log(JSON.stringify({ text, exitCode, state, noticedMs: recoveringAt - quiet }));
+      `,
+    );
+    const page = spawn(process.execPath, ["--experimental-websocket", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const lines = createInterface({ input: page.stdout })[Symbol.asyncIterator]();
+      const line = async (what: string): Promise<string> =>
+        (await withDeadline(lines.next(), RUN_DEADLINE_MS, () => what)).value as string;
+      expect(await line("the page")).toBe("ready");
+      proxy.silence();
+      const { noticedMs, ...rest } = JSON.parse(await line("the end of the page")) as { noticedMs: number };
+      expect(rest).toEqual({ text: "1\n2\n3\n4\n5\n6\n", exitCode: 4, state: "connected" });
+      expect(noticedMs).toBeLessThan(10_000);
+      expect(proxy.connections).toBe(2);
+    } finally {
+      page.kill("SIGKILL");
+    }
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
