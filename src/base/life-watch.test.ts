@@ -6,6 +6,7 @@ const { askMs, silenceMs } = DEFAULT_LIFE;
 /** A peer by hand. With `answers` it gives a sign whenever it is asked. */
 function watch({ answers }: { answers: boolean }) {
   const peer = {
+    patience: 1,
     received: 0,
     sent: 0,
     queued: 0,
@@ -17,6 +18,7 @@ function watch({ answers }: { answers: boolean }) {
   const watched: Watched = {
     signs: () => ({ received: peer.received, sent: peer.sent, queued: peer.queued }),
     isReading: () => peer.reading,
+    patience: () => peer.patience,
     ask: () => {
       peer.asked += 1;
       if (answers) peer.received += 1;
@@ -141,6 +143,15 @@ describe("LifeWatch", () => {
       vi.advanceTimersByTime(1_000);
       vi.setSystemTime(Date.now() - 5_000);
     }
+    expect(peer.lostAt).toBeDefined();
+  });
+
+  it("waits longer for a peer that is known to be at work, and no longer than for that", () => {
+    const { peer } = watch({ answers: false });
+    peer.patience = 5;
+    vi.advanceTimersByTime(29_000);
+    expect(peer.lostAt).toBeUndefined();
+    vi.advanceTimersByTime(5_000);
     expect(peer.lostAt).toBeDefined();
   });
 });

@@ -13,6 +13,8 @@ export interface Watched {
   signs(): LifeSigns;
   /** False while this side does not read: then silence proves nothing. */
   isReading(): boolean;
+  /** How many times longer than usual the peer may take, because of what it is known to do. 1 when absent. */
+  patience?(): number;
   /** Asks the peer for a sign. */
   ask(): void;
   lost(): void;
@@ -54,7 +56,8 @@ export class LifeWatch {
   }
 
   #look(): void {
-    const { askMs, silenceMs } = this.#times;
+    const { askMs } = this.#times;
+    const silenceMs = this.#times.silenceMs * (this.#watched.patience?.() ?? 1);
     const now = performance.now();
     // Clocks of which one stands still while a machine sleeps. One that is set back counts as no time.
     const clock = Date.now();
@@ -69,7 +72,7 @@ export class LifeWatch {
       this.#aliveAt = now;
       return;
     }
-    if (passedMs > 2 * askMs) this.#aliveAt = Math.max(this.#aliveAt, now - silenceMs / 2);
+    if (passedMs > 2 * askMs) this.#aliveAt = Math.max(this.#aliveAt, now - this.#times.silenceMs / 2);
     if (now - this.#aliveAt < silenceMs) {
       this.#watched.ask();
       return;

@@ -146,6 +146,16 @@ describe("Connection", () => {
       near.destroy();
     });
 
+    it("waits longer while file work is unanswered", async () => {
+      const closed = vi.fn();
+      const { near } = connectSilent({ closed });
+      near.request("fs/copy", {}).catch(() => {});
+      const begun = performance.now();
+      near.expectLife(times);
+      await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { timeout: 5_000 });
+      expect(performance.now() - begun).toBeGreaterThan(400);
+    });
+
     it("does not ask while it does not read, and does not end", async () => {
       const closed = vi.fn();
       const { near, statuses } = connectSilent({ closed });

@@ -32,6 +32,9 @@ export interface ConnectionHooks {
   closed(reason?: string): void;
 }
 
+/** While file work is under way, which can take long, a silence has to last 30 s. */
+const FILE_WORK_PATIENCE = 5;
+
 /** One peer: correlates requests with answers, in both directions, and ends once. */
 export class Connection {
   readonly #transport: Transport;
@@ -91,7 +94,7 @@ export class Connection {
     }
     this.#nextId += 1;
     this.#sentCharacters += text.length;
-    const answer = this.#pending.add(id, text.length);
+    const answer = this.#pending.add(id, method, text.length);
     this.#transport.send(text);
     return answer;
   }
@@ -111,6 +114,8 @@ export class Connection {
           queued: this.queuedBytes,
         }),
         isReading: () => !this.#paused,
+        // Servers do the work of files in its order, and answer nothing that came behind it.
+        patience: () => (this.#pending.some((method) => method.startsWith("fs/")) ? FILE_WORK_PATIENCE : 1),
         ask: () => {
           if (asking) return;
           asking = true;

@@ -9,6 +9,7 @@ const SUSPICION_MS = 1_000;
 const MAX_GIVEN_UP = 1_024;
 
 interface Pending {
+  readonly method: string;
   readonly answer: Deferred<unknown>;
   /** Characters that were sent. */
   readonly length: number;
@@ -24,10 +25,16 @@ export class PendingRequests {
   #unread = 0;
   #cancelTimer = (): void => {};
 
-  add(id: IdText, length: number): Promise<unknown> {
+  add(id: IdText, method: string, length: number): Promise<unknown> {
     const answer = createDeferred<unknown>();
-    this.#pending.set(id, { answer, length });
+    this.#pending.set(id, { method, answer, length });
     return answer.promise;
+  }
+
+  /** True when a request of such a method waits. */
+  some(matches: (method: string) => boolean): boolean {
+    for (const { method } of this.#pending.values()) if (matches(method)) return true;
+    return false;
   }
 
   /** False when nothing was asked under this id. */
