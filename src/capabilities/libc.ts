@@ -38,10 +38,11 @@ export interface Libc {
   access: IntCall<[path: string, mode: number]>;
   kill: IntCall<[pid: number, signal: number]>;
   poll: IntCall<[descriptors: Int32Array, count: number, timeoutMs: number]>;
+  sysconf: IntCall<[name: number]>;
   clockGettime: IntCall<[clock: number, time: BigInt64Array]>;
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
-  prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array, old: null]>;
+  prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null]>;
   /** Paths are bytes that end with a zero. */
   openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
@@ -109,6 +110,7 @@ const SIGNATURES: Readonly<
   access: "int access(const char *path, int mode)",
   kill: "int kill(int pid, int signal)",
   poll: "int poll(void *descriptors, unsigned long count, int timeoutMs)",
+  sysconf: "long sysconf(int name)",
   clockGettime: "int clock_gettime(int clock, void *time)",
   waitid: "int waitid(int idType, int id, void *info, int options)",
   wait4: "int wait4(int pid, void *status, int options, void *usage)",

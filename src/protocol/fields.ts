@@ -43,8 +43,9 @@ export function record<V extends z.ZodType>(valueType: V): z.ZodType<Record<stri
         context.addIssue({ code: "invalid_type", expected: "record", input });
         return;
       }
-      for (const [name, value] of Object.entries(input)) {
-        const issue = valueType.safeParse(value).error?.issues[0];
+      // Entries take three times as long.
+      for (const name of Object.keys(input)) {
+        const issue = valueType.safeParse((input as Record<string, unknown>)[name]).error?.issues[0];
         if (issue === undefined) continue;
         context.addIssue({ ...issue, path: [name, ...issue.path] });
         // Only the first fault is told.

@@ -173,3 +173,30 @@ verifies("arg0:pipe", async ({ peer }) => {
 verifies("arg0:tty", async ({ peer }) => {
   await arg0Works(await peer(), true);
 });
+
+verifies("lookup:long-name", async ({ peer }) => {
+  const connection = await peer();
+  const tooLong = (name: string, PATH: string) =>
+    expectError(
+      connection.request("process/start", start("long", [name], { env: { PATH } })),
+      -32603,
+      "Filename too long (os error 36)",
+    );
+  await tooLong("x".repeat(256), "/bin:/usr/bin");
+  await tooLong("é".repeat(128), "");
+  await tooLong("x".repeat(100_000), ":".repeat(100_000));
+  await expectError(
+    connection.request("process/start", start("name", ["x".repeat(255)])),
+    -32603,
+    NO_SUCH_FILE,
+  );
+});
+
+verifies("lookup:nul", async ({ peer }) => {
+  const connection = await peer();
+  await expectError(
+    connection.request("process/start", start("nul", ["tr\0ue"])),
+    -32603,
+    "nul byte found in provided data",
+  );
+});

@@ -41,7 +41,7 @@ export function childEnvironment(
   requested: Readonly<Record<string, string>>,
 ): Map<string, string> {
   const env = policy === undefined ? new Map<string, string>() : applyPolicy(server, policy);
-  for (const [name, value] of Object.entries(requested)) env.set(name, value);
+  setAll(env, requested);
   for (const name of WITHHELD_NAMES) env.delete(name);
   return env;
 }
@@ -56,10 +56,15 @@ function applyPolicy(server: Environment, policy: EnvPolicy): Map<string, string
       policy.inherit === "all" || (policy.inherit === "core" && CORE_NAMES.has(name.toUpperCase()));
     if (inherited && value !== undefined && !excluded.fits(name)) env.set(name, value);
   }
-  for (const [name, value] of Object.entries(policy.set)) env.set(name, value);
+  setAll(env, policy.set);
   if (policy.includeOnly.length > 0) {
     const included = new NamePatterns(policy.includeOnly, work);
     for (const name of env.keys()) if (!included.fits(name)) env.delete(name);
   }
   return env;
+}
+
+/** Entries of an object with many members take three times as long. */
+function setAll(env: Map<string, string>, variables: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(variables)) env.set(name, variables[name]!);
 }

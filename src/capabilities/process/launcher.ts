@@ -23,6 +23,7 @@ import {
   keepInheritedDescriptors,
   openPipe,
   type Program,
+  refuseTooLong,
   spawnListener,
   spawnOnPipes,
   spawnOnTerminal,
@@ -70,7 +71,7 @@ export class Launcher {
   /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
   async launch(request: LaunchRequest): Promise<ManagedProcess> {
     this.#prepare();
-    const program = resolveProgram(request);
+    const program = await resolveProgram(request);
     await this.#takeTurn();
     try {
       if (request.limits === undefined && request.contain !== true)
@@ -269,19 +270,16 @@ function loginShell(): string {
   return knownLoginShell;
 }
 
-function resolveProgram(request: LaunchRequest): Program {
+async function resolveProgram(request: LaunchRequest): Promise<Program> {
   const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
   // Programs on a terminal start shells, and take SHELL for granted.
   if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
-  return {
-    path: programPath(request),
-    argv: [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)],
-    env,
-    cwd: request.cwd,
-  };
+  const argv = [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)];
+  refuseTooLong(argv, env);
+  return { path: await programPath(request), argv, env, cwd: request.cwd };
 }
 
-function programPath({ argv, env, cwd, stdin }: LaunchRequest): string {
+async function programPath({ argv, env, cwd, stdin }: LaunchRequest): Promise<string> {
   const [name] = argv;
   const onTerminal = typeof stdin === "object";
   if (name === undefined || name === "")

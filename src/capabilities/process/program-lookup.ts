@@ -1,8 +1,14 @@
 import { accessSync, constants, statSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
+import { refuseNul } from "./spawn.ts";
 
+/** The longest name of a file. Nothing that is longer can be found. */
+const MAX_NAME_BYTES = 255;
+/** How long the server's own work waits for a search. */
+const SLICE_MS = 2;
 const F_OK = 0;
 const X_OK = 1;
 /** Where programs are looked for when the environment has no PATH. */
@@ -12,40 +18,64 @@ const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
  * The file that a program name stands for, by the child's own PATH and working directory. What may not be executed does not hide
  * what comes later on the PATH. A name with a slash stands for itself: the child resolves it after it has changed directory.
  */
-export function findProgram(name: string, path: string | undefined, cwd: string | Uint8Array): string {
+export async function findProgram(
+  name: string,
+  path: string | undefined,
+  cwd: string | Uint8Array,
+): Promise<string> {
   if (name.includes("/")) return name;
+  refuseNul([name], "nul byte found in provided data");
+  if (isTooLong(name)) throw osError(ERRNO.ENAMETOOLONG);
   let denied = false;
-  for (const candidate of candidates(name, path ?? DEFAULT_PATH)) {
+  const found = await search(name, path ?? DEFAULT_PATH, (candidate) => {
     const kind = probe(candidate, cwd);
-    if (kind === "program") return candidate;
-    if (kind !== "missing") denied = true;
-  }
+    denied ||= kind !== "missing";
+    return kind === "program";
+  });
+  if (found !== undefined) return found;
   throw osError(denied ? ERRNO.EACCES : ERRNO.ENOENT);
 }
 
 /** The same for a program on a terminal, where a failed search is told in full. */
-export function findTerminalProgram(
+export async function findTerminalProgram(
   name: string,
   path: string | undefined,
   cwd: string | Uint8Array,
-): string {
+): Promise<string> {
   if (name.includes("/")) return name;
   if (path === undefined) throw notFound(name, ["Unable to resolve the PATH"]);
   const unusable: string[] = [];
-  for (const candidate of candidates(name, path)) {
+  const found = await search(name, path, (candidate) => {
     const kind = probe(candidate, cwd);
-    if (kind === "program") return candidate;
     if (kind === "directory") unusable.push(`${candidate} exists but is a directory.`);
     if (kind === "not executable") unusable.push(`${candidate} exists but is not executable.`);
-  }
+    return kind === "program";
+  });
+  if (found !== undefined) return found;
   throw notFound(name, [...unusable, `No viable candidates found in PATH ${JSON.stringify(path)}`]);
 }
 
-/** Entries of PATH may be relative, to the child's directory: so are the candidates then, for the child has changed directory before it looks. */
-function candidates(name: string, path: string): string[] {
-  return path
-    .split(":")
-    .map((directory) => `${directory === "" ? "." : directory.replace(/\/$/, "")}/${name}`);
+function isTooLong(name: string): boolean {
+  return Buffer.byteLength(name) > MAX_NAME_BYTES;
+}
+
+/** The first place on PATH that suits. A client may send a PATH of any length, so other work passes meanwhile, and no directory is looked into twice. */
+async function search(
+  name: string,
+  path: string,
+  suits: (candidate: string) => boolean,
+): Promise<string | undefined> {
+  if (isTooLong(name)) return undefined;
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const directory of new Set(path.split(":"))) {
+    // Relative entries are relative to the child's directory, and so are the candidates: the child has changed directory before it looks.
+    const candidate = `${directory === "" ? "." : directory.replace(/\/$/, "")}/${name}`;
+    if (suits(candidate)) return candidate;
+    if (performance.now() < sliceEnd) continue;
+    await nextTurn();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return undefined;
 }
 
 function probe(

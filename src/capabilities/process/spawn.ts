@@ -25,6 +25,13 @@ const SPAWN_SETSIGDEF = 0x04;
 const SPAWN_SETSIGMASK = 0x08;
 const SPAWN_SETSID = 0x80;
 
+const SC_PAGESIZE = 30;
+const MAX_TEXT_PAGES = 32;
+const POINTER_BYTES = 8;
+const MIN_ARGUMENT_BYTES = 128 * 1024;
+const MAX_ARGUMENT_BYTES = 6 * 1024 * 1024;
+const RLIMIT_STACK = 3;
+
 // Larger than the structures of any C library, so that their exact size need not be known.
 const ACTIONS_BYTES = 256;
 const ATTRIBUTES_BYTES = 1024;
@@ -234,11 +241,32 @@ function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env:
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }
 
+/** Throws a CapabilityError for what the kernel would refuse anyway, before much work is done with it. */
+export function refuseTooLong(argv: readonly string[], env: readonly string[]): void {
+  const longest = MAX_TEXT_PAGES * libc().sysconf(SC_PAGESIZE);
+  let bytes = 0;
+  for (const texts of [argv, env])
+    for (const { length } of texts) {
+      // There are at least as many bytes as characters, and a zero behind them.
+      if (length >= longest) throw osError(ERRNO.E2BIG);
+      bytes += length + 1 + POINTER_BYTES;
+    }
+  if (bytes > mostArgumentBytes()) throw osError(ERRNO.E2BIG);
+}
+
+/** A quarter of the stack, within bounds. */
+function mostArgumentBytes(): number {
+  const limits = new BigUint64Array(2);
+  if (libc().prlimit(0, RLIMIT_STACK, null, limits) !== 0) return MAX_ARGUMENT_BYTES;
+  return Math.max(Math.min(Number(limits[0]) / 4, MAX_ARGUMENT_BYTES), MIN_ARGUMENT_BYTES);
+}
+
 function cString(text: string | Uint8Array): Buffer {
   return typeof text === "string" ? Buffer.from(`${text}\0`) : Buffer.concat([text, NO_PATH]);
 }
 
-function refuseNul(texts: readonly string[], message: string): void {
+/** Throws a CapabilityError for texts that C cannot have. */
+export function refuseNul(texts: readonly string[], message: string): void {
   if (texts.some((text) => text.includes("\0"))) throw new CapabilityError("INVALID_INPUT", message);
 }
 

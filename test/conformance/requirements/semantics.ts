@@ -89,6 +89,15 @@ const lookupRequirements = {
     section: "10.1",
     behavior: "Files without execute permission, directories and missing entries on PATH are passed over.",
   },
+  "lookup:long-name": {
+    section: "10.1",
+    behavior:
+      "A name that is longer than names of files can be is refused with that reason, whatever PATH is.",
+  },
+  "lookup:nul": {
+    section: "10.1",
+    behavior: "A name with a NUL is refused as such before it is looked for.",
+  },
   "lookup:only-unusable": {
     section: "10.1",
     behavior: "A name for which PATH has only files without execute permission is refused with that reason.",
