@@ -24,7 +24,7 @@ while read -r kind value created; do
     '?') starting="$starting $value|$created" ;;
     c) contained="$value\${created:+ $created}" ;;
   esac
-done < /proc/self/fd/3 2>/dev/null
+done <&3 2>/dev/null
 sleep 0.5
 for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
 for try in 1 2 3 4 5 6 7 8 9 10; do
