@@ -45,25 +45,44 @@ describe("OutputLog", () => {
     expect(log.chunksAfter(0, 100).map((chunk) => [chunk.seq, text(chunk.bytes)])).toEqual([[3, "cd"]]);
   });
 
+  it("holds no more chunks than its bound, however small they are", () => {
+    const log = new OutputLog({ maxBytes: 1000, maxChunks: 3 });
+    for (const piece of ["a", "b", "c", "d", "e"]) log.appendOutput("stdout", Buffer.from(piece));
+    expect(log.chunksAfter(0, 1000).map((chunk) => [chunk.seq, text(chunk.bytes)])).toEqual([
+      [3, "c"],
+      [4, "d"],
+      [5, "e"],
+    ]);
+    expect(log.firstSeq).toBe(3);
+  });
+
   it("holds the newest chunks that fit its bounds, like a plain list would", () => {
     const chunk = fc.record({
       stream: fc.constantFrom<StreamName>("stdout", "stderr"),
-      bytes: fc.string({ maxLength: 40, minLength: 1 }).map((value) => Buffer.from(value, "latin1")),
+      bytes: fc
+        .string({ maxLength: 40, minLength: 1, size: "max" })
+        .map((value) => Buffer.from(value, "latin1")),
     });
+    const seen = new Set<string>();
     fc.assert(
       fc.property(
-        fc.array(chunk, { maxLength: 200 }),
+        fc.array(chunk, { maxLength: 200, size: "max" }),
         fc.integer({ min: 40, max: 3000 }),
         fc.nat(),
         (chunks, maxBytes, after) => {
           const maxChunks = 30;
+          let boundedBy = "nothing";
           const log = new OutputLog({ maxBytes, maxChunks });
           let model: { seq: number; stream: StreamName; value: string }[] = [];
           for (const { stream, bytes } of chunks) {
             model.push({ seq: log.appendOutput(stream, bytes), stream, value: text(bytes) });
             const total = (): number => model.reduce((sum, entry) => sum + entry.value.length, 0);
-            while (total() > maxBytes || model.length > maxChunks) model = model.slice(1);
+            while (total() > maxBytes || model.length > maxChunks) {
+              boundedBy = total() > maxBytes ? "bytes" : "chunks";
+              model = model.slice(1);
+            }
           }
+          seen.add(boundedBy);
           const afterSeq = after % (chunks.length + 1);
           const kept = log.chunksAfter(afterSeq, Number.POSITIVE_INFINITY);
           expect(kept.map(({ seq, stream, bytes }) => ({ seq, stream, value: text(bytes) }))).toEqual(
@@ -74,17 +93,21 @@ describe("OutputLog", () => {
         },
       ),
     );
+    // Otherwise the runs were too small to see what they are for.
+    expect([...seen].sort()).toEqual(["bytes", "chunks", "nothing"]);
   });
 
   it("takes snapshots of each stream that are as true as a plain copy, whatever the other writes", () => {
     const chunk = fc.record({
       stream: fc.constantFrom<StreamName>("stdout", "stdout", "stdout", "stderr"),
-      bytes: fc.string({ maxLength: 40, minLength: 1 }).map((value) => Buffer.from(value, "latin1")),
+      bytes: fc
+        .string({ maxLength: 40, minLength: 1, size: "max" })
+        .map((value) => Buffer.from(value, "latin1")),
     });
     const edgeBytes = 50;
     fc.assert(
       fc.property(
-        fc.array(chunk, { maxLength: 300 }),
+        fc.array(chunk, { maxLength: 300, size: "max" }),
         fc.integer({ min: 30, max: 1000 }),
         fc.integer({ min: 0, max: 3000 }),
         (chunks, maxBytes, snapshotBytes) => {
