@@ -35,31 +35,27 @@ let lastId = 0;
 /** How a start ends: its exit code, or its error. Another client is answered all the time. */
 async function runOf(name: string, more: object): Promise<unknown> {
   const processId = `${name} ${++lastId}`;
-  let over = false;
-  const outcome = (async () => {
-    try {
-      await client.request("process/start", { ...startParams(processId, []), ...more });
-      const { exitCode } = await client.request<{ exitCode: number }>("process/wait", {
-        processId,
-        until: "closed",
-      });
-      return exitCode;
-    } catch (error) {
-      if (error instanceof RpcFailure)
-        return { code: error.code, errno: (error.data as { errno?: string })?.errno };
-      throw error;
-    } finally {
-      over = true;
-    }
-  })();
+  const over = new AbortController();
+  const outcome = startAndWait(processId, more).finally(() => over.abort());
   outcome.catch(() => {}); // awaited below, after the bystander
-  while (!over)
+  while (!over.signal.aborted)
     await withDeadline(
       bystander.request("environment/status"),
       PAUSE_MS,
       () => `another client's answer during ${name}`,
     );
   return withDeadline(outcome, DEADLINE_MS, () => name);
+}
+
+async function startAndWait(processId: string, more: object): Promise<unknown> {
+  try {
+    await client.request("process/start", { ...startParams(processId, []), ...more });
+    const params = { processId, until: "closed" };
+    return (await client.request<{ exitCode: number }>("process/wait", params)).exitCode;
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw error;
+    return { code: error.code, errno: (error.data as { errno?: string } | undefined)?.errno };
+  }
 }
 
 const failed = (errno: string) => ({ code: -32603, errno });

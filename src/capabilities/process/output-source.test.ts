@@ -1,7 +1,9 @@
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { expect, test } from "vitest";
-import { lookForEndsOfPipes, readPipe } from "./output-source.ts";
-import { duplicate, makeNonBlocking, openPipe } from "./spawn.ts";
+import { libc } from "../libc.ts";
+import { lookForEndsOfPipes, readPipe, readTerminal } from "./output-source.ts";
+import { SharedDescriptor } from "./shared-descriptor.ts";
+import { duplicate, makeNonBlocking, openPipe, pseudoTerminalName } from "./spawn.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -61,4 +63,55 @@ test("a pipe that is held for longer is watched, though nobody looks again", asy
   setTimeout(() => closeSync(holder), 50);
   await ended;
   expect(told).toEqual(["last words", "end"]);
+});
+
+const { O_RDWR, O_NOCTTY } = constants;
+
+/** Both ends of a terminal: the server's, and the name by which programs open theirs. */
+function openTerminal(): { master: number; rest: SharedDescriptor; write: (text: string) => void } {
+  const master = libc().openPseudoTerminal(O_RDWR | O_NOCTTY);
+  libc().grantPseudoTerminal(master);
+  libc().unlockPseudoTerminal(master);
+  makeNonBlocking(master);
+  const name = pseudoTerminalName(master);
+  const write = (text: string): void => {
+    const program = openSync(name, O_RDWR | O_NOCTTY);
+    writeSync(program, text);
+    closeSync(program);
+  };
+  return { master, rest: new SharedDescriptor(duplicate(master)), write };
+}
+
+test("what a terminal still holds when its stream ends is read before the end", async () => {
+  const { master, rest, write } = openTerminal();
+  const told: string[] = [];
+  write("first");
+  await new Promise<void>((resolve) => {
+    readTerminal(master, rest, {
+      data: (bytes) => {
+        told.push(Buffer.from(bytes).toString());
+        // The event loop has seen that the last program left, and takes this for the end although another one has come.
+        if (told.length === 1) write("second");
+      },
+      end: () => {
+        told.push("end");
+        resolve();
+      },
+    });
+  });
+  expect(told).toEqual(["first", "second", "end"]);
+});
+
+test("a terminal that is finished gives what it holds, although its reader was paused", () => {
+  const { master, rest, write } = openTerminal();
+  const told: string[] = [];
+  const source = readTerminal(master, rest, {
+    data: (bytes) => told.push(Buffer.from(bytes).toString()),
+    end: () => told.push("end"),
+  });
+  source.pause();
+  write("held back");
+  source.finish();
+  source.finish();
+  expect(told).toEqual(["held back", "end"]);
 });
