@@ -13,8 +13,15 @@ const isPrefix = (part: Uint8Array, whole: Uint8Array): boolean =>
 const isSuffix = (part: Uint8Array, whole: Uint8Array): boolean =>
   Buffer.from(part).equals(Buffer.from(whole.subarray(whole.length - part.length)));
 
+/** A failure is not made smaller for minutes. */
+const SEARCH = { interruptAfterTimeLimit: 5_000 };
+
 const bounds = fc
-  .record({ maxBytes: fc.nat({ max: 200 }), share: fc.nat({ max: 100 }) })
+  .record({
+    // The larger ones begin with less memory than they may have.
+    maxBytes: fc.oneof(fc.nat({ max: 200 }), fc.integer({ min: 2_000, max: 3_000 })),
+    share: fc.nat({ max: 100 }),
+  })
   .map(({ maxBytes, share }) => ({ maxBytes, headBytes: Math.floor((maxBytes * share) / 100) }));
 
 describe("HeadTail", () => {
@@ -95,8 +102,8 @@ describe("HeadTail", () => {
     fc.assert(
       fc.property(
         bounds,
-        fc.array(fc.uint8Array({ maxLength: 90 }), { maxLength: 20 }),
-        fc.option(fc.nat({ max: 250 }), { nil: undefined }),
+        fc.array(fc.uint8Array({ maxLength: 400, size: "max" }), { maxLength: 20, size: "max" }),
+        fc.option(fc.nat({ max: 4_000 }), { nil: undefined }),
         (options, pieces, shown) => {
           const collected = new HeadTail(options);
           for (const piece of pieces) collected.push(piece);
@@ -118,6 +125,7 @@ describe("HeadTail", () => {
             );
         },
       ),
+      SEARCH,
     );
   });
 
@@ -125,7 +133,7 @@ describe("HeadTail", () => {
     fc.assert(
       fc.property(
         bounds,
-        fc.string({ unit: "grapheme", maxLength: 200 }),
+        fc.string({ unit: "grapheme", maxLength: 1_500, size: "max" }),
         fc.integer({ min: 1, max: 7 }),
         (options, text, step) => {
           const whole = utf8.encode(text);
@@ -139,6 +147,7 @@ describe("HeadTail", () => {
           if (whole.length <= options.maxBytes) expect(collected.text()).toBe(text);
         },
       ),
+      SEARCH,
     );
   });
 

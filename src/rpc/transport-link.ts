@@ -3,15 +3,29 @@ import type { Transport } from "../transport/transport.ts";
 import { Connection } from "./connection.ts";
 import type { Link, LinkEvents } from "./link.ts";
 
+/** Refusals that a server may leave unread, in characters. A server that reads them has none: it is told each at once. */
+const MAX_UNREAD_REFUSALS = 256 * 1024;
+const MAX_NAME_CHARACTERS = 100;
+
 /** A client's link over a transport. A server that breaks the rules of the wire is cut off: nothing it says could be relied on. */
 export function openTransportLink(transport: Transport, events: LinkEvents): Link {
+  /** Told since the last moment at which the server had read all that was sent. */
+  let unreadRefusals = 0;
   const connection = new Connection(transport, {
-    request: (id, method) =>
-      connection.fail(id, { code: RpcCode.methodNotFound, message: `this client does not serve ${method}` }),
+    request: (id, method) => {
+      if (connection.queuedBytes === 0) unreadRefusals = 0;
+      const message = `this client does not serve ${method.slice(0, MAX_NAME_CHARACTERS)}`;
+      unreadRefusals += id.length + message.length;
+      if (unreadRefusals > MAX_UNREAD_REFUSALS)
+        connection.destroy("the server sends requests and does not read the answers");
+      else connection.fail(id, { code: RpcCode.methodNotFound, message });
+    },
     notification: (method, params) => events.notification(method, params),
     malformed: (reason) => connection.destroy(reason),
-    unsolicited: (id) => connection.destroy(`unexpected answer to request ${id}`),
-    drain: () => {},
+    unsolicited: (id) => connection.destroy(`unexpected answer to request ${id.slice(0, MAX_NAME_CHARACTERS)}`),
+    drain: () => {
+      unreadRefusals = 0;
+    },
     closed: (reason) => events.closed(reason),
   });
   connection.open();
