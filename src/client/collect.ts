@@ -3,6 +3,8 @@ import { errorOf, type ExitReport, type Gap, reportOf } from "./process-events.t
 import type { ProcessRoute } from "./process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** Nobody loses output more often; beyond it the last gap grows. */
+const MAX_GAPS = 1024;
 
 /** How much of the output is kept. */
 export interface CollectOptions {
@@ -45,7 +47,7 @@ export async function collect(
   for await (const event of route.subscribe(signal === undefined ? {} : { signal })) {
     if (event.kind === "output") (event.stream === "stderr" ? stderr : stdout).push(event.bytes);
     else if (event.kind === "exited") exit = reportOf(event);
-    else if (event.kind === "gap") gaps.push({ fromSeq: event.fromSeq, toSeq: event.toSeq });
+    else if (event.kind === "gap") addGap(gaps, event);
     else if (event.kind === "failed") throw errorOf(event);
   }
   return {
@@ -60,4 +62,10 @@ export async function collect(
     gaps,
     durationMs: performance.now() - begun,
   };
+}
+
+function addGap(gaps: Gap[], { fromSeq, toSeq }: Gap): void {
+  const last = gaps.at(-1);
+  if (last !== undefined && gaps.length === MAX_GAPS) gaps[MAX_GAPS - 1] = { fromSeq: last.fromSeq, toSeq };
+  else gaps.push({ fromSeq, toSeq });
 }

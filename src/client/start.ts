@@ -36,14 +36,19 @@ async function requestStart(
   // With the signal, so that a start that still waits for a connection is not made any more.
   const options = signal === undefined ? {} : { signal };
   if (!session.supports("process/start.idempotencyKey")) {
-    await session.request("process/start", params, options);
+    checkStarted(params, await session.request("process/start", params, options));
     return;
   }
   const keyed = { ...params, idempotencyKey: params.idempotencyKey ?? params.processId };
   const { connections } = session;
-  await session.request("process/start", keyed, options);
+  checkStarted(params, await session.request("process/start", keyed, options));
   // What it did before the connection was back went to nobody.
   if (session.connections !== connections) await route.catchUp();
+}
+
+function checkStarted(asked: StartParams, started: { readonly processId: string }): void {
+  if (started.processId !== asked.processId)
+    throw new ProtocolError(`process/start: another process was started than ${asked.processId}`);
 }
 
 function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {

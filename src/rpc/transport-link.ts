@@ -3,8 +3,8 @@ import type { Transport } from "../transport/transport.ts";
 import { Connection } from "./connection.ts";
 import type { Link, LinkEvents } from "./link.ts";
 
-/** Refusals that a server may leave unread, in characters. A server that reads them has none: it is told each at once. */
-const MAX_UNREAD_REFUSALS = 256 * 1024;
+/** Refusals that a server may leave unread, in characters. One that reads them comes nowhere near: they are no more than what comes in one piece. */
+const MAX_UNREAD_REFUSALS = 1024 * 1024;
 const MAX_NAME_CHARACTERS = 100;
 
 /** A client's link over a transport. A server that breaks the rules of the wire is cut off: nothing it says could be relied on. */
@@ -22,7 +22,8 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
     },
     notification: (method, params) => events.notification(method, params),
     malformed: (reason) => connection.destroy(reason),
-    unsolicited: (id) => connection.destroy(`unexpected answer to request ${id.slice(0, MAX_NAME_CHARACTERS)}`),
+    unsolicited: (id) =>
+      connection.destroy(`unexpected answer to request ${id.slice(0, MAX_NAME_CHARACTERS)}`),
     drain: () => {
       unreadRefusals = 0;
     },

@@ -34,6 +34,8 @@ export class Refusal {
 export class FakeConnection {
   readonly requests: FakeRequest[] = [];
   readonly notifications: string[] = [];
+  /** How many of its own requests were answered. */
+  answered = 0;
   readonly closed: Promise<void>;
   readonly #transport: Transport;
   /** The last number told of each process. */
@@ -118,6 +120,8 @@ export class FakeConnection {
   #hear(message: FakeRequest, answers: Map<string, Answer>): void {
     if (message.id === undefined) {
       this.notifications.push(message.method);
+    } else if (message.method === undefined) {
+      this.answered += 1;
     } else {
       this.requests.push(message);
       const result = answers.get(message.method)?.(message.params, this) ?? {};
