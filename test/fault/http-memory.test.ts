@@ -9,12 +9,12 @@ import { openSession, type SessionClient } from "./session-client.ts";
 // HTTP bodies for a client that does not read.
 
 const MIB = 1024 * 1024;
-const STREAM_BYTES = 48 * MIB;
-const STREAMS = 8;
+const STREAM_BYTES = 32 * MIB;
+const STREAMS = 6;
 /** What may be under way for one body: buffers of the system on both sides, and one read of the server. */
 const MAX_UNDER_WAY_BYTES = 16 * MIB;
 const ANSWER_BYTES = 32 * MIB;
-const ANSWERS = 10;
+const ANSWERS = 7;
 const STILL_MS = 1_000;
 const DEADLINE_MS = 60_000;
 
@@ -142,7 +142,9 @@ describe("HTTP bodies for a client that does not read", () => {
     const ended = await Promise.all(answers);
     const failures = ended.filter((one) => typeof one === "string");
     expect(failures.length).toBeGreaterThan(0);
-    for (const failure of failures) expect(failure).toContain("error decoding response body");
+    // On a slow machine the time may be over before the head is there.
+    for (const failure of failures)
+      expect(failure).toMatch(/error decoding response body|error sending request for url/);
     for (const length of ended.filter((one) => typeof one === "number"))
       expect(length).toBe(Math.ceil(ANSWER_BYTES / 3) * 4);
   });
