@@ -73,7 +73,11 @@ async function initialize(
   link: Link,
   { clientName, resumeSessionId }: { clientName: string; resumeSessionId: string | undefined },
 ): Promise<Result<"initialize">> {
-  const params = { clientName, ...(resumeSessionId === undefined ? {} : { resumeSessionId }) };
+  const params = {
+    clientName,
+    urgentInput: true,
+    ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
+  };
   const answer = checkedResult("initialize", await link.request("initialize", params));
   if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
     throw new ProtocolError("the server's answer to initialize names another session than was asked for");

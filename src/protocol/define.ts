@@ -34,6 +34,10 @@ interface MethodFacts<Param = string> {
   readonly family: Family | null;
   /** Control calls have a lane of their own when a server runs requests concurrently. */
   readonly lane?: "control";
+  /** Requests about one process keep their order among themselves. This parameter names it; of `v0` all are one process. */
+  readonly ordered?: Param | "v0";
+  /** Passes requests about other things that wait, such as long file work: always, or where the client asked for it in `initialize`. */
+  readonly overtakes?: "always" | "urgentInput";
   /** True for our own methods, which a Codex peer neither sends nor serves. */
   readonly extension?: true;
   /** Parameters that this server adds to a method of Codex's, which ignores them. */

@@ -40,6 +40,8 @@ export const processExtensionMethods = {
     doc: "Stops or restarts the sending of one process's events. Meanwhile its output waits, then the process does; nothing is lost.",
     family: "exec",
     extension: true,
+    ordered: "processId",
+    overtakes: "always",
     params: () =>
       z.object({
         processId: ProcessId(),
@@ -51,6 +53,8 @@ export const processExtensionMethods = {
     doc: "Gives a process's terminal another size, of which its program is told by SIGWINCH. An ended process is no error.",
     family: "exec",
     extension: true,
+    ordered: "processId",
+    overtakes: "always",
     params: () => z.object({ processId: ProcessId(), ...TerminalSize().shape }),
     result: Empty,
   }),
@@ -58,6 +62,8 @@ export const processExtensionMethods = {
     doc: "Ends a process's input, after what was written before. A pipe is closed; a terminal gets the EOF character (0x04), twice in the middle of a line. Without an open input it does nothing.",
     family: "exec",
     extension: true,
+    ordered: "processId",
+    overtakes: "urgentInput",
     params: () => z.object({ processId: ProcessId() }),
     result: Empty,
   }),
@@ -85,6 +91,7 @@ export const processExtensionMethods = {
     doc: "Sends the events of a process to this connection too. It may be read, waited for and shown here, but not written to, signalled or ended. A process of another session does not wait for this connection: what it cannot keep is told by `process/gap`.",
     family: "exec",
     extension: true,
+    ordered: "processId",
     params: () =>
       z.object({
         sessionId: optional(z.string()).describe(
@@ -109,6 +116,7 @@ export const processExtensionMethods = {
     doc: "Sends no more events of a process to this connection, until it is attached again. The process goes on and does not wait.",
     family: "exec",
     extension: true,
+    ordered: "processId",
     params: () => z.object({ processId: ProcessId() }),
     result: Empty,
   }),

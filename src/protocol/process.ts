@@ -206,18 +206,23 @@ export const processMethods = {
       "limits",
       "contain",
     ],
+    ordered: "processId",
     params: ProcessStart,
     result: () => z.object({ processId: ProcessId(), sandboxType: SandboxType().optional() }),
   }),
   "process/read": method({
     doc: "Returns retained output after a sequence number, waiting for news if asked to.",
     family: "exec",
+    ordered: "processId",
+    overtakes: "always",
     params: ProcessRead,
     result: ReadResult,
   }),
   "process/write": method({
     doc: "Writes to a terminal or a piped stdin. A `writeId` seen before is accepted and writes nothing.",
     family: "exec",
+    ordered: "processId",
+    overtakes: "urgentInput",
     params: () =>
       z.object({
         processId: ProcessId(),
@@ -238,6 +243,8 @@ export const processMethods = {
     family: "exec",
     lane: "control",
     extensionParams: ["signal"],
+    ordered: "processId",
+    overtakes: "always",
     params: () =>
       z.object({
         processId: ProcessId(),
@@ -250,6 +257,8 @@ export const processMethods = {
     family: "exec",
     lane: "control",
     extensionParams: ["mode", "timeoutMs"],
+    ordered: "processId",
+    overtakes: "always",
     params: () =>
       z.object({
         processId: ProcessId(),

@@ -8,11 +8,15 @@ export const sessionMethods = {
   initialize: method({
     doc: "Opens a session, or attaches to one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
+    extensionParams: ["urgentInput"],
     params: () =>
       z.object({
         clientName: z.string(),
         resumeSessionId: optional(z.string()).describe(
           "Session to attach to; absent or null opens a new one",
+        ),
+        urgentInput: optional(z.boolean()).describe(
+          "Input for a running process (`process/write`, `process/closeStdin`) need not wait for requests about other things that were sent before it, such as the copying of a large file",
         ),
       }),
     result: () =>

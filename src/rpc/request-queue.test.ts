@@ -39,6 +39,25 @@ describe("RequestQueue", () => {
     expect(running).toHaveLength(3);
   });
 
+  it("lets urgent requests pass those that wait, in their order, and nothing pass them", () => {
+    let mayStart = true;
+    const queue = new RequestQueue(1, () => mayStart);
+    const started: string[] = [];
+    const submit = (name: string, lane: "ordinary" | "urgent") =>
+      queue.submit(() => void started.push(name), lane);
+    queue.submit(() => createDeferred<void>().promise, "ordinary");
+    expect(queue.isFree).toBe(false);
+    submit("ordinary", "ordinary");
+    submit("urgent 1", "urgent");
+    expect(started).toEqual(["urgent 1"]);
+    mayStart = false;
+    submit("urgent 2", "urgent");
+    submit("urgent 3", "urgent");
+    mayStart = true;
+    submit("ordinary 2", "ordinary");
+    expect(started).toEqual(["urgent 1", "urgent 2", "urgent 3"]);
+  });
+
   it("starts nothing while it may not, and goes on where it stopped", () => {
     let mayStart = true;
     const queue = new RequestQueue(1, () => mayStart);

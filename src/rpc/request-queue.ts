@@ -3,30 +3,43 @@ import { Fifo } from "../base/fifo.ts";
 /** Does one request. A promise keeps its place in the lane until it settles; it must not reject. */
 export type Task = () => Promise<void> | undefined;
 
+export type LaneName = "urgent" | "control" | "ordinary";
+
 /**
  * Decides when requests of one connection run. With a concurrency of 1 they run in the order they came, so that a client that pipelines sees what
- * it would have seen one by one. With more, up to that many run at once, and control requests have a lane of their own.
+ * it would have seen one by one. With more, up to that many run at once, and control requests have a lane of their own. Urgent ones pass all that waits.
  */
 export class RequestQueue {
   readonly #ordinary: Lane;
   readonly #control: Lane;
+  readonly #urgent: Lane;
 
   /** Nothing starts while `mayStart` says no; call `resume` when that has changed. */
   constructor(concurrency: number, mayStart: () => boolean) {
     this.#ordinary = new Lane(concurrency, mayStart);
     this.#control = concurrency > 1 ? new Lane(concurrency, mayStart) : this.#ordinary;
+    this.#urgent = new Lane(concurrency, mayStart);
   }
 
-  submit(task: Task, lane: "ordinary" | "control"): void {
-    (lane === "control" ? this.#control : this.#ordinary).submit(task);
+  /** True when an ordinary request would be started at once. */
+  get isFree(): boolean {
+    return this.#urgent.isEmpty && this.#ordinary.isFree;
+  }
+
+  submit(task: Task, lane: LaneName): void {
+    // What may start by now goes first.
+    if (lane !== "urgent") this.#urgent.run();
+    (lane === "urgent" ? this.#urgent : lane === "control" ? this.#control : this.#ordinary).submit(task);
   }
 
   resume(): void {
+    this.#urgent.run();
     this.#control.run();
     this.#ordinary.run();
   }
 
   clear(): void {
+    this.#urgent.clear();
     this.#control.clear();
     this.#ordinary.clear();
   }
@@ -42,8 +55,16 @@ class Lane {
     this.#mayStart = mayStart;
   }
 
+  get isEmpty(): boolean {
+    return this.#queue.size === 0;
+  }
+
+  get isFree(): boolean {
+    return this.#queue.size === 0 && this.#permits > 0 && this.#mayStart();
+  }
+
   submit(task: Task): void {
-    if (this.#queue.size === 0 && this.#permits > 0 && this.#mayStart()) {
+    if (this.isFree) {
       this.#start(task);
       return;
     }

@@ -24,10 +24,14 @@ export type Handlers<Context> = {
   readonly [M in MethodName]?: (context: Context, params: Params<M>) => HandlerResult<Result<M>>;
 };
 
-interface Route<Context> {
-  readonly lane: "ordinary" | "control";
+interface Route<Context> extends Precedence {
   call(context: Context, params: unknown): HandlerResult<unknown>;
 }
+
+/** What decides which requests a method's may pass, and which not. */
+export type Precedence = Pick<Method, "lane" | "ordered" | "overtakes">;
+
+const NONE: Precedence = {};
 
 /** Finds, checks and calls. It is the one place where the table's types are erased. */
 export class Router<Context> {
@@ -40,7 +44,9 @@ export class Router<Context> {
       // The handler's parameter type comes from this very schema, which `parse` applies.
       const run = handler as (context: Context, params: unknown) => HandlerResult<unknown>;
       this.#routes.set(name, {
-        lane: definition.lane ?? "ordinary",
+        ...(definition.lane && { lane: definition.lane }),
+        ...(definition.ordered && { ordered: definition.ordered }),
+        ...(definition.overtakes && { overtakes: definition.overtakes }),
         call: (context, params) => {
           const checked = parse(definition, name, params);
           if (definition.family !== null) gate(context, definition.family);
@@ -50,8 +56,9 @@ export class Router<Context> {
     }
   }
 
-  laneOf(name: string): "ordinary" | "control" {
-    return this.#routes.get(name)?.lane ?? "ordinary";
+  /** Of a method that is not served, none. */
+  precedenceOf(name: string): Precedence {
+    return this.#routes.get(name) ?? NONE;
   }
 
   /** Throws an RpcError for a method that is not served, parameters that do not fit and a closed gate, in this order. */

@@ -5,7 +5,7 @@ import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
 import { SESSION_TAKEN_CLOSE_CODE } from "../protocol/limits.ts";
 import { toWire } from "../rpc/error-wire.ts";
-import { RequestQueue } from "../rpc/request-queue.ts";
+import { RequestQueue, type Task } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { Waiting } from "../rpc/waiting.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
@@ -13,6 +13,7 @@ import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "./limits.ts";
 import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
+import { ProcessOrder } from "./process-order.ts";
 import type { Session } from "./session.ts";
 import type { SessionHolder, SessionRegistry } from "./session-registry.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
@@ -31,6 +32,13 @@ export interface ClientConnectionOptions {
   ended(): void;
 }
 
+/** What a client asks for in its handshake. */
+export interface InitializeOptions {
+  readonly resumeSessionId: string | undefined;
+  /** See the parameter of `initialize`. */
+  readonly urgentInput: boolean;
+}
+
 const AT_ONCE = { lazily: false };
 const LAZILY = { lazily: true };
 
@@ -42,6 +50,9 @@ export class ClientConnection implements SessionHolder {
   readonly identity: string | undefined;
   readonly #options: ClientConnectionOptions;
   readonly #requests: RequestQueue;
+  readonly #order = new ProcessOrder({
+    isRunning: (processId) => this.#session?.isRunning(processId) ?? false,
+  });
   /** Made when somebody wants to know of the end: most connections never have one who does. */
   #abort: AbortController | undefined;
   #closing = false;
@@ -138,9 +149,10 @@ export class ClientConnection implements SessionHolder {
       );
   }
 
-  initialize(resumeSessionId: string | undefined): Session | Promise<Session> {
+  initialize({ resumeSessionId, urgentInput }: InitializeOptions): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
+    this.#order.urgentInput = urgentInput;
     const { sessions } = this.#options;
     const session =
       resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);
@@ -200,9 +212,25 @@ export class ClientConnection implements SessionHolder {
       this.#readingPaused = true;
       this.peer.pause();
     }
-    const lane =
-      this.#options.concurrency > 1 && this.#initialized ? this.#options.router.laneOf(method) : "ordinary";
-    this.#requests.submit(() => this.#run(id, method, params), lane);
+    const run: Task = () => this.#run(id, method, params);
+    if (!this.#initialized || (this.#options.concurrency === 1 && this.#requests.isFree))
+      this.#requests.submit(run, "ordinary");
+    else this.#enqueueByPrecedence(method, params, run);
+  }
+
+  /** Others wait, or may run at the same time. */
+  #enqueueByPrecedence(method: string, params: unknown, run: Task): void {
+    const precedence = this.#options.router.precedenceOf(method);
+    if (this.#order.mayOvertake(precedence, params)) {
+      this.#requests.submit(run, "urgent");
+      return;
+    }
+    const waited = this.#order.wait(precedence, params);
+    const { lane = "ordinary" } = this.#options.concurrency > 1 ? precedence : {};
+    this.#requests.submit(() => {
+      waited();
+      return run();
+    }, lane);
   }
 
   #run(id: IdText, method: string, params: unknown): Promise<void> | undefined {

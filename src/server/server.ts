@@ -101,7 +101,10 @@ export function createServer(options: ServerOptions = {}): Server {
     ...discoveryHandlers(codexHome, places),
     ...commandHandlers(launcher, limits),
   };
-  const environmentInfo = describeEnvironment(host, listExtensions(handlers));
+  const environmentInfo = describeEnvironment(
+    host,
+    listExtensions({ ...handlers, initialize: sessionHandlers }),
+  );
   const router = new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),

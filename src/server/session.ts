@@ -131,6 +131,13 @@ export class Session {
     for (const [id, guest] of this.#guests) if (!isKnown(guest)) this.unfollow(id);
   }
 
+  /** True when that id means a process that has not ended, and no start with it is under way. */
+  isRunning(processId: string): boolean {
+    if (this.#processes.starting(processId) !== undefined) return false;
+    const entry = this.#processes.get(processId) ?? this.guest(processId);
+    return entry !== undefined && entry.process.state.exitCode === undefined;
+  }
+
   process(processId: string): ProcessEntry | undefined {
     return this.#processes.get(processId);
   }

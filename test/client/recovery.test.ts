@@ -77,7 +77,7 @@ test("the session is resumed by its id, and what happened meanwhile is read afte
   expect(second.requests[0]).toMatchObject({
     id: 1,
     method: "initialize",
-    params: { clientName: "tester", resumeSessionId: "session-1" },
+    params: { clientName: "tester", urgentInput: true, resumeSessionId: "session-1" },
   });
   expect(read.params).toEqual({ processId: "p", afterSeq: 2, maxBytes: null, waitMs: 0 });
   expect(second.notifications).toEqual(["initialized"]);

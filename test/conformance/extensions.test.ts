@@ -10,6 +10,7 @@ const EXTENSION_METHODS = [
   "fs/watch",
   "http/cancel",
   "http/flow",
+  "initialize.urgentInput",
   "process/attach",
   "process/closeStdin",
   "process/detach",

@@ -12,8 +12,11 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
     protocolVersion: V0_PROTOCOL_VERSION,
   });
   return {
-    initialize: (client, { resumeSessionId }) => {
-      const session = client.initialize(resumeSessionId ?? undefined);
+    initialize: (client, { resumeSessionId, urgentInput }) => {
+      const session = client.initialize({
+        resumeSessionId: resumeSessionId ?? undefined,
+        urgentInput: urgentInput ?? false,
+      });
       return session instanceof Promise ? session.then(answer) : answer(session);
     },
   } satisfies Handlers<ClientConnection>;

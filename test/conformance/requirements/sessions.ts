@@ -7,6 +7,12 @@ const takeover = {
   note: "The real server refuses until it notices by itself that the old connection is gone.",
 } as const;
 
+const overtaking = {
+  section: "1.8",
+  origin: "ours",
+  note: "On the real server everything waits, unless --concurrent-requests is given.",
+} as const;
+
 export const sessionsRequirements = {
   "order:answers": {
     section: "1.8",
@@ -54,6 +60,41 @@ export const sessionsRequirements = {
     transports: ["cli"],
   },
 
+  "order.overtaking:control": {
+    ...overtaking,
+    behavior:
+      "Reads, signals, new sizes and the ends of a running process, and its flow, do not wait for file work that was sent before.",
+  },
+  "order.overtaking:start": {
+    ...overtaking,
+    behavior: "A start waits for everything that was sent before, such as the file that it runs.",
+  },
+  "order.overtaking:own-start": {
+    ...overtaking,
+    behavior: "What is asked of a process whose start still waits is done after that.",
+  },
+  "order.overtaking:one-process": {
+    ...overtaking,
+    behavior:
+      "Requests about one process take effect in the order they were sent, also when some of them could overtake.",
+  },
+  "order.overtaking:input-waits": {
+    ...overtaking,
+    behavior:
+      "Input waits for the file work that was sent before it, unless the client has asked for urgentInput.",
+  },
+  "order.overtaking:urgent-input": {
+    ...overtaking,
+    behavior: "With urgentInput, input and its end overtake file work, in their order.",
+  },
+  "order.overtaking:v0": {
+    ...overtaking,
+    behavior: "command/exec/terminate overtakes file work, but no other request of its dialect.",
+  },
+  "initialize:urgent-input": {
+    section: "2.1",
+    behavior: "initialize takes urgentInput, as it takes every member that it does not know.",
+  },
   "initialize:result": {
     section: "2.1",
     behavior:
