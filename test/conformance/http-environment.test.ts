@@ -181,6 +181,25 @@ verifies(
   }),
 );
 
+verifies("http-proxy:no-tunnel", async (context) => {
+  for (const answer of [
+    "",
+    "HTTP/1.1 502 Bad\r\n\r\n",
+    "HTTP/1.1",
+    "hello\r\n\r\n",
+    "HTTP/1.1 200 OK\r\n\r\nno TLS",
+  ])
+    await withUpstream(
+      ({ socket }) => void socket.end(answer),
+      async (proxy) =>
+        withVariables(context, { HTTPS_PROXY: proxy.origin }, async (connection) => {
+          const url = "https://127.0.0.1:1/x";
+          await expectError(httpRequest(connection, url), -32603, sendingFailed(url));
+          expect({ answer, asked: proxy.requests.length }).toEqual({ answer, asked: 1 });
+        }),
+    );
+});
+
 verifies(
   "http-proxy:all",
   withProxies(async ({ proxy, other, answererOf }) => {

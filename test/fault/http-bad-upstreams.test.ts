@@ -311,6 +311,16 @@ describe("an upstream server", () => {
     },
   );
 
+  it.each(["SSH-2.0-OpenSSH_9.0\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 \x01\r\n\r\n"])(
+    "that speaks first is asked once, and fails the request: %j",
+    async (greeting) => {
+      const upstream = await listen({ connected: (socket) => void socket.resume().write(greeting) });
+      expect(await failureOf(get(upstream))).toContain("error sending request for url");
+      await allEnded(upstream);
+      expect(upstream.sockets).toHaveLength(1);
+    },
+  );
+
   it("that speaks on an idle connection loses it, and what it said is no answer", async () => {
     const idle: Socket[] = [];
     const upstream = await listen({

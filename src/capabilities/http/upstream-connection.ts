@@ -92,7 +92,9 @@ export class UpstreamConnection implements Carrier {
     const connected: Opened = (error, socket) => {
       if (socket !== null) this.#adopt(socket);
       if (this.#destroyed) socket?.destroy();
-      opened(error, socket);
+      // Undici tries again without end after errors with a code of its own, such as those of a tunnel.
+      if (error !== null) opened(new Error(error.message, { cause: error }), null);
+      else opened(null, socket);
     };
     this.#socket =
       tunnel === undefined

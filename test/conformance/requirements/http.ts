@@ -432,6 +432,10 @@ const environmentRequirements = {
     ...cli,
     behavior: "HTTPS_PROXY is asked to CONNECT for https URLs, and for these only.",
   },
+  "http-proxy:no-tunnel": {
+    ...cli,
+    behavior: "A proxy that gives no tunnel is an error, and is asked once.",
+  },
   "http-proxy:all": { ...cli, behavior: "ALL_PROXY is for what no other variable names a proxy for." },
   "http-proxy:credentials": {
     ...cli,
