@@ -34,8 +34,8 @@ export class Refusal {
 export class FakeConnection {
   readonly requests: FakeRequest[] = [];
   readonly notifications: string[] = [];
-  /** How many of its own requests were answered. */
-  answered = 0;
+  /** What its own requests were answered with. */
+  readonly answers: unknown[] = [];
   readonly closed: Promise<void>;
   readonly #transport: Transport;
   /** The last number told of each process. */
@@ -121,7 +121,7 @@ export class FakeConnection {
     if (message.id === undefined) {
       this.notifications.push(message.method);
     } else if (message.method === undefined) {
-      this.answered += 1;
+      this.answers.push(message);
     } else {
       this.requests.push(message);
       const result = answers.get(message.method)?.(message.params, this) ?? {};
