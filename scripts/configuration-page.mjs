@@ -75,10 +75,14 @@ With both switches off, no process is started at all.
 
 ## Roots
 
-With \`fs_roots\` every path of \`fs/*\` must lead into one of these directories, after all links are resolved. Each directory on the way is opened from the one before it, so that
-a rename cannot outrun the check. A link that leads outside is refused like the path it leads to; what lies outside is not told, not even whether it exists.
+With \`fs_roots\` every path that a client gives to \`fs/*\` and to discovery must lead into one of these directories, after dots and links are resolved. Each directory on the way is opened from the one
+before it, so that a rename cannot outrun the check. A link that leads outside is refused like the path it leads to; what lies outside is not told, not even whether it exists.
 
-- Files are written in place then, and a root itself cannot be removed.
-- Only \`fs/*\` is confined. Processes, their working directories, discovery and the configuration of Codex are not: to confine what a client can read, forbid processes too.
+- Files are written in place then, and a root itself can be neither removed nor renamed nor replaced.
+- \`fs/watch\` and \`fs/watchMissing\` watch nothing outside: that a directory above a root goes is not told.
+- \`capabilityRoots/discoverV1\` searches roots inside only, and no directory above them. \`environmentConfig/read\` reads the configuration of projects inside only; that of the system and of the
+  server's user is always read, and so is what \`capabilities/discoverV2\` finds: those paths are the server's, not the client's.
+- A path that takes more than 3000 steps, counting those back through dots in links, is a \`Symbolic link loop\`.
+- Processes and their working directories are not confined: to confine what a client can read, forbid processes too.
 `;
 }

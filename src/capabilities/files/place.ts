@@ -111,6 +111,12 @@ export class Place {
     return this.onEntry((path) => lstat(path));
   }
 
+  /** Whether the last name is a link, also one that lies where access does not reach. */
+  async isLink(): Promise<boolean> {
+    const { isSymlink } = this.check(FOLLOWED);
+    return isSymlink ?? (await this.lstat()).isSymbolicLink();
+  }
+
   /** Undefined for what is not there, or cannot be reached. */
   statOrNothing(): Stats | undefined {
     try {

@@ -31,7 +31,7 @@ export async function walk(root: Place, options: WalkOptions): Promise<WalkResul
   checkWalkLimits(options);
   // Where a link leads nowhere, that is the error, whether it would be followed or not.
   const isDirectory = (await root.stat()).isDirectory();
-  const isLink = (await root.lstat()).isSymbolicLink();
+  const isLink = await root.isLink();
   const walker = new Walker(options);
   if (isDirectory && (!isLink || options.followDirectorySymlinks)) await walker.run(root);
   return walker.result;
