@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { createReadStream, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
+import { residentBytes, writtenBytes } from "../fault/proc-fs.ts";
+import type { SeededRandom } from "../fault/seeded-random.ts";
+import { AttackedServer } from "./attacked-server.ts";
+import { hostileRounds, logUniform, randomOf, withSeed } from "./hostile-run.ts";
+import { UnreadingClient } from "./unreading-client.ts";
+
+const MIB = 1024 * 1024;
+const CLIENTS = 6;
+const LARGEST = 48 * MIB;
+/** The server has given out all it will when nothing moves for so long. */
+const STILL_MS = 700;
+const STILL_DEADLINE_MS = 30_000;
+
+let base = "";
+/** Large files and their hashes; an upstream server gives out the same. */
+const files: { readonly name: string; readonly bytes: number; readonly hash: string }[] = [];
+const upstream = http.createServer((request, response) => {
+  const path = join(base, request.url ?? "");
+  response.setHeader("Content-Length", statSync(path).size);
+  createReadStream(path).pipe(response);
+});
+
+beforeAll(async () => {
+  base = mkdtempSync("/var/tmp/exec-server-hostile-");
+  const random = randomOf("unread files");
+  for (let index = 0; index < 6; index++) {
+    const size = index < 2 ? LARGEST : logUniform(random, 64 * 1024, LARGEST);
+    const block = random.bytes(64 * 1024);
+    const contents = Buffer.alloc(size, block);
+    const hash = createHash("sha256").update(contents).digest("hex");
+    files.push({ name: `f${index}`, bytes: size, hash });
+    writeFileSync(join(base, `f${index}`), contents);
+  }
+  upstream.listen(0, "127.0.0.1");
+  await once(upstream, "listening");
+});
+
+afterAll(() => {
+  upstream.close();
+  upstream.closeAllConnections();
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** Something large that is asked for; resolves when it has come, and is what it should be. */
+async function take(client: UnreadingClient, random: SeededRandom, id: string): Promise<void> {
+  const { name, hash } = random.pick(files);
+  const path = join(base, name);
+  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/${name}`;
+  const start = {
+    processId: id,
+    argv: ["cat", path],
+    cwd: "file:///",
+    env: { PATH: "/usr/bin:/bin" },
+    tty: false,
+  };
+  const [kind, taken] = random.pick<[string, () => Promise<string>]>([
+    ["fs/readFile", () => client.hashOf("fs/readFile", { path: `file://${path}` })],
+    ["buffered http/request", () => client.hashOf("http/request", { method: "GET", url, requestId: id })],
+    [
+      "streamed http/request",
+      () =>
+        client.hashOfStream(id, "http/request", { method: "GET", url, requestId: id, streamResponse: true }),
+    ],
+    [
+      "streamed http/request",
+      () =>
+        client.hashOfStream(id, "http/request", { method: "GET", url, requestId: id, streamResponse: true }),
+    ],
+    ["process/start", () => client.hashOfStream(id, "process/start", start)],
+  ]);
+  expect(await taken(), `${kind} of ${name}`).toBe(hash);
+}
+
+/** Resolves when the server neither sends nor grows any more. */
+async function stands(pid: number): Promise<void> {
+  let [seen, since] = [-1, 0];
+  await pollUntil(
+    async () => {
+      await delay(50);
+      const now = writtenBytes(pid) >> 16;
+      const grown = now !== seen;
+      if (grown) [seen, since] = [now, performance.now()];
+      return performance.now() - since > STILL_MS;
+    },
+    STILL_DEADLINE_MS,
+    () => `a server with ${residentBytes(pid)} bytes to come to rest`,
+  );
+}
+
+describe("clients that ask for much and read nothing", () => {
+  it("make the server wait, not grow; what they read at last is whole", () =>
+    withSeed(async () => {
+      await using target = await AttackedServer.start();
+      const random = randomOf("unread");
+      for (let round = 0; round < hostileRounds; round++) {
+        const clients: UnreadingClient[] = [];
+        const taking: Promise<void>[] = [];
+        for (let index = 0; index < CLIENTS; index++) {
+          const client = await UnreadingClient.open(target.server.url);
+          client.stopReading();
+          clients.push(client);
+          for (let left = random.between(2, 4); left > 0; left--)
+            taking.push(take(client, random, `${index}-${left}`));
+        }
+        const all = Promise.all(taking);
+        all.catch(() => {}); // told below
+        await stands(target.server.pid);
+        await target.expectPrompt("while nobody reads");
+        target.expectModest("while nobody reads");
+        // Some never come back; the others read, each at its own pace.
+        for (const client of clients) client.startReading(random.pick([0, 0, 5, 20]));
+        await all;
+        await target.expectPrompt("while all is read");
+        target.expectModest("while all is read");
+        for (const client of clients) client.cut();
+      }
+      upstream.closeIdleConnections();
+      await target.expectUnharmed("afterwards");
+    }));
+
+  it("leave nothing behind when they go", () =>
+    withSeed(async () => {
+      await using target = await AttackedServer.start();
+      const random = randomOf("unread and gone");
+      const clients: UnreadingClient[] = [];
+      for (let index = 0; index < 2 * CLIENTS * hostileRounds; index++) {
+        const client = await UnreadingClient.open(target.server.url);
+        client.stopReading();
+        clients.push(client);
+        for (let left = random.between(2, 6); left > 0; left--)
+          take(client, random, `${index}-${left}`).catch(() => {}); // nobody reads it
+      }
+      await stands(target.server.pid);
+      for (const client of clients) client.cut();
+      upstream.closeIdleConnections();
+      await target.expectUnharmed("afterwards");
+    }));
+});
