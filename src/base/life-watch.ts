@@ -20,14 +20,14 @@ export interface Watched {
   lost(): void;
 }
 
-/** How often a sign is asked for when none comes by itself, and after how long without one a peer is given up. */
+/** How often a sign is asked for when none comes by itself, and how long after that a peer is given up. */
 export interface LifeTimes {
   readonly askMs: number;
   readonly silenceMs: number;
 }
 
-/** A silence is noticed within `silenceMs` and twice `askMs`, 9 s. A peer that does something else for 6 s at a time is kept. */
-export const DEFAULT_LIFE: LifeTimes = { askMs: 1_500, silenceMs: 6_000 };
+/** With looks every 1.5 s, a silence is noticed within 9 s, and a peer that does something else for 5 s at a time is kept. */
+export const DEFAULT_LIFE: LifeTimes = { askMs: 1_500, silenceMs: 5_000 };
 
 /**
  * Notices that a peer is gone although nobody says so. A look that comes far too late proves nothing, because this program or its machine has slept, and signs may wait to be
@@ -38,8 +38,9 @@ export class LifeWatch {
   readonly #times: LifeTimes;
   readonly #timer: ReturnType<typeof setInterval>;
   #signs: LifeSigns;
-  #aliveAt = performance.now();
-  #lookedAt = this.#aliveAt;
+  /** Since when a sign that was asked for has not come. */
+  #askedAt: number | undefined;
+  #lookedAt = performance.now();
   #lookedAtClock = Date.now();
 
   constructor(watched: Watched, times: LifeTimes) {
@@ -69,11 +70,12 @@ export class LifeWatch {
     const hasSign = signs.received !== received || (signs.queued > 0 && signs.sent !== sent);
     this.#signs = signs;
     if (hasSign || !this.#watched.isReading()) {
-      this.#aliveAt = now;
+      this.#askedAt = undefined;
       return;
     }
-    if (passedMs > 2 * askMs) this.#aliveAt = Math.max(this.#aliveAt, now - this.#times.silenceMs / 2);
-    if (now - this.#aliveAt < silenceMs) {
+    if (passedMs > 2 * askMs) this.#askedAt = now - silenceMs / 2;
+    this.#askedAt ??= now;
+    if (now - this.#askedAt < silenceMs) {
       this.#watched.ask();
       return;
     }

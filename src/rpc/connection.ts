@@ -32,7 +32,7 @@ export interface ConnectionHooks {
   closed(reason?: string): void;
 }
 
-/** While file work is under way, which can take long, a silence has to last 30 s. */
+/** While file work is under way, which can take long, a silence has to last 25 s. */
 const FILE_WORK_PATIENCE = 5;
 
 /** One peer: correlates requests with answers, in both directions, and ends once. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { type ServerOptions, WebSocketServer } from "ws";
 import type { Transport } from "./transport.ts";
@@ -42,4 +42,29 @@ it("a quiet server that answers pings is kept, and so is one that is not read fr
   while (performance.now() - paused < 300) await new Promise((resolve) => setImmediate(resolve));
   expect(ended).toBe(false);
   transport.destroy();
+});
+
+it("a server that takes long for one message is kept, although it answers no ping", async () => {
+  const transport = await connectTo({ autoPong: false });
+  let message = "";
+  const ended = new Promise<string | undefined>((resolve) => {
+    transport.open({
+      message: (text) => {
+        message = text;
+        transport.destroy("done");
+      },
+      drain: () => {},
+      close: resolve,
+    });
+  });
+  const [peer] = server!.clients;
+  // One frame of 100 bytes, a byte at a time, for several times as long as silence is allowed.
+  const socket = (peer as unknown as { _socket: Socket })._socket;
+  socket.write(Buffer.from([0x81, 100]));
+  const timer = setInterval(() => socket.write("x"), 10);
+  const begun = performance.now();
+  expect(await ended).toBe("done");
+  clearInterval(timer);
+  expect(message).toBe("x".repeat(100));
+  expect(performance.now() - begun).toBeGreaterThan(600);
 });

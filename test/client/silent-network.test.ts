@@ -78,7 +78,7 @@ async function back(host: Host): Promise<void> {
   await host.request("environment/status", {});
 }
 
-test(
+test.concurrent(
   `${PROCESSES} processes are as if nothing had happened, ${rounds} times, and the host is back within 15 s`,
   async () => {
     await using server = await startServer();
@@ -120,7 +120,7 @@ test(
   DEADLINE_MS * 2 + rounds * 30_000,
 );
 
-test("after a long sleep every call rejects within 10 s, with one code that says that the session is gone", async () => {
+test.concurrent("after a long sleep every call rejects within 10 s, with one code that says that the session is gone", async () => {
   await using server = await startServer({ args: ["--detached-session-ttl-ms", "4000"] });
   await using proxy = await SilentProxy.open(server.port);
   await using bundle = await bundleScript("sleeper.ts");
@@ -148,4 +148,33 @@ test("after a long sleep every call rejects within 10 s, with one code that says
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+test.concurrent("a server that is held up for some seconds is not taken for silent", async () => {
+  await using server = await startServer();
+  const host = await connect(server.url);
+  const states: string[] = [];
+  host.onStateChange((state) => states.push(state));
+  process.kill(server.pid, "SIGSTOP");
+  const asked = host.request("environment/status", {});
+  await delay(5_000);
+  process.kill(server.pid, "SIGCONT");
+  expect(await asked).toEqual({ status: "ready" });
+  expect(states).toEqual([]);
+  await host.close();
+});
+
+test.concurrent("the real server does not give a session up, and the host says so in its time", async () => {
+  await using server = await startServer({ codex: true });
+  await using proxy = await SilentProxy.open(server.port);
+  const host = await connect(proxy.url, { recoveryTimeoutMs: 2_000 });
+  const remote = await host.start(["/bin/sleep", "60"]);
+  const begun = performance.now();
+  proxy.silence();
+  const { code, reason } = await withDeadline(host.closed, DEADLINE_MS, () => "the end");
+  expect(code).toBe("CONNECTION_CLOSED");
+  expect(reason).toContain("the server has been silent for 5s; recovery timed out after 2s");
+  expect(performance.now() - begun).toBeLessThan(BACK_DEADLINE_MS);
+  await expect(remote.exited).rejects.toMatchObject({ code });
+  expect(proxy.connections).toBeLessThan(20);
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProtocolError, UsageError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect.ts";
 import type { Host } from "../../src/client/host.ts";
+import { createExecTools } from "../../src/client/tools/index.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 import { inTime, open } from "./fake-hosts.ts";
@@ -61,6 +62,15 @@ describe.each(clientTargets)("on $name", ({ name, start }) => {
   test("a pair, and text that looks like an escape, are passed on", async () => {
     const text = "\u{1f600} \\ud800 \\\\ud800 \\\\\\udfff";
     expect((await host.run(["/usr/bin/printf", "%s", text])).stdout).toBe(text);
+  });
+
+  test("half a surrogate pair in a model's command comes back to the model", async () => {
+    await using tools = createExecTools(host);
+    for (const args of [{ cmd: LONE }, { argv: ["/bin/echo", LONE] }, { cmd: "true", env: { A: LONE } }]) {
+      const { isError, text } = await inTime(tools.call("exec_command", args), "the refusal");
+      expect(text).toContain("half of a surrogate pair");
+      expect(isError).toBe(true);
+    }
   });
 
   // A server in the same program gets no message, and its system refuses both.
