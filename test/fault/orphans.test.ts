@@ -53,6 +53,13 @@ describe("a server killed with SIGKILL", () => {
     );
     await server.kill("SIGKILL");
     await awaitNoneLeft(marker);
+    // What the guide says lives on, and no more.
+    const left = await pollUntil(
+      () => processesMarked(escaped).length === 1 && processesMarked(escaped),
+      CLOSED_DEADLINE_MS,
+      () => "the end of all but the child that left",
+    );
+    expect(left.map(sessionOf)).toEqual(left);
   });
 
   it("leaves nothing of a burst of starts that it was killed in", async () => {
