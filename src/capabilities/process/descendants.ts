@@ -6,21 +6,27 @@ import { listChildren, type ProcessStat, readStat, signalProcess } from "./proce
 const MAX_FOLLOW_MS = 500;
 
 /**
- * Everything below a process by parent links, which last as long as the parents do. With `stop` each one is stopped before its children are
- * looked for, and the tree is walked until nothing new is in it: a tree that forks as fast as it can comes to rest that way. Without a
- * descriptor to look with, those are returned that were found before.
+ * Puts everything below a process into `found`, by parent links, which last as long as the parents do. With `stop` each one is stopped before its children
+ * are looked for, and the tree is walked until nothing new is in it: a tree that forks as fast as it can comes to rest that way. Each step is short, because
+ * trees can have thousands of members. Without a descriptor to look with, the search ends with those that were found before.
  */
-export function findDescendants(pid: number, { stop }: { stop: boolean }): ProcessStat[] {
-  const found = new Map<number, ProcessStat>();
+export function* findDescendants(
+  pid: number,
+  found: Map<number, ProcessStat>,
+  { stop }: { stop: boolean },
+): Generator<void, void> {
   try {
-    follow(pid, found, { stop });
+    yield* follow(pid, found, { stop });
   } catch (error) {
     if (!isOutOfDescriptors(error)) throw error;
   }
-  return [...found.values()];
 }
 
-function follow(pid: number, found: Map<number, ProcessStat>, { stop }: { stop: boolean }): void {
+function* follow(
+  pid: number,
+  found: Map<number, ProcessStat>,
+  { stop }: { stop: boolean },
+): Generator<void, void> {
   const deadline = performance.now() + MAX_FOLLOW_MS;
   for (;;) {
     const known = found.size;
@@ -33,7 +39,9 @@ function follow(pid: number, found: Map<number, ProcessStat>, { stop }: { stop: 
         found.set(child, stat);
         if (stop) signalProcess(stat, constants.signals.SIGSTOP);
         parents.push(child);
+        yield;
       }
+      yield;
     }
     if (!stop || found.size === known || performance.now() > deadline) return;
   }

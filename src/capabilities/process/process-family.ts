@@ -4,6 +4,7 @@ import { findDescendants } from "./descendants.ts";
 import { type OutputEnd, WatchedOutput } from "./output-holders.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import { type ProcessStat, readStat, signalProcess, ticksNow } from "./process-stat.ts";
+import { inSlices, takeSteps } from "./slices.ts";
 import type { ProcessSnapshot, Sweeper } from "./sweeper.ts";
 
 /** Everything that a process has started, as far as it can be found. */
@@ -41,6 +42,7 @@ export class TracedFamily implements ProcessFamily {
   #leader: ProcessStat | undefined;
   #leaderSeenTicks = -1;
   #leaderReaped = false;
+  #killing = false;
 
   constructor(pid: number, { group, sweeper }: { group: ProcessGroup; sweeper: Sweeper }) {
     this.pid = pid;
@@ -62,21 +64,34 @@ export class TracedFamily implements ProcessFamily {
 
   terminate(outputs: readonly OutputEnd[]): void {
     this.#seeLeader();
-    const below = this.#leaderReaped ? [] : findDescendants(this.pid, { stop: false });
-    if (below.every(({ group }) => group === this.pid)) this.#group.signal("SIGTERM");
-    else this.#askAtRest();
-    this.#sweeper.sweep(this, { outputs: watch(outputs), kill: false });
+    const watched = watch(outputs);
+    const sweep = (): void => {
+      // Whoever kills sweeps too, and more thoroughly.
+      if (this.#killing) for (const output of watched) output.close();
+      else this.#sweeper.sweep(this, { outputs: watched, kill: false });
+    };
+    this.#findBelow({ stop: false }, (below) => {
+      if (this.#killing) sweep();
+      else if (below.some(({ group }) => group !== this.pid)) this.#askAtRest(sweep);
+      else {
+        this.#group.signal("SIGTERM");
+        sweep();
+      }
+    });
   }
 
   kill(outputs: readonly OutputEnd[]): void {
+    this.#killing = true;
     this.#seeLeader();
     const watched = watch(outputs);
     // The group stands still before anyone looks: whoever were killed first would leave children without a parent to find them by.
     this.#group.signal("SIGSTOP");
-    if (!this.#leaderReaped) this.#add(findDescendants(this.pid, { stop: true }));
-    unlessBlind(() => this.#killMembers());
-    this.#group.signal("SIGKILL");
-    this.#sweeper.sweep(this, { outputs: watched, kill: true });
+    this.#findBelow({ stop: true }, (below) => {
+      this.#add(below.filter(({ group }) => group !== this.pid));
+      unlessBlind(() => this.#killMembers());
+      this.#group.signal("SIGKILL");
+      this.#sweeper.sweep(this, { outputs: watched, kill: true });
+    });
   }
 
   leaderReaped(): void {
@@ -90,13 +105,24 @@ export class TracedFamily implements ProcessFamily {
   }
 
   /** Kills members that are left, with all below them; false when there are none. */
-  killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): boolean {
+  async killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean> {
     const found = this.#find(snapshot, holders);
-    for (const member of found) signalProcess(member, constants.signals.SIGSTOP);
-    this.#add(found);
-    this.#add(found.flatMap(({ pid }) => findDescendants(pid, { stop: true })));
-    this.#killMembers();
+    // All of these at once.
+    this.#group.signal("SIGKILL");
+    const outside = found.filter(({ group }) => group !== this.pid || this.#group.gone);
+    await inSlices(outside, (member) => signalProcess(member, constants.signals.SIGSTOP));
+    this.#add(outside);
+    const below = new Map<number, ProcessStat>();
+    for (const { pid } of outside) await inSlices(findDescendants(pid, below, { stop: true }), () => {});
+    this.#add([...below.values()]);
+    await inSlices(this.#members.values(), (member) => this.#killMember(member));
     return found.length > 0;
+  }
+
+  #findBelow({ stop }: { stop: boolean }, done: (below: readonly ProcessStat[]) => void): void {
+    const found = new Map<number, ProcessStat>();
+    if (this.#leaderReaped) done([]);
+    else takeSteps(findDescendants(this.pid, found, { stop }), () => done([...found.values()]));
   }
 
   #seeLeader(): void {
@@ -108,14 +134,18 @@ export class TracedFamily implements ProcessFamily {
   }
 
   /** Whoever forks while others end would have children without a parent to find them by. So all stand still for a moment. */
-  #askAtRest(): void {
+  #askAtRest(done: () => void): void {
     this.#group.signal("SIGSTOP");
-    const below = findDescendants(this.pid, { stop: true });
-    this.#group.signal("SIGTERM");
-    unlessBlind(() => this.#ask(below));
-    for (const member of below)
-      if (!member.stopped) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
-    if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
+    this.#findBelow({ stop: true }, (below) => {
+      if (!this.#killing) {
+        this.#group.signal("SIGTERM");
+        unlessBlind(() => this.#ask(below));
+        for (const member of below)
+          if (!member.stopped) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
+        if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
+      }
+      done();
+    });
   }
 
   #ask(found: readonly ProcessStat[]): void {
@@ -134,8 +164,11 @@ export class TracedFamily implements ProcessFamily {
   }
 
   #killMembers(): void {
-    for (const member of this.#members.values())
-      if (!signalProcess(member, constants.signals.SIGKILL)) this.#members.delete(member.pid);
+    for (const member of this.#members.values()) this.#killMember(member);
+  }
+
+  #killMember(member: ProcessStat): void {
+    if (!signalProcess(member, constants.signals.SIGKILL)) this.#members.delete(member.pid);
   }
 
   #find(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): ProcessStat[] {

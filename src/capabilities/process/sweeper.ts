@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { isOutOfDescriptors } from "../descriptor-reserve.ts";
 import { heldLinks, type WatchedOutput } from "./output-holders.ts";
 import type { TracedFamily } from "./process-family.ts";
+import { inSlices } from "./slices.ts";
 import { listPids, type ProcessStat, readProcFile, readStat } from "./process-stat.ts";
 
 /** All processes of the machine that this one may see, by pid. */
@@ -11,8 +12,6 @@ export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
 const FIRST_LOOK_MS = 10;
 const LAST_LOOK_MS = 200;
 const MAX_LOOKS = 40;
-/** How long the server's own work waits for a look. */
-const SLICE_MS = 2;
 
 interface Sweep {
   readonly outputs: readonly WatchedOutput[];
@@ -79,19 +78,20 @@ export class Sweeper {
       if (this.#sweeps.get(family) !== sweep) continue;
       const holding = sweep.outputs.flatMap(({ link }) => holders.get(link) ?? []);
       const own = holding.filter((holder) => this.#mayBelongTo(family, holder));
-      if (!this.#lookAt(family, sweep, snapshot, own)) this.#finish(family);
+      const more = await this.#lookAt(family, sweep, snapshot, own);
+      if (!more && this.#sweeps.get(family) === sweep) this.#finish(family);
     }
   }
 
   /** True when another look is needed. */
-  #lookAt(
+  async #lookAt(
     family: TracedFamily,
     sweep: OpenSweep,
     snapshot: ProcessSnapshot,
     holders: readonly ProcessStat[],
-  ): boolean {
+  ): Promise<boolean> {
     sweep.looks += 1;
-    if (sweep.kill) return family.killFound(snapshot, holders) && sweep.looks < MAX_LOOKS;
+    if (sweep.kill) return (await family.killFound(snapshot, holders)) && sweep.looks < MAX_LOOKS;
     family.askFound(snapshot, holders);
     return false;
   }
@@ -138,14 +138,4 @@ async function readSnapshot(): Promise<ProcessSnapshot> {
     if (stat !== undefined) snapshot.set(pid, stat);
   });
   return snapshot;
-}
-
-async function inSlices<T>(items: Iterable<T>, handle: (item: T) => void): Promise<void> {
-  let sliceEnd = performance.now() + SLICE_MS;
-  for (const item of items) {
-    handle(item);
-    if (performance.now() < sliceEnd) continue;
-    await nextTurn();
-    sliceEnd = performance.now() + SLICE_MS;
-  }
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { inSlices, takeSteps } from "./slices.ts";
+
+const STEPS = 40;
+const STEP_MS = 1;
+
+function work(): void {
+  const end = performance.now() + STEP_MS;
+  while (performance.now() < end);
+}
+
+/** Counts turns of the event loop until it is stopped. */
+function countTurns(): () => number {
+  let turns = 0;
+  let timer = setImmediate(function turn() {
+    turns += 1;
+    timer = setImmediate(turn);
+  });
+  return () => {
+    clearImmediate(timer);
+    return turns;
+  };
+}
+
+describe("work in slices", () => {
+  it("lets other work pass between steps, and says when it is done", async () => {
+    const stop = countTurns();
+    let steps = 0;
+    await new Promise<void>((resolve) => {
+      takeSteps(
+        (function* () {
+          for (; steps < STEPS; steps += 1) {
+            work();
+            yield;
+          }
+        })(),
+        resolve,
+      );
+      expect(steps).toBeLessThan(STEPS);
+    });
+    expect(steps).toBe(STEPS);
+    expect(stop()).toBeGreaterThan(STEPS / 10);
+  });
+
+  it("is done at once when there is little to do", () => {
+    let done = false;
+    takeSteps([undefined, undefined][Symbol.iterator](), () => {
+      done = true;
+    });
+    expect(done).toBe(true);
+  });
+
+  it("lets other work pass between items", async () => {
+    const stop = countTurns();
+    let items = 0;
+    await inSlices(Array.from({ length: STEPS }), () => {
+      work();
+      items += 1;
+    });
+    expect(items).toBe(STEPS);
+    expect(stop()).toBeGreaterThan(STEPS / 10);
+  });
+});
