@@ -8,7 +8,7 @@ const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 /** For each layer: the layers, single files and packages it may import besides itself. */
 const ALLOWED = {
   base: [],
-  protocol: ["zod"],
+  protocol: ["base", "zod"],
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
   client: ["base", "protocol", "transport", "rpc", "node:*"],

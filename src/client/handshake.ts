@@ -1,5 +1,5 @@
 import { formatDuration } from "../base/duration.ts";
-import { ConnectionError, ProtocolError } from "../base/errors.ts";
+import { ConnectionError, ProtocolError, RpcError } from "../base/errors.ts";
 import type { Result } from "../protocol/index.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Connector } from "./connector.ts";
@@ -78,9 +78,18 @@ async function initialize(
     urgentInput: true,
     ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
   };
-  const answer = checkedResult("initialize", await link.request("initialize", params));
+  const result = await link.request("initialize", params).catch((error: unknown) => {
+    throw withoutSessionId(error, resumeSessionId);
+  });
+  const answer = checkedResult("initialize", result);
   if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
     throw new ProtocolError("the server's answer to initialize names another session than was asked for");
   link.notify("initialized", {});
   return answer;
+}
+
+/** Servers name the session that they refuse. Its id is a secret, and messages end in logs. */
+function withoutSessionId(error: unknown, sessionId: string | undefined): unknown {
+  if (!(error instanceof RpcError) || !sessionId || !error.message.includes(sessionId)) return error;
+  return new RpcError(error.rpcCode, error.message.replaceAll(sessionId, "…"), { data: error.data });
 }

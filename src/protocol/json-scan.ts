@@ -1,9 +1,12 @@
+import { shorten } from "../base/shorten.ts";
 import { MAX_JSON_VALUES } from "./limits.ts";
 
-/** What `JSON.parse` does not tell about a text it accepts. */
+/** What a look at JSON text tells before it is parsed. */
 export interface JsonScan {
   /** A member of the outermost object exactly as written, so that digits above 2^53 survive. */
   readonly memberText: string | undefined;
+  /** Keys as they are written, in all objects together. */
+  readonly keys: number;
 }
 
 const QUOTE = 34;
@@ -15,19 +18,37 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 const SPACE = 32;
+const NEWLINE = 10;
 const MAX_DEPTH = 127;
 /** From here on `indexOf` is faster than looking at each character. */
 const SHORT_STRING = 48;
+/** Lines are not counted any further than this. */
+const MAX_COUNTED = 1024 * 1024;
+/** Where escapes are dense, it is not: so many characters are looked at before it is tried again. */
+const ESCAPED_STRETCH = 1024;
 
 /**
- * Walks over valid JSON text once and finds what the wire forbids: too many values, too deep nesting, a key twice in one object. `value` is
- * what `JSON.parse` made of the text. Long strings are skipped with `indexOf`, so that megabytes of base64 cost next to nothing. Throws an Error in the words of the wire.
+ * Parses what the wire allows, and tells a member of the outermost object as it was written. What it forbids, too many values, too deep nesting and a key twice in
+ * one object, is found by a walk over the text that comes first: `JSON.parse` takes seconds and gigabytes for a few megabytes of brackets. Long strings
+ * are skipped, so that megabytes of base64 cost next to nothing. Throws an Error in the words of the wire.
  */
-export function scanJson(text: string, value: object, member = "id"): JsonScan {
+export function parseJson(text: string, member = "id"): { value: unknown; memberText: string | undefined } {
+  const { memberText, keys } = scanJson(text, member);
+  const value = JSON.parse(text) as unknown;
+  // Of a repeated key JSON.parse keeps one, so there are fewer keys than were written.
+  if (typeof value === "object" && value !== null && missingKeys(value, keys) > 0)
+    throw new Error(describeRepeatedKey(text));
+  return { value, memberText };
+}
+
+/** Of text that is no JSON it tells nothing, but costs no more. */
+function scanJson(text: string, member: string): JsonScan {
   let depth = 0;
   let values = 0;
   let keys = 0;
   let memberText: string | undefined;
+  /** The next value is the member's. */
+  let isMember = false;
   let keyStart = 0;
   let keyEnd = 0;
   let index = 0;
@@ -35,57 +56,68 @@ export function scanJson(text: string, value: object, member = "id"): JsonScan {
 
   while (index < length) {
     const code = text.charCodeAt(index);
-    if (code === QUOTE) {
-      const end = stringEnd(text, index);
+    if (code <= SPACE || code === COMMA) {
+      do index += 1;
+      while (text.charCodeAt(index) <= SPACE);
+      continue;
+    } else if (code === QUOTE) {
       values += 1;
       keyStart = index;
-      keyEnd = end + 1;
+      keyEnd = stringEnd(text, index) + 1;
+      if (keyEnd === 0) break;
       index = keyEnd;
+      if (isMember) memberText = text.slice(keyStart, keyEnd);
+      isMember = false;
     } else if (code === COLON) {
       // What came before was a key, not a value.
       values -= 1;
       keys += 1;
       index += 1;
-      if (depth === 1 && isKey(text, keyStart, keyEnd, member)) memberText = scalarAt(text, index);
+      isMember = depth === 1 && isKey(text, keyStart, keyEnd, member);
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (depth >= MAX_DEPTH) throw new Error(`recursion limit exceeded at ${position(text, index)}`);
       values += 1;
       depth += 1;
       index += 1;
+      isMember = false;
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       depth -= 1;
       index += 1;
-    } else if (code === COMMA || code <= SPACE) {
-      index += 1;
     } else {
       values += 1;
-      index = scalarEnd(text, index);
+      const end = scalarEnd(text, index);
+      if (isMember) memberText = text.slice(index, end);
+      isMember = false;
+      index = end;
     }
+    // One more may still turn out to be a key.
     if (values > MAX_JSON_VALUES + 1) break;
   }
   if (values > MAX_JSON_VALUES)
     throw new Error(
       `JSON-RPC message exceeds the limit of ${MAX_JSON_VALUES} JSON values at ${position(text, index)}`,
     );
-  // Of a repeated key JSON.parse keeps one, so there are fewer keys than were written.
-  if (countKeys(value) !== keys) throw new Error(describeRepeatedKey(text));
-  return { memberText };
+  return { memberText, keys };
 }
 
-function countKeys(value: object): number {
+/** How many of so many keys are not in the value. There cannot be more in it, so that nothing is looked at once all are found. */
+function missingKeys(value: object, keys: number): number {
+  let missing = keys;
   if (Array.isArray(value)) {
-    let count = 0;
-    for (const item of value as readonly unknown[])
-      if (typeof item === "object" && item !== null) count += countKeys(item);
-    return count;
+    for (const item of value as readonly unknown[]) {
+      if (missing === 0) return 0;
+      if (typeof item === "object" && item !== null) missing = missingKeys(item, missing);
+    }
+    return missing;
   }
   const names = Object.keys(value);
-  let count = names.length;
+  missing -= names.length;
   for (const name of names) {
+    if (missing === 0) return 0;
     const item = (value as Record<string, unknown>)[name];
-    if (typeof item === "object" && item !== null) count += countKeys(item);
+    if (typeof item === "object" && item !== null) missing = missingKeys(item, missing);
   }
-  return count;
+  return missing;
 }
 
 /** The slow way, for the message only. */
@@ -100,7 +132,8 @@ function describeRepeatedKey(text: string): string {
     const key = JSON.parse(text.slice(index, end + 1)) as string;
     index = end;
     if (!/^\s*:/.test(text.slice(end + 1, end + 100))) continue;
-    if (open.at(-1)?.has(key)) return `duplicate JSON object key \`${key}\` at ${position(text, end)}`;
+    if (open.at(-1)?.has(key))
+      return `duplicate JSON object key \`${shorten(key)}\` at ${position(text, end)}`;
     open.at(-1)?.add(key);
   }
   return "duplicate JSON object key";
@@ -115,44 +148,54 @@ function isKey(text: string, start: number, end: number, name: string): boolean 
   return raw.includes("\\") && JSON.parse(raw) === name;
 }
 
-/** The token of a string, number or word; undefined for an object or array. */
-function scalarAt(text: string, from: number): string | undefined {
-  let start = from;
-  while (text.charCodeAt(start) <= SPACE) start += 1;
-  const code = text.charCodeAt(start);
-  if (code === OPEN_OBJECT || code === OPEN_ARRAY) return undefined;
-  return text.slice(start, code === QUOTE ? stringEnd(text, start) + 1 : scalarEnd(text, start));
-}
-
+/** Where the closing quote is, or -1. */
 function stringEnd(text: string, start: number): number {
   let end = start + 1;
-  for (const shortEnd = start + SHORT_STRING; end < shortEnd; end += 1) {
-    const code = text.charCodeAt(end);
-    if (code === QUOTE) return end;
-    if (code === BACKSLASH) end += 1;
+  let stretchEnd = start + SHORT_STRING;
+  while (end < text.length) {
+    let hasEscapes = false;
+    for (; end < stretchEnd; end += 1) {
+      const code = text.charCodeAt(end);
+      if (code === QUOTE) return end;
+      if (code !== BACKSLASH) continue;
+      hasEscapes = true;
+      end += 1;
+    }
+    if (!hasEscapes) {
+      const found = text.indexOf('"', end);
+      if (found < 0 || !isEscaped(text, found, end)) return found;
+      end = found + 1;
+    }
+    stretchEnd = end + ESCAPED_STRETCH;
   }
-  end = text.indexOf('"', end);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
+  return -1;
 }
 
-function isEscaped(text: string, index: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(index - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
+/** Nothing before `from` escapes anything. */
+function isEscaped(text: string, index: number, from: number): boolean {
+  let start = index;
+  while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+  return (index - start) % 2 === 1;
 }
 
 function scalarEnd(text: string, start: number): number {
   let end = start + 1;
   for (; end < text.length; end += 1) {
     const code = text.charCodeAt(end);
+    if (code > COMMA && code < OPEN_ARRAY) continue;
     if (code === COMMA || code === CLOSE_OBJECT || code === CLOSE_ARRAY || code <= SPACE) break;
   }
   return end;
 }
 
 function position(text: string, index: number): string {
-  const before = text.slice(0, index);
-  const line = before.split("\n").length;
-  return `line ${line} column ${index - before.lastIndexOf("\n")}`;
+  if (index > MAX_COUNTED) return `position ${index}`;
+  let line = 1;
+  let lineStart = 0;
+  for (let at = 0; at < index; at += 1) {
+    if (text.charCodeAt(at) !== NEWLINE) continue;
+    line += 1;
+    lineStart = at + 1;
+  }
+  return `line ${line} column ${index - lineStart + 1}`;
 }

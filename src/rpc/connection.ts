@@ -1,5 +1,6 @@
 import { formatDuration } from "../base/duration.ts";
 import { disconnected } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../base/life-watch.ts";
 import {
   formatError,
@@ -186,7 +187,7 @@ export class Connection {
       message = parseMessage(text);
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error;
-      this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${error.message}`);
+      this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${shorten(error.message)}`);
       return;
     }
     this.#take(message);

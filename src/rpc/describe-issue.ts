@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { shorten } from "../base/shorten.ts";
 import { describeJsonType } from "../protocol/envelope.ts";
 
 const MAX_QUOTED_CHARACTERS = 64;
@@ -18,7 +19,7 @@ export function describeIssue(error: z.ZodError, params: unknown, method: string
   if (issue === undefined) return "invalid params";
   const input = valueAt(params, issue.path);
   const name = issue.path.at(-1);
-  if (input === undefined && name !== undefined) return `missing field \`${String(name)}\``;
+  if (input === undefined && name !== undefined) return `missing field \`${quote(String(name))}\``;
   switch (issue.code) {
     case "invalid_type":
       return `invalid type: ${describeFound(input)}, expected ${describeExpected(issue, method)}`;
@@ -54,7 +55,7 @@ function describeVariants(values: readonly unknown[]): string {
 }
 
 function quote(text: string): string {
-  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
+  return shorten(text, MAX_QUOTED_CHARACTERS);
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

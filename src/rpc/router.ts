@@ -1,4 +1,5 @@
 import { RpcError } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import {
   type Family,
   type Method,
@@ -65,13 +66,20 @@ export class Router<Context> {
   call(name: string, context: Context, params: unknown): HandlerResult<unknown> {
     const route = this.#routes.get(name);
     if (route === undefined)
-      throw new RpcError(RpcCode.methodNotFound, `exec-server stub does not implement \`${name}\` yet`);
+      throw new RpcError(
+        RpcCode.methodNotFound,
+        `exec-server stub does not implement \`${shorten(name)}\` yet`,
+      );
     return route.call(context, params);
   }
 }
 
+/** The library knows both, its types the second only. */
+const FIRST_FAULT = { abortEarly: true, reportInput: false };
+
 function parse(definition: Method, name: string, params: unknown): unknown {
-  const parsed = definition.params.safeParse(params);
+  // Only the first fault is told; to find all of a hundred thousand would hold up everybody.
+  const parsed = definition.params.safeParse(params, FIRST_FAULT);
   if (parsed.success) {
     passAttachment(params, parsed.data);
     return parsed.data;

@@ -1,3 +1,4 @@
+import { shorten } from "../base/shorten.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import type { Transport } from "../transport/transport.ts";
 import { Connection } from "./connection.ts";
@@ -14,7 +15,7 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
   const connection = new Connection(transport, {
     request: (id, method) => {
       if (connection.queuedBytes === 0) unreadRefusals = 0;
-      const message = `this client does not serve ${method.slice(0, MAX_NAME_CHARACTERS)}`;
+      const message = `this client does not serve ${shorten(method, MAX_NAME_CHARACTERS)}`;
       unreadRefusals += id.length + message.length;
       if (unreadRefusals > MAX_UNREAD_REFUSALS)
         connection.destroy("the server sends requests and does not read the answers");
@@ -23,7 +24,7 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
     notification: (method, params) => events.notification(method, params),
     malformed: (reason) => connection.destroy(reason),
     unsolicited: (id) =>
-      connection.destroy(`unexpected answer to request ${id.slice(0, MAX_NAME_CHARACTERS)}`),
+      connection.destroy(`unexpected answer to request ${shorten(id, MAX_NAME_CHARACTERS)}`),
     drain: () => {
       unreadRefusals = 0;
     },

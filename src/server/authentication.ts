@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { scanJson } from "../protocol/json-scan.ts";
+import { parseJson } from "../protocol/json-scan.ts";
 
 /** Who may open a connection. */
 export type AuthenticationPolicy =
@@ -98,23 +98,23 @@ async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | 
 
 /** Throws when a claim is missing, given twice or of the wrong type. */
 function readClaims(text: string): Claims {
-  const claims = JSON.parse(text) as unknown;
+  const claims = parseJson(text).value;
   if (typeof claims !== "object" || claims === null || Array.isArray(claims)) throw new Error("no object");
   const { nbf, iss, aud } = claims as Record<string, unknown>;
   const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined || aud === null ? [] : [aud];
   if (!audiences.every((audience) => typeof audience === "string")) throw new Error("aud");
   if (iss !== undefined && iss !== null && typeof iss !== "string") throw new Error("iss");
   return {
-    exp: readInteger(text, claims, "exp"),
-    nbf: nbf === undefined || nbf === null ? undefined : readInteger(text, claims, "nbf"),
+    exp: readInteger(text, "exp"),
+    nbf: nbf === undefined || nbf === null ? undefined : readInteger(text, "nbf"),
     iss: iss ?? undefined,
     aud: audiences,
   };
 }
 
 /** Read as it was written: a fraction, an exponent or a 65th bit is no integer, though it may have the value of one. */
-function readInteger(text: string, claims: object, name: string): number {
-  const digits = scanJson(text, claims, name).memberText ?? "";
+function readInteger(text: string, name: string): number {
+  const digits = parseJson(text, name).memberText ?? "";
   if (!/^-?[0-9]{1,19}$/.test(digits) || BigInt.asIntN(64, BigInt(digits)) !== BigInt(digits))
     throw new Error(name);
   return Number(digits);

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { RpcError } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
@@ -15,6 +16,7 @@ import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 import { ProcessOrder } from "./process-order.ts";
 import type { Session } from "./session.ts";
+import { sessionLabel } from "./session-label.ts";
 import type { SessionHolder, SessionRegistry } from "./session-registry.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
 
@@ -202,7 +204,7 @@ export class ClientConnection implements SessionHolder {
 
   #notified(method: string): undefined {
     if (method === "initialized" && this.#session !== undefined) this.#initialized = true;
-    else this.#drop(`unexpected notification ${method}`);
+    else this.#drop(`unexpected notification ${shorten(method)}`);
   }
 
   #enqueue(id: IdText, method: string, params: unknown): void {
@@ -310,7 +312,10 @@ export class ClientConnection implements SessionHolder {
   }
 
   #closed(reason: string | undefined): void {
-    this.#options.logger.info("connection ended", { session: this.#session?.id, reason });
+    this.#options.logger.info("connection ended", {
+      session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
+      reason,
+    });
     clearTimeout(this.#initializeTimer);
     this.#stop();
     if (this.#session !== undefined && !this.#surrendered) {

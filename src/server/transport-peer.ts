@@ -1,3 +1,4 @@
+import { shorten } from "../base/shorten.ts";
 import type { ProcessEvent } from "../capabilities/process/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
@@ -21,7 +22,7 @@ export class TransportPeer implements Peer {
         this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
       tooLong: () => this.#connection.failMalformed(hooks.tooLong()),
       // A peer that breaks the protocol is cut off without a word, as Codex does it.
-      unsolicited: (id) => this.destroy(`unexpected answer to request ${id}`),
+      unsolicited: (id) => this.destroy(`unexpected answer to request ${shorten(id)}`),
       drain: () => hooks.drain(),
       closed: (reason) => hooks.closed(reason),
     });

@@ -1,5 +1,6 @@
 import { after, formatDuration } from "../base/duration.ts";
 import { ConnectionError } from "../base/errors.ts";
+import { shownUrl } from "../base/shown-url.ts";
 import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "./transport.ts";
 
 const POLL_MS = 20;
@@ -21,7 +22,7 @@ class BrowserWebSocketTransport implements Transport {
   #polling = false;
 
   constructor(webSocket: WebSocket) {
-    this.source = `websocket JSON-RPC message from ${webSocket.url}`;
+    this.source = `websocket JSON-RPC message from ${shownUrl(webSocket.url)}`;
     this.#webSocket = webSocket;
     webSocket.addEventListener("message", ({ data }) => {
       const text = typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer);
@@ -108,7 +109,7 @@ export function connectBrowserWebSocket(
       reject(error);
     };
     const cancelTimer = after(timeoutMs, () => {
-      const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
+      const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
       fail(new ConnectionError(text));
     });
     const settle = (): void => {
@@ -127,7 +128,7 @@ export function connectBrowserWebSocket(
     );
     webSocket.addEventListener(
       "error",
-      () => fail(new ConnectionError(`failed to connect to exec-server websocket \`${url}\``)),
+      () => fail(new ConnectionError(`failed to connect to exec-server websocket \`${shownUrl(url)}\``)),
       listening,
     );
     if (signal.aborted) abort();

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { decodeText } from "./decode-text.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
@@ -177,7 +178,7 @@ export class JsonLinesTransport implements Transport {
         this.#events?.longMessage?.(long);
         return;
       }
-      const text = content.toString("utf8");
+      const text = decodeText(content);
       if (text.trim() !== "") this.#events?.message(text);
     } else {
       this.#events?.message(NOT_UTF8);

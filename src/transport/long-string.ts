@@ -1,3 +1,4 @@
+import { decodeText } from "./decode-text.ts";
 import type { LongMessage } from "./transport.ts";
 
 /** From here on it pays to look for a long string. */
@@ -19,7 +20,7 @@ export function liftLongString(bytes: Buffer, release: () => void = () => {}): L
         head: bytes.toString("utf8", 0, start),
         value: bytes.subarray(start + 1, end),
         tail: bytes.toString("utf8", end + 1),
-        text: () => bytes.toString("utf8"),
+        text: () => decodeText(bytes),
         release,
       };
     start = bytes.indexOf(QUOTE, end + 1);
@@ -27,9 +28,14 @@ export function liftLongString(bytes: Buffer, release: () => void = () => {}): L
   return undefined;
 }
 
+/** Where the closing quote is; -1 when there is none, or the string is long and has escapes, which no base64 has. */
 function stringEnd(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(QUOTE, start + 1);
-  while (end >= 0 && isEscaped(bytes, end)) end = bytes.indexOf(QUOTE, end + 1);
+  while (end >= 0 && bytes[end - 1] === BACKSLASH) {
+    if (end - start > MAX_REST_BYTES) return -1;
+    if (!isEscaped(bytes, end)) break;
+    end = bytes.indexOf(QUOTE, end + 1);
+  }
   return end;
 }
 

@@ -1,10 +1,12 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { after, formatDuration } from "../base/duration.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../base/life-watch.ts";
+import { shownUrl } from "../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
+import { decodeText } from "./decode-text.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
@@ -15,8 +17,6 @@ import type { Farewell, Transport, TransportEvents } from "./transport.ts";
 
 /** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
 const NOT_UTF8 = "\uFFFD";
-
-const LONG_BYTES = 16 * 1024;
 
 /** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -291,10 +291,15 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       webSocket.terminate();
     };
     const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
-      fail(new ConnectionError(`failed to connect to exec-server websocket \`${url}\`: ${why}`, details));
+      fail(
+        new ConnectionError(
+          `failed to connect to exec-server websocket \`${shownUrl(url)}\`: ${why}`,
+          details,
+        ),
+      );
     const abort = (): void => fail(signal?.reason);
     const cancelTimer = after(timeoutMs, () => {
-      const text = `timed out connecting to exec-server websocket \`${url}\` after ${formatDuration(timeoutMs)}`;
+      const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
       fail(new ConnectionError(text));
     });
     signal?.addEventListener("abort", abort, { once: true });
@@ -305,7 +310,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       settle();
       const transport = new WebSocketTransport(webSocket, socket!, {
         side: "client",
-        describeSource: () => `websocket JSON-RPC message from ${url}`,
+        describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
       });
       transport.expectLife(options.life ?? DEFAULT_LIFE);
       resolve(transport);
@@ -327,12 +332,10 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
       ...CLOSING,
     });
   } catch (error) {
-    throw new UsageError(`cannot connect to ${url}: ${(error as Error).message}`);
+    throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
   }
 }
 
 function toText(bytes: Buffer, isBinary: boolean): string {
-  // ASCII is mere copying, which shows from some kilobytes on.
-  if (bytes.length > LONG_BYTES && isAscii(bytes)) return bytes.toString("latin1");
-  return isBinary && !isUtf8(bytes) ? NOT_UTF8 : bytes.toString("utf8");
+  return isBinary && !isUtf8(bytes) ? NOT_UTF8 : decodeText(bytes);
 }

@@ -401,7 +401,7 @@ test("a session that the server has forgotten fails everything, with both reason
   );
   server.connections[0]!.cut();
   const message =
-    "exec-server transport disconnected; failed to resume exec-server session: unknown session id session-1";
+    "exec-server transport disconnected; failed to resume exec-server session: unknown session id …";
   const code = "SESSION_LOST";
   expect(await inTime(host.closed, "the end")).toEqual({ reason: message, code });
   expect(host.state).toBe("closed");

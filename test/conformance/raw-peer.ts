@@ -233,8 +233,8 @@ export class RawPeer {
 }
 
 /** Opens a websocket peer. Rejects when the upgrade is refused. */
-export async function openWebSocketPeer(url: string): Promise<RawPeer> {
-  const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
+export async function openWebSocketPeer(url: string, headers: Record<string, string> = {}): Promise<RawPeer> {
+  const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
   const peer = new RawPeer(
     (receive, end) => {
       socket.on("message", (data) => receive((data as Buffer).toString("utf8")));

@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { parseJson } from "./json-scan.ts";
+
+const MIB = 1024 * 1024;
+const MAX_VALUES = 262_144;
+const MAX_DEPTH = 127;
+
+/** Whether a text got as far as `JSON.parse`, and what it was refused for. */
+function attempt(text: string): { parsed: boolean; fault: string | undefined } {
+  const parse = vi.spyOn(JSON, "parse");
+  try {
+    parseJson(text);
+    return { parsed: true, fault: undefined };
+  } catch (error) {
+    return {
+      parsed: parse.mock.calls.some(([argument]) => argument === text),
+      fault: (error as Error).message,
+    };
+  } finally {
+    parse.mockRestore();
+  }
+}
+
+describe("what is too much is refused before it is parsed", () => {
+  it.each([
+    ["arrays", "[".repeat(60 * MIB)],
+    ["objects", '{"a":'.repeat(10 * MIB)],
+    ["arrays in params", `{"id":1,"method":"x","params":${"[".repeat(10 * MIB)}`],
+    ["both, with blanks", '[ {"a" :\n'.repeat(MIB)],
+    ["one level too many", `${"[".repeat(MAX_DEPTH + 1)}${"]".repeat(MAX_DEPTH + 1)}`],
+  ])("nesting: %s", (_, text) => {
+    const { parsed, fault } = attempt(text);
+    expect({ parsed, fault }).toEqual({ parsed: false, fault: expect.stringMatching(/^recursion limit/) });
+  });
+
+  it.each([
+    ["objects", `[${"{},".repeat(20 * MIB)}{}]`],
+    ["numbers", `{"id":1,"params":[${"0,".repeat(5 * MIB)}0]}`],
+    ["strings", `[${'"a",'.repeat(5 * MIB)}0]`],
+    ["words", `[${"null,".repeat(MIB)}null]`],
+    ["members", `{${'"a":1,'.repeat(MIB)}"b":2}`],
+    ["one too many", `[${"0,".repeat(MAX_VALUES - 1)}0]`],
+  ])("values: %s", (_, text) => {
+    const { parsed, fault } = attempt(text);
+    expect({ parsed, fault }).toEqual({
+      parsed: false,
+      fault: expect.stringContaining("exceeds the limit of 262144 JSON values"),
+    });
+  });
+});
+
+it("as much as the wire allows is parsed", () => {
+  expect(attempt(`[${"0,".repeat(MAX_VALUES - 2)}0]`).parsed).toBe(true);
+  expect(attempt(`{${Array.from({ length: 1000 }, (_, index) => `"${index}":0`).join()}}`).fault).toBe(
+    undefined,
+  );
+  expect(attempt(`${"[".repeat(MAX_DEPTH)}${"]".repeat(MAX_DEPTH)}`)).toEqual({
+    parsed: true,
+    fault: undefined,
+  });
+});
+
+it("the walk finds in any JSON what is there, and lets any other text to the parser", () => {
+  const json = fc.json({ maxDepth: 6, depthSize: "large" });
+  const odd = fc.string({
+    unit: fc.constantFrom(...Array.from('"\\{}[]:, \nu0dea1')),
+    maxLength: 200,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(fc.oneof(json, odd), fc.nat({ max: 200 }), (text, cut) => {
+      for (const tried of [text, text.slice(0, cut), `{"id":${text}}`]) {
+        let expected: unknown;
+        try {
+          expected = JSON.parse(tried);
+        } catch {
+          expect(() => parseJson(tried)).toThrow(SyntaxError);
+          continue;
+        }
+        expect(attemptValue(tried)).toEqual(expected);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** The value, unless a key is in it twice, which the walk finds and the parser does not. */
+function attemptValue(text: string): unknown {
+  try {
+    return parseJson(text).value;
+  } catch (error) {
+    expect((error as Error).message).toMatch(/^duplicate JSON object key/);
+    return JSON.parse(text);
+  }
+}
+
+it("strings end where they end, whatever is escaped in them, at any distance", () => {
+  const piece = fc.oneof(
+    fc.constantFrom('\\"', "\\\\", "\\n", "\\u0022", "a", "é", "[", "{}", ":"),
+    fc.integer({ min: 30, max: 3000 }).map((length) => "x".repeat(length)),
+    fc.integer({ min: 1, max: 2000 }).map((length) => "\\\\".repeat(length)),
+    fc.integer({ min: 1, max: 2000 }).map((length) => '\\"'.repeat(length)),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30, size: "max" }), (pieces) => {
+      const string = `"${pieces.join("")}"`;
+      expect(parseJson(`{"x":[],"id":${string},"y":[{}]}`).memberText).toBe(string);
+    }),
+  );
+});
+
+it("a key that is there twice is told, by its beginning when it is long", () => {
+  const key = "k".repeat(MIB);
+  expect(attempt(`{"a":{"${key}":1,"${key}":2}}`).fault).toMatch(/^duplicate JSON object key `k{256}…` at /);
+  expect(attempt('{"a":[{"b":1},{"b":1,"\\u0062":2}]}').fault).toMatch(/^duplicate JSON object key `b` at /);
+});
+
+it("long text takes no longer than some times what the parser takes", () => {
+  const shapes = {
+    blanks: `{"id":1,"x":${" ".repeat(2 * MIB)}0}`,
+    digits: `{"id":${"1".repeat(2 * MIB)}}`,
+    "escaped quotes": `{"id":"${'\\"'.repeat(MIB)}"}`,
+    backslashes: `{"id":"${"\\\\".repeat(MIB)}"}`,
+    "escaped quotes, far apart": `{"id":"${`${"x".repeat(100)}\\"`.repeat(20_000)}"}`,
+    letters: `{"id":"${"x".repeat(2 * MIB)}"}`,
+    "not ended": `{"id":"${'\\"'.repeat(MIB)}`,
+    "a long key": `{"${"k".repeat(2 * MIB)}":1}`,
+  };
+  const slow = Object.entries(shapes).filter(([, text]) => {
+    const time = (work: (text: string) => unknown): number => {
+      const started = process.cpuUsage();
+      try {
+        work(text);
+      } catch {
+        // Both refuse it.
+      }
+      return process.cpuUsage(started).user;
+    };
+    const parser = time(JSON.parse);
+    const ours = Math.min(...[1, 2].map(() => time(parseJson)));
+    // Microseconds. What is quadratic takes minutes for so much.
+    return ours > 40 * parser + 1_500_000;
+  });
+  expect(slow.map(([name]) => name)).toEqual([]);
+}, 60_000);
