@@ -22,9 +22,11 @@ export interface Script {
 
 /** An HTTP server that breaks the rules: `/clean/TEXT` is answered with TEXT, every other path with the script of the moment. */
 export class RawUpstream implements AsyncDisposable {
-  script: Script = { name: "nothing", steps: [] };
+  #script: Script = { name: "nothing", steps: [] };
   /** Connections on which a script still has something to say. */
   readonly #busy = new Set<net.Socket>();
+  /** Connections that will never hear anything more. */
+  #silent = new Set<net.Socket>();
   readonly #sockets = new Set<net.Socket>();
   readonly #server = net.createServer((socket) => this.#serve(socket));
 
@@ -38,6 +40,10 @@ export class RawUpstream implements AsyncDisposable {
   /** Requests that scripts were played for. */
   played = 0;
 
+  get silent(): number {
+    return this.#silent.size;
+  }
+
   get busy(): number {
     return this.#busy.size;
   }
@@ -46,29 +52,40 @@ export class RawUpstream implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** What comes next is another script; who is silent by now does not count any more. */
+  play(script: Script): void {
+    this.#script = script;
+    this.#silent = new Set();
+  }
+
   #serve(socket: net.Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
       this.#busy.delete(socket);
+      this.#silent.delete(socket);
     });
     socket.on("error", () => {}); // the client has left
     let unread = "";
-    let isScripted = false;
-    socket.on("data", (bytes: Buffer) => {
-      if (isScripted) return;
-      unread += bytes.toString("latin1");
-      for (let end = unread.indexOf("\r\n\r\n"); end !== -1; end = unread.indexOf("\r\n\r\n")) {
+    let isPlaying = false;
+    // Whoever takes an answer for whole may ask again on the same connection.
+    const answerAll = (): void => {
+      for (let end = unread.indexOf("\r\n\r\n"); end !== -1 && !isPlaying; end = unread.indexOf("\r\n\r\n")) {
         const path = unread.slice(0, end).split(" ")[1] ?? "";
         unread = unread.slice(end + 4);
         const clean = /^\/clean\/(\w+)$/.exec(path)?.[1];
         if (clean === undefined) {
-          isScripted = true;
-          void this.#play(socket, this.script);
-          return;
-        }
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${clean.length}\r\n\r\n${clean}`);
+          isPlaying = true;
+          void this.#play(socket, this.#script).then(() => {
+            isPlaying = false;
+            answerAll();
+          });
+        } else socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${clean.length}\r\n\r\n${clean}`);
       }
+    };
+    socket.on("data", (bytes: Buffer) => {
+      unread += bytes.toString("latin1");
+      answerAll();
     });
   }
 
@@ -96,7 +113,7 @@ export class RawUpstream implements AsyncDisposable {
         }
       } else if (step.kind === "end") socket.end();
       else if (step.kind === "reset") socket.resetAndDestroy();
-      else return; // stays busy: whoever waits must give up
+      else this.#silent.add(socket);
     }
     this.#busy.delete(socket);
   }

@@ -11,35 +11,37 @@ const DEADLINE_MS = 15_000;
 
 /** One client's bodies, as far as they have come. */
 class Streams {
-  readonly #ended = new Map<string, () => void>();
+  readonly #ended = new Map<string, (isWhole: boolean) => void>();
 
   readonly heard = ({ method, params }: Notification): void => {
-    if (method === "http/request/bodyDelta" && params.done === true) this.#ended.get(params.requestId)?.();
+    if (method === "http/request/bodyDelta" && params.done === true)
+      this.#ended.get(params.requestId)?.(params.error === null);
   };
 
-  /** Resolves with the last delta of this request. */
-  end(requestId: string): Promise<void> {
+  /** Resolves with the last delta of this request: true when it says that the body is whole. */
+  end(requestId: string): Promise<boolean> {
     return new Promise((resolve) => {
       this.#ended.set(requestId, resolve);
     });
   }
 }
 
-/** A request that gets an answer or a reason, and whose body, if it is streamed, ends in time. */
+/** A request that gets an answer or a reason, and whose body, if it is streamed, ends in time. True when all of it came. */
 async function ask(
   session: SessionClient,
   streams: Streams,
   params: { requestId: string; streamResponse: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const ended = streams.end(params.requestId);
   try {
     await session.request("http/request", params);
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error;
     expect(error.message).not.toMatch(/internal error/);
-    return;
+    return false;
   }
-  if (params.streamResponse) await withDeadline(ended, DEADLINE_MS, () => "the end of the body");
+  if (!params.streamResponse) return true;
+  return withDeadline(ended, DEADLINE_MS, () => "the end of the body");
 }
 
 async function attack(
@@ -48,7 +50,8 @@ async function attack(
   random: SeededRandom,
   index: number,
 ): Promise<string> {
-  upstream.script = randomScript(random, upstream.origin);
+  const script = randomScript(random, upstream.origin);
+  upstream.play(script);
   const streams = new Streams();
   const session = await target.session(streams.heard);
   const params = {
@@ -59,7 +62,7 @@ async function attack(
     timeoutMs: logUniform(random, 50, 500),
     redirectPolicy: random.pick(["follow", "stop"]),
   };
-  const what = `${JSON.stringify(params)}: ${upstream.script.name}`.slice(0, 600);
+  const what = `${JSON.stringify(params)}: ${script.name}`.slice(0, 600);
   const leaves = random.next();
   const { played } = upstream;
   const asking = ask(session, streams, params);
@@ -74,8 +77,15 @@ async function attack(
   } else {
     if (leaves < 0.4 && params.streamResponse)
       void session.request("http/cancel", { requestId: params.requestId }).catch(() => {}); // the answer says nothing here
-    await withDeadline(asking, DEADLINE_MS, () => `an answer to ${what}`);
+    const isWhole = await withDeadline(asking, DEADLINE_MS, () => `an answer to ${what}`);
     session.cut();
+    // A connection may be kept for later, unless it has broken its word.
+    if (!isWhole)
+      await pollUntil(
+        () => upstream.silent === 0,
+        DEADLINE_MS,
+        () => `the end of a silent connection after ${what}`,
+      );
   }
   // Nobody wants the rest any more, so nobody may read on.
   await pollUntil(
