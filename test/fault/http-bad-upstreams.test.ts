@@ -146,6 +146,15 @@ describe("an upstream server", () => {
     await allEnded(upstream);
   });
 
+  it("with very many headers is read up to 256 KiB of them, with all that they consist of", async () => {
+    const head = (count: number): string =>
+      `HTTP/1.1 200 OK\r\n${"x:\r\n".repeat(count)}content-length: 2\r\n\r\nok`;
+    const { headers } = await get(await answering(head(64_000)));
+    expect(headers).toHaveLength(64_001);
+    // Names and values alone would be less than that.
+    expect(await failureOf(get(await answering(head(200_000))))).toContain("error sending request for url");
+  });
+
   it("that trickles its head byte by byte is read, and given up at the time limit", async () => {
     const upstream = await listen({
       requested: (socket, target) => {

@@ -33,6 +33,10 @@ interface ExchangeEvents {
   broken(): void;
 }
 
+/** Bytes of one head; undici counts those of names and values only, which can be a quarter of them. */
+export const MAX_HEAD_BYTES = 256 * 1024;
+/** What a socket may give at once, in which a head can end. */
+const MAX_READ_BYTES = 128 * 1024;
 /** Answers 1xx before the answer; nobody has use for more. */
 const MAX_INTERIM_HEADS = 10_000;
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
@@ -51,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headCame = false;
   #hasNoBody = false;
   #interimHeads = 0;
+  #headBytes = 0;
   #sink: BodySink | undefined;
   #held: Buffer[] = [];
   #paused = false;
@@ -68,6 +73,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   carriedBy(carrier: Carrier): void {
     this.#carrier = carrier;
+  }
+
+  /** So many bytes have come from the server. False when its head has become too long. */
+  came(bytes: number): boolean {
+    if (!this.#headCame) this.#headBytes += bytes;
+    return this.#headBytes <= MAX_HEAD_BYTES + MAX_READ_BYTES;
   }
 
   /** Hands over the body; to be called once. Like `resume`, not while undici hands over a piece of another one. */
@@ -118,6 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (status < 200) {
       this.#interimHeads += 1;
+      this.#headBytes = 0;
       if (this.#interimHeads > MAX_INTERIM_HEADS) this.abort(new Error("too many heads before the answer"));
       return;
     }

@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
-import type { Carrier, Exchange } from "./exchange.ts";
+import { type Carrier, type Exchange, MAX_HEAD_BYTES } from "./exchange.ts";
 import type { Route } from "./route.ts";
 import { type Opened, openSocket } from "./socket.ts";
 import { openTunnel } from "./tunnel.ts";
@@ -11,8 +11,6 @@ import type { UndiciClient, UndiciClientConstructor } from "./undici.ts";
 const MAX_IDLE_MS = 90_000;
 /** A connection is not used any more when its server is about to close it. */
 const MARGIN_MS = 1_000;
-/** Undici makes two objects of each header, and a header may be as short as one byte that counts. */
-const MAX_HEAD_BYTES = 256 * 1024;
 
 /** A connection to an upstream server. It carries one exchange at a time. */
 export class UpstreamConnection implements Carrier {
@@ -110,6 +108,14 @@ export class UpstreamConnection implements Carrier {
     // Undici can pause by itself, but ends the program when the connection ends meanwhile. It asks for bytes by `read()`, and Node for more of them by `read(0)`:
     // while nothing is given, the socket's own buffer fills up and the upstream server waits.
     const read = socket.read.bind(socket);
-    socket.read = (size?: number) => (this.#paused && size === undefined ? null : (read(size) as unknown));
+    socket.read = (size?: number) => {
+      if (this.#paused && size === undefined) return null;
+      const bytes = read(size) as Buffer | null;
+      const exchange = this.#exchange;
+      if (bytes === null || exchange === undefined || exchange.came(bytes.length)) return bytes;
+      // Not now: it is undici that reads, and does not expect to be ended meanwhile.
+      process.nextTick(() => exchange.abort(new Error("the head of the response is too long")));
+      return null;
+    };
   }
 }
