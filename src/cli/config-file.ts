@@ -54,8 +54,9 @@ function isTable(value: unknown): value is Record<string, unknown> {
 function lineOf(text: string, key: string): number | undefined {
   const last = key.split(".").at(-1) ?? key;
   const isKey = (line: string): boolean => {
-    const written = /^\s*\[?\s*(?:limits\s*\.\s*)?["']?([^"'=\]\s]+)["']?\s*[\]=]/.exec(line)?.[1];
-    return written === last;
+    if (!line.includes("=") && !line.includes("]")) return false;
+    const [written] = line.replaceAll(/[\s"'[\]]/g, "").split("=", 1);
+    return written === last || written === `limits.${last}`;
   };
   const index = text.split("\n").findIndex(isKey);
   return index < 0 ? undefined : index + 1;

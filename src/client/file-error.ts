@@ -69,7 +69,7 @@ export function toFileError(error: unknown, operation: string, path: string): un
 function errnoOf({ data, message }: RpcError): string | undefined {
   const told = (data as { errno?: unknown } | null | undefined)?.errno;
   if (typeof told === "string") return told;
-  const number = /\(os error (\d+)\)$/.exec(message)?.[1];
+  const number = /\(os error (\d{1,9})\)$/.exec(message)?.[1];
   return number === undefined ? undefined : ERRNO_NAMES.get(number);
 }
 

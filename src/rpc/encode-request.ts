@@ -4,8 +4,10 @@ import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 
 // `Buffer` is named through globalThis, because this code also runs where there is none.
 const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
-/** A half of a pair, as JSON spells it; an escaped backslash before `ud800` is text. What precedes the match is looked at once. */
-const ESCAPED_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+/** How JSON spells a half of a pair begins so. */
+const ESCAPED_D = "\\ud";
+const LAST_OF_PLANE = "7";
+const BACKSLASH = 92;
 /** What envelope and members of the params add to the values of the params themselves, at least. */
 const ENVELOPE_VALUES = 3;
 
@@ -15,7 +17,7 @@ const ENVELOPE_VALUES = 3;
  */
 export function encodeRequest(id: IdText, method: string, params: unknown): string {
   const text = toText(id, method, params);
-  if (text.includes("\\ud") && ESCAPED_SURROGATE.test(text))
+  if (spellsSurrogate(text))
     throw unsendable(method, "it holds text with half of a surrogate pair, which has no UTF-8 form");
   // A character takes up to three bytes, a value at least two characters.
   if (text.length > MAX_MESSAGE_BYTES / 3 && utf8Length(text) > MAX_MESSAGE_BYTES)
@@ -23,6 +25,16 @@ export function encodeRequest(id: IdText, method: string, params: unknown): stri
   if (text.length > MAX_JSON_VALUES * 2 && hasMoreValues(params, MAX_JSON_VALUES - ENVELOPE_VALUES))
     throw unsendable(method, `it has more than ${MAX_JSON_VALUES} values`);
   return text;
+}
+
+/** An escaped backslash before `ud800` is text. */
+function spellsSurrogate(text: string): boolean {
+  for (let at = text.indexOf(ESCAPED_D); at >= 0; at = text.indexOf(ESCAPED_D, at + ESCAPED_D.length)) {
+    let start = at;
+    while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+    if ((at - start) % 2 === 0 && text.charAt(at + ESCAPED_D.length) > LAST_OF_PLANE) return true;
+  }
+  return false;
 }
 
 function toText(id: IdText, method: string, params: unknown): string {

@@ -45,7 +45,8 @@ async function readHead(head: string): Promise<FrontMatter> {
 async function quotePlainValue(line: string): Promise<string> {
   const [, field, rest] = PLAIN_FIELD.exec(line) ?? [];
   if (field === undefined || rest === undefined) return line;
-  const value = rest.replace(/\s+#.*$/, "").trimEnd();
+  const comment = rest.search(/\s#/);
+  const value = (comment < 0 ? rest : rest.slice(0, comment)).trimEnd();
   if (!value.includes(": ") && (await isYaml(value))) return line;
   return `${field}'${value.replaceAll("'", "''")}'`;
 }

@@ -55,11 +55,7 @@ function writeFloat(value: number): string {
 
 /** Without the zeros that a fraction of three digits ends in. */
 function writeDate(date: Date): string {
-  return date
-    .toISOString()
-    .replace(/\.(\d*?)0*(Z|[+-]\d\d:\d\d)?$/, (_, digits: string, zone: string | undefined) =>
-      [digits === "" ? "" : `.${digits}`, zone ?? ""].join(""),
-    );
+  return date.toISOString().replace(/\.\d{3}/, (fraction) => fraction.replace(/\.?0{0,3}$/, ""));
 }
 
 export function isTable(value: unknown): value is TomlTable {

@@ -11,6 +11,8 @@ const MAX_READS = 64;
 const READ_ONLY_MAPPING =
   /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ [0-9]+ +(\/.*)\n((?:[A-Z].*\n)+?VmFlags:.*\n)/gm;
 
+const NOTHING_OF_ITS_OWN = [/^Anonymous: +0 kB$/m, /^Swap: +0 kB$/m, /^Locked: +0 kB$/m];
+
 /**
  * Gives back the pages of Node's own program that this process has looked at. Most of them only its start needs; the others come back when they are
  * used, from the file or from where other processes have them. A page that is not as it is in the file, as a debugger makes them, would be lost, so a mapping
@@ -26,7 +28,7 @@ export function releaseProgramPages(): void {
 }
 
 function isAsInFile(figures: string): boolean {
-  return ["Anonymous", "Swap", "Locked"].every((name) => new RegExp(`^${name}: +0 kB$`, "m").test(figures));
+  return NOTHING_OF_ITS_OWN.every((figure) => figure.test(figures));
 }
 
 /** Descriptions of the mappings up to those of the program, which lie side by side. */
@@ -39,7 +41,7 @@ function readMappings(program: string): string {
       const read = readSync(fd, piece);
       text += piece.toString("latin1", 0, read);
       const last = text.lastIndexOf(`${program}\n`);
-      if (read === 0 || (last !== -1 && /\n[0-9a-f]+-[0-9a-f]+ /.test(text.slice(last)))) break;
+      if (read === 0 || (last !== -1 && /\n[0-9a-f]{1,16}-[0-9a-f]{1,16} /.test(text.slice(last)))) break;
     }
     return text;
   } finally {

@@ -19,5 +19,7 @@ export function resolveWorkdir(workdir: string, base: string | undefined): strin
   if (workdir.startsWith("/")) return workdir;
   if (base === undefined)
     throw new UsageError(`exec_command: workdir must be an absolute path, not ${JSON.stringify(workdir)}`);
-  return `${base.replace(/\/+$/, "")}/${workdir}`;
+  let end = base.length;
+  while (base[end - 1] === "/") end -= 1;
+  return `${base.slice(0, end)}/${workdir}`;
 }

@@ -1,0 +1,89 @@
+// Every regular expression of src/ takes time in proportion to the text it looks at, whatever that is. Those that are made of text at run time are refused, because
+// nothing can be said about them.
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "acorn";
+import { transformSync } from "esbuild";
+import { isSafePattern } from "redos-detector";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** What a check may cost. A pattern that is not decided by then is not simple enough. */
+const EFFORT = { maxScore: 30, maxSteps: 60_000, timeout: 20_000 };
+/** Methods of strings that make a regular expression of text. */
+const MAKERS = new Set(["match", "matchAll", "search"]);
+
+const directory = process.argv[2] ?? join(ROOT, "src");
+const faults = [];
+let checked = 0;
+for (const entry of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
+  if (!entry.endsWith(".ts") || entry.endsWith(".test.ts") || entry.endsWith(".d.ts")) continue;
+  const path = join(directory, entry);
+  const source = readFileSync(path, "utf8");
+  const { code } = transformSync(source, { loader: "ts", target: "es2022" });
+  const told = (fault) => faults.push(`${relative(ROOT, path)}: ${fault}`);
+  const program = parse(code, { ecmaVersion: 2022, sourceType: "module" });
+  const constants = new Set();
+  walk(program, (node) => {
+    if (node.type === "VariableDeclarator" && node.init?.regex !== undefined) constants.add(node.id.name);
+  });
+  walk(program, (node) => look(node, constants, told));
+}
+
+function walk(node, seen) {
+  seen(node);
+  for (const child of Object.values(node))
+    for (const item of Array.isArray(child) ? child : [child])
+      if (typeof item?.type === "string") walk(item, seen);
+}
+
+/** `constants` are the names in this file that stand for regular expressions. */
+function look(node, constants, told) {
+  if (node.type === "Literal" && node.regex !== undefined) checkPattern(node.regex, told);
+  if (!isCall(node)) return;
+  const {
+    callee,
+    arguments: [argument],
+  } = node;
+  if (callee.type === "Identifier" && callee.name === "RegExp") checkMade(node, told);
+  const method = callee.type === "MemberExpression" ? callee.property.name : undefined;
+  const isRegex = argument?.regex !== undefined || constants.has(argument?.name);
+  if (MAKERS.has(method) && !isRegex)
+    told(`.${method}() takes a regular expression of the same file, not text`);
+}
+
+function isCall({ type }) {
+  return type === "NewExpression" || type === "CallExpression";
+}
+
+function checkMade({ arguments: [source, flags] }, told) {
+  const isText =
+    typeof source?.value === "string" && (flags === undefined || typeof flags.value === "string");
+  if (isText) checkPattern({ pattern: source.value, flags: flags?.value ?? "" }, told);
+  else told("a regular expression is made of text at run time");
+}
+
+function checkPattern({ pattern, flags }, told) {
+  checked += 1;
+  const { safe, error } = safety(pattern, flags);
+  if (!safe) told(`/${pattern}/${flags} can take longer than in proportion to the text (${error})`);
+}
+
+function safety(pattern, flags) {
+  try {
+    // The tool knows groups, but not their names.
+    return isSafePattern(pattern.replaceAll(/\(\?<(?![=!])[^>]*>/g, "("), {
+      ...EFFORT,
+      caseInsensitive: flags.includes("i"),
+      unicode: flags.includes("u"),
+      dotAll: flags.includes("s"),
+      multiLine: flags.includes("m"),
+    });
+  } catch (error) {
+    return { safe: false, error: `it cannot be checked: ${error.message}` };
+  }
+}
+
+for (const fault of faults) console.error(fault);
+if (faults.length > 0) process.exit(1);
+console.log(`   ${checked} regular expressions`);
