@@ -260,6 +260,7 @@ const environmentRequirements = {
     section: "10.5",
     behavior: "Wildcards that would take long to compare are refused, and others go on meanwhile.",
     origin: "ours",
+    note: "Compares as long as it takes, which holds up that connection alone.",
     transports: ["cli"],
   },
   "env:set": {
