@@ -10,7 +10,6 @@ const EXTENSION_METHODS = [
   "fs/watch",
   "http/cancel",
   "http/flow",
-  "initialize.urgentInput",
   "process/attach",
   "process/closeStdin",
   "process/detach",
@@ -21,6 +20,7 @@ const EXTENSION_METHODS = [
   "process/wait",
 ];
 const EXTENSION_FIELDS = [
+  "initialize.urgentInput",
   "process/signal.signal",
   "process/start.closeOnExit",
   "process/start.contain",
