@@ -15,7 +15,9 @@ class Writer {
     state: { nextSeq: 1 },
     listen: (listener: (event: ProcessEvent) => void) => {
       this.#listener = listener;
-      return () => {};
+      return () => {
+        this.#listener = () => {};
+      };
     },
     event: (seq: number) => this.log.event(seq),
     pauseOutput: () => {
@@ -72,3 +74,23 @@ test("what is not followed cannot be held", () => {
   const { pump } = createPump();
   expect([pump.hold("p"), pump.release("p")]).toEqual([false, false]);
 });
+
+test.each(["stop", "unfollow"] as const)(
+  "a process that waits for its connection goes on after %s",
+  (how) => {
+    const { pump, sent } = createPump();
+    const writer = new Writer();
+    pump.follow("p", writer.process);
+    pump.hold("p");
+    for (let written = 0; !writer.paused && written < 1000; written += 1)
+      writer.write(new Uint8Array(65_536));
+    expect(writer.paused).toBe(true);
+    if (how === "stop") pump.stop();
+    else pump.unfollow("p");
+    expect(writer.paused).toBe(false);
+    // Nothing of it is sent any more, and nothing makes it wait.
+    for (let written = 0; written < 100; written += 1) writer.write(new Uint8Array(65_536));
+    pump.drain();
+    expect([writer.paused, sent]).toEqual([false, []]);
+  },
+);

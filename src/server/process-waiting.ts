@@ -8,6 +8,8 @@ export function waitForProcess(
   holds: () => boolean,
   { timeoutMs, signal }: { timeoutMs: number | null | undefined; signal: AbortSignal },
 ): Promise<void> {
+  // An aborted signal tells nobody who comes later.
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
