@@ -20,7 +20,8 @@ import { PendingRequests } from "./pending-requests.ts";
 
 /** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
 export interface ConnectionHooks {
-  request(id: IdText, method: string, params: unknown): void;
+  /** `bytes` is about what the message takes. */
+  request(id: IdText, method: string, params: unknown, bytes: number): void;
   notification(method: string, params: unknown): void;
   /** Text that is no message. `reason` names the source. */
   malformed(reason: string): void;
@@ -190,14 +191,14 @@ export class Connection {
       this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${shorten(error.message)}`);
       return;
     }
-    this.#take(message);
+    this.#take(message, text.length);
   }
 
   #receiveLong(long: LongMessage): void {
     if (this.#ended) return;
     const message = parseLongMessage(long);
     if (message !== undefined) {
-      this.#take(message);
+      this.#take(message, long.value.length);
       return;
     }
     const text = long.text();
@@ -205,11 +206,11 @@ export class Connection {
     this.#receive(text);
   }
 
-  #take(message: Message): void {
+  #take(message: Message, bytes: number): void {
     this.#receivedMessages += 1;
     switch (message.kind) {
       case "request":
-        this.#hooks.request(message.id, message.method, message.params);
+        this.#hooks.request(message.id, message.method, message.params, bytes);
         break;
       case "notification":
         this.#hooks.notification(message.method, message.params);

@@ -9,3 +9,12 @@ export class Waiting<T> {
     this.promise = promise;
   }
 }
+
+/** What a `Waiting` may resolve with where its answer can be large: the answer is made when the client has room for it, and not at once for all who waited. */
+export class LateAnswer<T> {
+  readonly make: () => T;
+
+  constructor(make: () => T) {
+    this.make = make;
+  }
+}

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { RpcError } from "../base/errors.ts";
+import { Fifo } from "../base/fifo.ts";
 import { shorten } from "../base/shorten.ts";
 import type { Logger } from "../base/logger.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
@@ -8,13 +9,14 @@ import { SESSION_TAKEN_CLOSE_CODE } from "../protocol/limits.ts";
 import { toWire } from "../rpc/error-wire.ts";
 import { RequestQueue, type Task } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
-import { Waiting } from "../rpc/waiting.ts";
+import { LateAnswer, Waiting } from "../rpc/waiting.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "./limits.ts";
 import { limitError } from "./limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 import { ProcessOrder } from "./process-order.ts";
+import { RequestIntake } from "./request-intake.ts";
 import type { Session } from "./session.ts";
 import { sessionLabel } from "./session-label.ts";
 import type { SessionHolder, SessionRegistry } from "./session-registry.ts";
@@ -25,7 +27,10 @@ export interface ClientConnectionOptions {
   readonly sessions: SessionRegistry;
   readonly logger: Logger;
   readonly concurrency: number;
-  readonly limits: Pick<ServerLimits, "maxUnansweredRequests" | "maxMessageBytes" | "initializeTimeoutMs">;
+  readonly limits: Pick<
+    ServerLimits,
+    "maxUnansweredRequests" | "maxBufferedBytesPerConnection" | "maxMessageBytes" | "initializeTimeoutMs"
+  >;
   readonly budget: ByteBudget;
   /** False where a lost connection cannot be replaced by another: the session ends with it. */
   readonly resumable: boolean;
@@ -39,6 +44,14 @@ export interface InitializeOptions {
   readonly resumeSessionId: string | undefined;
   /** See the parameter of `initialize`. */
   readonly urgentInput: boolean;
+}
+
+interface Request {
+  readonly id: IdText;
+  readonly method: string;
+  readonly params: unknown;
+  /** About what it takes. */
+  readonly bytes: number;
 }
 
 const AT_ONCE = { lazily: false };
@@ -68,14 +81,15 @@ export class ClientConnection implements SessionHolder {
   #surrendered = false;
   readonly #drainWaiters: (() => void)[] = [];
   #initializeTimer: NodeJS.Timeout | undefined;
-  #unanswered = 0;
-  #readingPaused = false;
+  readonly #intake: RequestIntake;
+  /** Answers that are made when there is room for them. */
+  readonly #late = new Fifo<Pick<Request, "id" | "method"> & { readonly make: () => unknown }>();
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
     this.identity = options.identity;
     this.peer = connect({
-      request: (id, method, params) => this.#enqueue(id, method, params),
+      request: (id, method, params, bytes) => this.#enqueue({ id, method, params, bytes }),
       notification: (method) => {
         if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
       },
@@ -83,6 +97,7 @@ export class ClientConnection implements SessionHolder {
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
+    this.#intake = new RequestIntake(options.limits, this.peer);
     this.budget = options.budget.connect({
       queuedBytes: () => this.peer.queuedBytes,
       ping: (answered) => this.peer.ping(answered),
@@ -181,7 +196,7 @@ export class ClientConnection implements SessionHolder {
 
   isAlive(): Promise<boolean> {
     // Nothing can be heard from a client that is not listened to.
-    if (this.#readingPaused && !this.#ended) return Promise.resolve(true);
+    if (this.#intake.isPaused && !this.#ended) return Promise.resolve(true);
     this.#signOfLife ??= giveSignOfLife(this.peer).finally(() => {
       this.#signOfLife = undefined;
     });
@@ -207,14 +222,15 @@ export class ClientConnection implements SessionHolder {
     else this.#drop(`unexpected notification ${shorten(method)}`);
   }
 
-  #enqueue(id: IdText, method: string, params: unknown): void {
+  #enqueue({ id, method, params, bytes }: Request): void {
     if (this.#closing) return;
-    this.#unanswered += 1;
-    if (this.#unanswered >= this.#options.limits.maxUnansweredRequests && !this.#readingPaused) {
-      this.#readingPaused = true;
-      this.peer.pause();
-    }
-    const run: Task = () => this.#run(id, method, params);
+    this.#intake.came(bytes);
+    const run: Task = () => {
+      const pending = this.#run(id, method, params);
+      if (pending !== undefined) return pending.then(() => this.#intake.done(bytes));
+      this.#intake.done(bytes);
+      return undefined;
+    };
     if (!this.#initialized || (this.#options.concurrency === 1 && this.#requests.isFree))
       this.#requests.submit(run, "ordinary");
     else this.#enqueueByPrecedence(method, params, run);
@@ -262,15 +278,34 @@ export class ClientConnection implements SessionHolder {
       return;
     }
     void (result as Waiting<unknown>).promise.then(
-      (value) => this.#respond(id, value, LAZILY),
+      (value) => {
+        if (value instanceof LateAnswer) this.#late.push({ id, method, make: value.make as () => unknown });
+        else this.#respond(id, value, LAZILY);
+        this.#makeLate();
+      },
       (error: unknown) => this.#fail(id, method, error),
     );
+  }
+
+  /** Thousands may have waited for the same event. Nobody counts on their order, so a little at a time is made. */
+  #makeLate(): void {
+    while (this.#late.size > 0 && !this.full) {
+      const { id, method, make } = this.#late.shift()!;
+      let result: unknown;
+      try {
+        result = make();
+      } catch (error) {
+        this.#fail(id, method, error);
+        continue;
+      }
+      this.#respond(id, result, LAZILY);
+    }
   }
 
   #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
     this.peer.respond(id, result, when);
     if (this.full) this.budget.queueChanged();
-    this.#answered();
+    this.#intake.answered();
   }
 
   #fail(id: IdText, method: string, error: unknown): void {
@@ -283,20 +318,14 @@ export class ClientConnection implements SessionHolder {
       wire = { code: RpcCode.internal, message: `${method}: internal error` };
     }
     this.peer.fail(id, wire);
-    this.#answered();
-  }
-
-  #answered(): void {
-    this.#unanswered -= 1;
-    if (!this.#readingPaused || this.#unanswered > this.#options.limits.maxUnansweredRequests / 2) return;
-    this.#readingPaused = false;
-    this.peer.resume();
+    this.#intake.answered();
   }
 
   #drained(): void {
     this.budget.queueChanged();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
+    this.#makeLate();
     this.#requests.resume();
   }
 
@@ -328,6 +357,7 @@ export class ClientConnection implements SessionHolder {
   /** Nobody waits for anything on this connection any more. */
   #stop(): void {
     this.#requests.clear();
+    this.#late.clear();
     this.#ended = true;
     this.budget.close();
     this.#abort?.abort();

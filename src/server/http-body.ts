@@ -5,6 +5,7 @@ import type { JsonParts } from "../rpc/json-parts.ts";
 import type { JsonText } from "../rpc/json-text.ts";
 import type { ActiveHttpRequest } from "./active-http-request.ts";
 import { Base64Answer } from "./base64-answer.ts";
+import type { Reservation } from "./byte-budget.ts";
 import type { ClientConnection } from "./client-connection.ts";
 
 const MAX_DELTA_BYTES = 1024 * 1024;
@@ -13,14 +14,19 @@ const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
 
 /** The answer with the whole body between two pieces of JSON. The upstream server waits while the client's budget is used up. */
 export function answerWithBody(
-  client: ClientConnection,
   response: HttpResponse,
-  { before, after, active }: { before: string; after: string; active: ActiveHttpRequest },
+  {
+    before,
+    after,
+    active,
+    held,
+  }: { before: string; after: string; active: ActiveHttpRequest; held: Reservation },
 ): Promise<JsonText | JsonParts> {
   const answer = new Base64Answer();
-  const held = client.budget.open();
+  // What the request itself takes is reserved already.
+  const requestBytes = held.bytes;
   let bytes = 0;
-  const gathered = new Promise<JsonText | JsonParts>((resolve, reject) => {
+  return new Promise<JsonText | JsonParts>((resolve, reject) => {
     response.readBody({
       data: (piece) => {
         bytes += piece.length;
@@ -29,7 +35,7 @@ export function answerWithBody(
           return;
         }
         answer.push(piece);
-        const admitted = held.grow(answer.bytes);
+        const admitted = held.grow(requestBytes + answer.bytes);
         if (admitted === undefined) return;
         response.pause();
         // It rejects when the connection has ended, and the request with it.
@@ -46,7 +52,6 @@ export function answerWithBody(
       },
     });
   });
-  return gathered.finally(() => held.release());
 }
 
 function bodyFailure(reason: string, cause?: Error): RpcError {

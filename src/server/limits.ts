@@ -108,7 +108,7 @@ export const LIMITS = {
   maxBufferedBytesPerConnection: number(
     "bytes",
     [HIGH_WATER_BYTES, 64 * MEBIBYTE, 1024 * MEBIBYTE],
-    "Memory for one client: answers that are made or that it has not read, pieces of streams, HTTP bodies; from there on its requests wait. One at a time may be larger",
+    "Memory for one client: answers that are made or that it has not read, pieces of streams, HTTP bodies; from there on its requests wait. One at a time may be larger. At half of it in requests that have not had their turn, no more are read",
   ),
   maxBufferedBytes: number(
     "bytes",

@@ -4,7 +4,8 @@ import type { Farewell } from "../transport/transport.ts";
 
 /** What a client's end of the line tells the server. */
 export interface PeerHooks {
-  request(id: IdText, method: string, params: unknown): void;
+  /** `bytes` is about what the request takes. */
+  request(id: IdText, method: string, params: unknown, bytes: number): void;
   notification(method: string, params: unknown): void;
   /** What to answer to a message that is longer than allowed. */
   tooLong(): WireError;

@@ -4,14 +4,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { createDeferred } from "../../src/base/deferred.ts";
 import { AttackedServer } from "../hostile/attacked-server.ts";
 import { withDeadline } from "./deadline.ts";
 
 const MIB = 1024 * 1024;
 /** As base64 it is more than the budget of a connection. */
 const FILE_BYTES = 60 * MIB;
+const FRAME_BYTES = 4 * MIB;
 const ALL_READ_MS = 100_000;
 
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
@@ -20,12 +22,13 @@ const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").upda
 class Glutton {
   readonly #webSocket: WebSocket;
   readonly #wanted = new Map<number, (answer: string) => void>();
+  #lastId = 0;
 
   static async open(url: string): Promise<Glutton> {
     const webSocket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 256 * MIB });
     await once(webSocket, "open");
     const glutton = new Glutton(webSocket);
-    const initialized = glutton.#ask(0, "initialize", { clientName: "glutton" });
+    const initialized = glutton.call("initialize", { clientName: "glutton" });
     webSocket.send(JSON.stringify({ method: "initialized" }));
     await initialized;
     return glutton;
@@ -47,7 +50,7 @@ class Glutton {
   /** Sends all of them without reading; the answers' hashes come once `read` was called. */
   ask(requests: readonly (readonly [method: string, params: object])[]): Promise<string[]> {
     this.#webSocket.pause();
-    return Promise.all(requests.map(([method, params], index) => this.#ask(index + 1, method, params)));
+    return Promise.all(requests.map(([method, params]) => this.call(method, params)));
   }
 
   read(): void {
@@ -58,9 +61,16 @@ class Glutton {
     this.#webSocket.terminate();
   }
 
-  #ask(id: number, method: string, params: object): Promise<string> {
+  call(method: string, params: object): Promise<string> {
+    this.#lastId += 1;
+    const id = this.#lastId;
     const answer = new Promise<string>((resolve) => this.#wanted.set(id, resolve));
-    this.#webSocket.send(JSON.stringify({ id, method, params }));
+    // A frame has a limit of its own.
+    const text = Buffer.from(JSON.stringify({ id, method, params }));
+    for (let start = 0; start < text.length; start += FRAME_BYTES) {
+      const fin = start + FRAME_BYTES >= text.length;
+      this.#webSocket.send(text.subarray(start, start + FRAME_BYTES), { binary: false, fin });
+    }
     return answer;
   }
 }
@@ -138,6 +148,74 @@ describe("answers that nobody reads", () => {
       const request = (index: number) =>
         ["http/request", { method: "GET", url, requestId: `${index}` }] as const;
       await expectBounded(target, { clients: 1, requests: 24 }, request, sha256(body.toString("base64")));
+    } finally {
+      upstream.closeAllConnections();
+      upstream.close();
+    }
+  });
+
+  it("of reads that waited for the same output take little memory, and all arrive", async () => {
+    const polls = 6_000;
+    await using target = await AttackedServer.start();
+    const glutton = await Glutton.open(target.server.url);
+    const script = "read line; head -c 65536 /dev/zero; exec sleep 60";
+    const process = {
+      processId: "p",
+      argv: ["sh", "-c", script],
+      cwd: "file:///",
+      tty: false,
+      pipeStdin: true,
+    };
+    await glutton.call("process/start", { ...process, env: { PATH: "/usr/bin:/bin" } });
+    const answers = glutton.ask(
+      Array.from({ length: polls }, () => ["process/read", { processId: "p", waitMs: 100_000 }] as const),
+    );
+    const written = glutton.call("process/write", { processId: "p", chunk: "Cg==", writeId: "1" });
+    const reader = await target.session();
+    for (let round = 0; round < 20; round += 1) await reader.request("fs/readFile", { path });
+    reader.cut();
+    target.expectModest("while nobody reads");
+    await target.expectPrompt("while nobody reads", 1_000);
+    glutton.read();
+    await withDeadline(written, ALL_READ_MS, () => "the answer to the write");
+    const all = await withDeadline(answers, ALL_READ_MS, () => "the answers");
+    expect(all.filter((answer) => !/"chunks":\[\{"seq":1,/.test(answer))).toEqual([]);
+    target.expectModest("while they are read");
+    glutton.cut();
+  });
+
+  it("requests whose bodies an upstream server does not answer take little memory, and all are done", async () => {
+    const [uploads, bytes] = [10, 40 * MIB];
+    const released = createDeferred<void>();
+    let begun = 0;
+    const upstream = createServer((request, response) => {
+      begun += 1;
+      const digest = createHash("sha256");
+      request.on("data", (piece: Buffer) => digest.update(piece));
+      request.on("end", () => void released.promise.then(() => response.end(digest.digest("hex"))));
+    });
+    upstream.listen(0, "127.0.0.1");
+    await once(upstream, "listening");
+    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+    try {
+      await using target = await AttackedServer.start();
+      const body = Buffer.alloc(bytes, "a body that goes up ");
+      const bodyBase64 = body.toString("base64");
+      const glutton = await Glutton.open(target.server.url);
+      const answers = Array.from({ length: uploads }, (_, index) =>
+        glutton.call("http/request", { method: "POST", url, requestId: `${index}`, bodyBase64 }),
+      );
+      const reader = await target.session();
+      for (let round = 0; round < 20; round += 1) await reader.request("fs/readFile", { path });
+      reader.cut();
+      expect(begun).toBeGreaterThan(0);
+      target.expectModest("while the upstream server says nothing");
+      await target.expectPrompt("while the upstream server says nothing", 1_000);
+      released.resolve();
+      const all = await withDeadline(Promise.all(answers), ALL_READ_MS, () => "the answers");
+      const expected = sha256(Buffer.from(sha256(body)).toString("base64"));
+      expect(all).toEqual(Array.from({ length: uploads }, () => expected));
+      glutton.cut();
     } finally {
       upstream.closeAllConnections();
       upstream.close();

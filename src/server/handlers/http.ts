@@ -1,3 +1,4 @@
+import { base64Length } from "../../capabilities/base64-into.ts";
 import { Base64Error, decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Header } from "../../capabilities/http/header.ts";
@@ -14,6 +15,7 @@ import { attachedBytes } from "../../rpc/attachment.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { Waiting } from "../../rpc/waiting.ts";
 import { ActiveHttpRequest } from "../active-http-request.ts";
+import type { Reservation } from "../byte-budget.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { answerWithBody, streamBody } from "../http-body.ts";
 
@@ -33,13 +35,20 @@ export function httpHandlers(environment: Environment) {
           `http/request streamResponse requestId \`${requestId}\` is already active`,
         );
       const request = decodeRequest(params, environment);
-      const active = new ActiveHttpRequest(requestId, params.timeoutMs ?? undefined, (ended) =>
-        requests.delete(ended),
-      );
-      requests.add(active);
-      if (params.streamResponse) requests.streams.set(requestId, active);
-      // From here on only the upstream server is waited for, and that holds up nobody.
-      return new Waiting(perform(client, params, { request, environment, active }));
+      const held = client.budget.open();
+      const begin = () => {
+        const active = new ActiveHttpRequest(requestId, params.timeoutMs ?? undefined, (ended) =>
+          requests.delete(ended),
+        );
+        requests.add(active);
+        if (params.streamResponse) requests.streams.set(requestId, active);
+        // From here on only the upstream server is waited for, and that holds up nobody.
+        return new Waiting(
+          perform(client, params, { request, environment, active, held }).finally(() => held.release()),
+        );
+      };
+      // It is kept as it came, in base64.
+      return held.grow(base64Length(request.body?.length ?? 0))?.then(begin) ?? begin();
     },
 
     "http/cancel": (client, { requestId }) => {
@@ -99,7 +108,8 @@ async function perform(
     request,
     environment,
     active,
-  }: { request: HttpRequest; environment: Environment; active: ActiveHttpRequest },
+    held,
+  }: { request: HttpRequest; environment: Environment; active: ActiveHttpRequest; held: Reservation },
 ) {
   let response: HttpResponse;
   try {
@@ -115,7 +125,7 @@ async function perform(
   if (!params.streamResponse) {
     try {
       const before = `{"status":${response.status},"headers":${JSON.stringify(headers)},"bodyBase64":"`;
-      return await answerWithBody(client, response, { before, after: '"}', active });
+      return await answerWithBody(response, { before, after: '"}', active, held });
     } finally {
       active.end();
     }

@@ -7,7 +7,7 @@ import type { Screen } from "../../capabilities/process/terminal-screen.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { Waiting } from "../../rpc/waiting.ts";
+import { LateAnswer, Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, visible, whenStarted } from "../known-process.ts";
 import { waitForProcess } from "../process-waiting.ts";
@@ -75,11 +75,11 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
       whenStarted(client.session, params.processId, () => {
         const { process } = visible(client, params.processId);
         if (params.screen !== true) return snapshot(process, params);
-        const withScreen = process.screen().then((screen) => ({
+        const withScreen = (screen: Screen | undefined) => ({
           ...snapshot(process, params),
           ...(screen === undefined ? {} : { screen: screenResult(screen) }),
-        }));
-        return new Waiting(withScreen);
+        });
+        return new Waiting(process.screen().then((screen) => new LateAnswer(() => withScreen(screen))));
       }),
   } satisfies Handlers<ClientConnection>;
 }

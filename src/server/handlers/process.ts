@@ -12,7 +12,7 @@ import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../..
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { Waiting } from "../../rpc/waiting.ts";
+import { LateAnswer, Waiting } from "../../rpc/waiting.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { visible, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
@@ -73,7 +73,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
           timeoutMs: waitMs,
           signal: client.signal,
         });
-        return new Waiting(news.then(() => readResult(process, params)));
+        return new Waiting(news.then(() => new LateAnswer(() => readResult(process, params))));
       }),
 
     "process/write": ({ session }, { processId, chunk, writeId }) => {
