@@ -26,7 +26,28 @@ export function answerWithBody(
   // What the request itself takes is reserved already.
   const requestBytes = held.bytes;
   let bytes = 0;
+  let waiting = false;
+  let ended = false;
   return new Promise<JsonText | JsonParts>((resolve, reject) => {
+    /** Holds the upstream server up until all that was gathered is admitted: what one read has brought comes in several pieces. */
+    const admit = (): void => {
+      if (waiting) return;
+      const admitted = held.grow(requestBytes + answer.bytes);
+      if (admitted === undefined) return;
+      waiting = true;
+      response.pause();
+      admitted.then(goOn, (error: Error) => {
+        active.abort();
+        reject(error);
+      });
+    };
+    const goOn = (): void => {
+      waiting = false;
+      admit();
+      if (waiting) return;
+      if (ended) resolve(answer.finish(before, after));
+      else response.resume();
+    };
     response.readBody({
       data: (piece) => {
         bytes += piece.length;
@@ -35,19 +56,13 @@ export function answerWithBody(
           return;
         }
         answer.push(piece);
-        const admitted = held.grow(requestBytes + answer.bytes);
-        if (admitted === undefined) return;
-        response.pause();
-        // It rejects when the connection has ended, and the request with it.
-        admitted.then(
-          () => response.resume(),
-          () => active.abort(),
-        );
+        admit();
       },
       end: (failure) => {
         if (bytes > MAX_BUFFERED_BODY_BYTES)
           reject(bodyFailure(`it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`));
         else if (failure !== undefined) reject(bodyFailure("error decoding response body", failure));
+        else if (waiting) ended = true;
         else resolve(answer.finish(before, after));
       },
     });

@@ -49,7 +49,8 @@ const BLANK = 32;
 
 /** One request and its response. Until somebody takes the body, at most what one read brought is kept, and the upstream server waits. */
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly #events: ExchangeEvents;
+  /** A connection that waits for its next exchange may keep the last one: what that has gathered must not be kept with it. */
+  #events: ExchangeEvents | undefined;
   #carrier: Carrier | undefined;
   #untouched = true;
   #headCame = false;
@@ -83,11 +84,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Hands over the body; to be called once. Like `resume`, not while undici hands over a piece of another one. */
   readBody(sink: BodySink): void {
-    this.#sink = sink;
     for (const bytes of this.#held.splice(0)) sink.data(bytes);
-    if (this.#over) sink.end(this.#failure);
+    if (this.#over) {
+      sink.end(this.#failure);
+      return;
+    }
+    this.#sink = sink;
     // The sink may have paused it again.
-    else if (!this.#paused) this.#carrier?.resume();
+    if (!this.#paused) this.#carrier?.resume();
   }
 
   pause(): void {
@@ -137,7 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#hasNoBody = BODYLESS.has(status);
     // Until somebody takes the body.
     this.#carrier?.pause();
-    this.#events.head({ status, headers: readHeaders(controller.rawHeaders) });
+    this.#events?.head({ status, headers: readHeaders(controller.rawHeaders) });
   }
 
   /** Another protocol follows: for us the answer is its head. */
@@ -150,9 +154,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     socket.destroy();
     if (this.#over) return;
     this.#headCame = true;
-    this.#events.head({ status, headers: readHeaders(controller.rawHeaders) });
+    const events = this.#events;
+    events?.head({ status, headers: readHeaders(controller.rawHeaders) });
     this.#over = true;
-    this.#events.broken();
+    this.#events = undefined;
+    events?.broken();
   }
 
   onResponseData(_: unknown, bytes: Buffer): void {
@@ -176,10 +182,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     this.#failure = failure;
     this.#carrier = undefined;
-    if (failure === undefined) this.#events.complete();
-    else this.#events.broken();
-    if (this.#headCame) this.#sink?.end(failure);
-    else this.#events.failed(failure ?? new Error("the response has no head"));
+    const [events, sink] = [this.#events, this.#sink];
+    this.#events = undefined;
+    this.#sink = undefined;
+    if (failure === undefined) events?.complete();
+    else events?.broken();
+    if (this.#headCame) sink?.end(failure);
+    else events?.failed(failure ?? new Error("the response has no head"));
   }
 }
 
