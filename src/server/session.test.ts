@@ -22,7 +22,7 @@ function createSession(): Session {
 }
 
 /** A process of another session, which forgets it when told so. */
-function createGuest(): { guest: Guest; forget(): void; listeners(): number } {
+function createGuest(): { guest: Guest; forget(): void; readonly listeners: () => number } {
   let known = true;
   let listeners = 0;
   const process: Partial<ManagedProcess> = {
