@@ -2,11 +2,12 @@ import { Fifo } from "../base/fifo.ts";
 import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { ProcessPlace } from "./process-quota.ts";
+import type { WriteIds } from "./write-ids.ts";
 
 export interface ProcessEntry {
   readonly process: ManagedProcess;
   /** Writes that were applied, if any were; a client repeats one when its answer was lost. */
-  writeIds?: Set<string>;
+  writeIds?: WriteIds;
   readonly argv: readonly string[];
   readonly cwd: string | Uint8Array;
   readonly startedAtMs: number;

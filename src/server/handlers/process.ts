@@ -8,7 +8,7 @@ import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/proc
 import type { ResourceLimits } from "../../capabilities/process/resource-limits.ts";
 import type { TerminalSize } from "../../capabilities/process/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
-import { MAX_REMEMBERED_WRITE_IDS, TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
+import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -24,6 +24,7 @@ import type { Session } from "../session.ts";
 import { checkSpecKind } from "../spec-kind.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 import { writeWithoutId } from "../write-dialect.ts";
+import { WriteIds } from "../write-ids.ts";
 
 const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
   interrupt: "SIGINT",
@@ -238,11 +239,8 @@ function dataOf(error: CapabilityError): { data: unknown; cause: unknown } {
 }
 
 function remember(entry: ProcessEntry, writeId: string): void {
-  entry.writeIds ??= new Set();
+  entry.writeIds ??= new WriteIds();
   entry.writeIds.add(writeId);
-  if (entry.writeIds.size <= MAX_REMEMBERED_WRITE_IDS) return;
-  const [oldest] = entry.writeIds;
-  if (oldest !== undefined) entry.writeIds.delete(oldest);
 }
 
 /** True when there is output after `afterSeq`, or an end that the caller has not seen. */
