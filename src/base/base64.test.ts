@@ -1,14 +1,43 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Base64Error, decodeBase64, decodeBase64InPlace, encodeBase64 } from "./base64.ts";
 
-it("decodes what it encodes", () => {
+const anyBytes = fc.uint8Array({ maxLength: 5_000, size: "max" });
+
+it("encodes as Node does, and decodes what it encodes", () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-      expect(Buffer.from(decodeBase64(encodeBase64(bytes)))).toEqual(Buffer.from(bytes));
+    fc.property(anyBytes, (bytes) => {
+      const base64 = encodeBase64(bytes);
+      expect(base64).toBe(Buffer.from(bytes).toString("base64"));
+      expect(Buffer.from(decodeBase64(base64)).equals(bytes)).toBe(true);
     }),
   );
 });
+
+it("does the same where there is no Buffer, as in browsers", async () => {
+  const { encodeBase64: encode, decodeBase64: decode } = await withoutBuffer(() => import("./base64.ts"));
+  const lengths = fc.oneof(fc.nat(2_000), fc.integer({ min: 32_000, max: 100_000 }));
+  fc.assert(
+    fc.property(lengths, fc.nat(255), (length, first) => {
+      const bytes = Uint8Array.from({ length }, (_, index) => (first + index * index) % 251);
+      const base64 = encode(bytes);
+      expect(base64 === Buffer.from(bytes).toString("base64")).toBe(true);
+      expect(Buffer.from(decode(base64)).equals(bytes)).toBe(true);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+/** A module looks for it when it is loaded. */
+async function withoutBuffer<T>(load: () => Promise<T>): Promise<T> {
+  vi.resetModules();
+  vi.stubGlobal("Buffer", undefined);
+  try {
+    return await load();
+  } finally {
+    vi.unstubAllGlobals();
+  }
+}
 
 it.each([
   ["YQ", "Invalid padding"],

@@ -6,7 +6,7 @@ import { libc } from "./libc.ts";
 describe("base64Into", () => {
   it("writes what Node writes, there and nowhere else", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 5_000 }), fc.nat({ max: 64 }), (bytes, start) => {
+      fc.property(fc.uint8Array({ maxLength: 5_000, size: "max" }), fc.nat({ max: 64 }), (bytes, start) => {
         const expected = Buffer.from(bytes).toString("base64");
         const target = Buffer.alloc(start + expected.length + 64, "#");
         const end = base64Into(target, start, bytes);

@@ -20,8 +20,11 @@ it("a reader finds every message again, whatever its characters and length", () 
   const text = fc
     .tuple(fc.constantFrom(...edges), fc.constantFrom("a", "é", "€", "🙂"))
     .map(([length, character]) => character.repeat(Math.floor(length / character.length)));
+  // A batch is full of characters, or of messages that are short.
+  const short = fc.nat(130).map((length) => "é".repeat(length));
+  const manyShort = fc.array(short, { minLength: 60, maxLength: 200, size: "max" });
   fc.assert(
-    fc.property(fc.array(text, { maxLength: 80 }), (texts) => {
+    fc.property(fc.oneof(fc.array(text, { maxLength: 80, size: "max" }), manyShort), (texts) => {
       const batch = new FrameBatch();
       const heard: string[] = [];
       for (const one of texts) {

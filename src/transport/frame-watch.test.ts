@@ -67,8 +67,8 @@ function cut(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 const text = fc.oneof(
-  { weight: 4, arbitrary: fc.string({ maxLength: 200 }) },
-  { weight: 2, arbitrary: fc.string({ unit: "grapheme", maxLength: 60 }) },
+  { weight: 4, arbitrary: fc.string({ maxLength: 200, size: "max" }) },
+  { weight: 2, arbitrary: fc.string({ unit: "grapheme", maxLength: 60, size: "max" }) },
   { weight: 1, arbitrary: fc.integer({ min: 4_000, max: 9_000 }).map((length) => "x".repeat(length)) },
 );
 const mask = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -85,8 +85,10 @@ const message = fc.tuple(text, mask, fc.boolean()).map(([content, key, fragmente
   ];
 });
 const wire = fc.tuple(
-  fc.array(message, { maxLength: 12 }).map((messages) => Buffer.concat(messages.flat().map(encode))),
-  fc.array(fc.nat(), { maxLength: 12 }),
+  fc
+    .array(message, { maxLength: 12, size: "max" })
+    .map((messages) => Buffer.concat(messages.flat().map(encode))),
+  fc.array(fc.nat(), { maxLength: 12, size: "max" }),
 );
 
 describe("watchFrames", () => {

@@ -109,7 +109,7 @@ describe("files of a random tree", () => {
       await fc.assert(
         fc.asyncProperty(
           randomTree({ raw: false }),
-          fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
+          fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS, size: "max" }),
           (tree, operations) => compare(servers, tree, operations),
         ),
         { ...SEARCH, examples: EXAMPLES },
@@ -125,7 +125,7 @@ describe("files of a random tree", () => {
       await fc.assert(
         fc.asyncProperty(
           randomTree({ raw: true }),
-          fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS }),
+          fc.array(randomOperation, { minLength: 1, maxLength: MAX_OPERATIONS, size: "max" }),
           (tree, operations) => compare(servers, tree, operations),
         ),
         { ...SEARCH, examples: EXAMPLES },
