@@ -20,12 +20,11 @@ export type { ConnectOptions } from "./connect-options.ts";
 export type { InProcessServer, OpenTransport } from "./connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
 export { FileError } from "./file-error.ts";
+export type { DirectoryEntry, FileStat } from "./file-stat.ts";
 export type { FileChanges, WatchOptions } from "./file-watches.ts";
 export {
   type CopyOptions,
-  type DirectoryEntry,
   Files,
-  type FileStat,
   type MakeDirectoryOptions,
   type ReadOptions,
   type RemoveOptions,

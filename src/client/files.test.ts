@@ -454,6 +454,18 @@ describe("a stream of a file", () => {
     await expect(files.walk("/top", { maxEntries: 1 })).rejects.toBeInstanceOf(ProtocolError);
   });
 
+  it.each([
+    [Number.MAX_SAFE_INTEGER, 8.64e15],
+    [Number.MIN_SAFE_INTEGER, -8.64e15],
+  ])("a time of %d ms is the nearest that a Date can hold", async (ms, nearest) => {
+    const found = { isDirectory: false, isFile: true, isSymlink: false, size: 1 };
+    const { caller } = fakeCaller({
+      "fs/getMetadata": () => ({ ...found, createdAtMs: ms, modifiedAtMs: ms }),
+    });
+    const { created, modified } = await new Files(caller).stat("/f");
+    expect([created?.getTime(), modified.getTime()]).toEqual([nearest, nearest]);
+  });
+
   it.each(["http://x/", "relative", ""])("a real path %j is an error", async (path) => {
     const { caller } = fakeCaller({ "fs/canonicalize": () => ({ path }) });
     await expect(new Files(caller).realpath("/a")).rejects.toBeInstanceOf(ProtocolError);

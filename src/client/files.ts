@@ -14,34 +14,13 @@ import {
   writeBlocks,
 } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
+import { type DirectoryEntry, type FileStat, kindOf, statOf } from "./file-stat.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "./wire-bytes.ts";
 
 /** Read with one request. Larger files come in blocks, between which other answers pass. */
 const MAX_SINGLE_READ_BYTES = 4 * BLOCK_BYTES;
 const MAX_WHOLE_FILE_BYTES = 512 * 1024 * 1024;
-
-/** `other` is what is neither: a device, a pipe, a socket. */
-export type FileKind = "file" | "directory" | "other";
-
-/** One name in a directory. */
-export interface DirectoryEntry {
-  readonly name: string;
-  /** Of its target, when it is a link. */
-  readonly kind: FileKind;
-}
-
-/** What a path leads to. */
-export interface FileStat {
-  /** Of its target, when it is a link. */
-  readonly kind: FileKind;
-  /** The path itself is a symbolic link. */
-  readonly isSymlink: boolean;
-  readonly size: number;
-  readonly modified: Date;
-  /** Absent when the server's platform does not know. */
-  readonly created: Date | undefined;
-}
 
 /** How a file is read. */
 export interface ReadOptions extends RequestOptions {
@@ -162,13 +141,7 @@ export class Files {
 
   async stat(path: string, options: RequestOptions = {}): Promise<FileStat> {
     const found = await this.#ask("stat", path, "fs/getMetadata", { path: uriOf(path) }, pick(options));
-    return {
-      kind: kindOf(found),
-      isSymlink: found.isSymlink,
-      size: found.size,
-      modified: new Date(found.modifiedAtMs),
-      created: found.createdAtMs === 0 ? undefined : new Date(found.createdAtMs),
-    };
+    return statOf(found);
   }
 
   /** False also for a broken link. Rejects when the server may not look. */
@@ -357,11 +330,6 @@ export class Files {
 /** The part of a method's options that a request takes. */
 function pick({ signal }: RequestOptions): RequestOptions {
   return signal === undefined ? {} : { signal };
-}
-
-function kindOf({ isFile, isDirectory }: { isFile: boolean; isDirectory: boolean }): FileKind {
-  if (isFile) return "file";
-  return isDirectory ? "directory" : "other";
 }
 
 async function concatenate(
