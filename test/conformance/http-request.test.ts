@@ -149,6 +149,23 @@ verifies("http-request.url:invalid", async ({ peer }) => {
   }
 });
 
+verifies("http-request.url:long", async ({ peer }) => {
+  const connection = await peer();
+  const start = "http://127.0.0.1:1/";
+  const ofLength = (length: number): string => start + "a".repeat(length - start.length);
+  await expectError(
+    httpRequest(connection, ofLength(65_534)),
+    -32603,
+    /^http\/request failed: error sending/,
+  );
+  for (const length of [65_535, 1_000_000])
+    await expectError(
+      httpRequest(connection, ofLength(length)),
+      -32603,
+      /^http\/request failed: builder error for url /,
+    );
+});
+
 verifies("http-request.url:scheme", async ({ peer }) => {
   const connection = await peer();
   for (const url of ["ftp://x/", "file:///etc/hostname", "ws://127.0.0.1:1/", "data:,x", "mailto:x"]) {

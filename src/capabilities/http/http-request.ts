@@ -1,4 +1,5 @@
 import { CapabilityError } from "../../base/errors.ts";
+import { shorten } from "../../base/shorten.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import { toDispatch } from "./dispatched-request.ts";
 import { type BodySink, Exchange, type ResponseHead } from "./exchange.ts";
@@ -43,6 +44,8 @@ export interface SendOptions {
 export const MAX_REDIRECTS = 10;
 /** Methods that may be sent twice, because the second time changes nothing. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
+/** Bytes of a URL, as for the real server. */
+const MAX_URL_LENGTH = 65_534;
 const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
 
 const pool = new ConnectionPool();
@@ -60,6 +63,11 @@ export async function sendHttpRequest(request: HttpRequest, options: SendOptions
     if (redirects === MAX_REDIRECTS) throw new CapabilityError("OS_ERROR", "too many redirects");
     current = next;
   }
+}
+
+/** A URL that is too long to be sent. */
+export function urlTooLong(url: string): CapabilityError {
+  return new CapabilityError("OS_ERROR", `builder error for url (${shorten(url)})`);
 }
 
 /** A name and password in the URL are basic authorization, unless there is another. */
@@ -114,6 +122,7 @@ function sendOnce(
     };
     try {
       if (abortion.aborted) throw aborted();
+      if (request.url.href.length > MAX_URL_LENGTH) throw urlTooLong(request.url.href);
       attempt(routeTo(request.url, environment), true);
     } catch (error) {
       fail(error);

@@ -7,6 +7,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   sendHttpRequest,
+  urlTooLong,
 } from "../../capabilities/http/http-request.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
@@ -22,6 +23,7 @@ import { answerWithBody, streamBody } from "../http-body.ts";
 type RequestParams = Params<"http/request">;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const MAX_URL_TEXT = 256 * 1024;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 export function httpHandlers(environment: Environment) {
@@ -137,8 +139,11 @@ async function perform(
 
 function requestFailure(error: unknown, { timeoutMs }: RequestParams): unknown {
   if (!(error instanceof CapabilityError)) return error;
-  const reason = timeoutMs === 0 ? "route-aware request timed out" : error.message;
-  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause: error });
+  return requestFailed(error, timeoutMs === 0 ? "route-aware request timed out" : error.message);
+}
+
+function requestFailed(cause: CapabilityError, reason = cause.message): RpcError {
+  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause });
 }
 
 function decodeRequest(params: RequestParams, environment: Environment): HttpRequest {
@@ -156,6 +161,8 @@ function decodeRequest(params: RequestParams, environment: Environment): HttpReq
 }
 
 function parseUrl(text: string): URL {
+  // Text may become shorter when it is parsed, but not by so much in earnest.
+  if (text.length > MAX_URL_TEXT) throw requestFailed(urlTooLong(text));
   try {
     return new URL(text);
   } catch {

@@ -24,6 +24,10 @@ const requestRequirements = {
   },
   "http-request.method:invalid": { section: "8", behavior: "What is no HTTP token is no method." },
   "http-request.url:invalid": { section: "8", behavior: "What is no absolute URL is refused." },
+  "http-request.url:long": {
+    section: "8",
+    behavior: "A URL of more than 65534 bytes is not sent.",
+  },
   "http-request.url:scheme": { section: "8", behavior: "Only http and https are spoken." },
   "http-request.url:target": {
     section: "8",
