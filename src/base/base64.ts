@@ -63,6 +63,18 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   return buffer.subarray(0, (last / 4) * 3 + end.length);
 }
 
+/** Node takes long for text that is no base64, so the first piece that is none ends it. */
+function decodeByPieces(buffers: NodeBufferConstructor, text: string): Uint8Array | undefined {
+  const bytes = new Uint8Array((text.length / 4) * 3);
+  const buffer = buffers.from(bytes.buffer, 0, bytes.length);
+  let filled = 0;
+  for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
+    if (filled !== (start / 4) * 3) return undefined;
+    filled += buffer.write(text.slice(start, start + PIECE_CHARACTERS), filled, "base64");
+  }
+  return bytes.subarray(0, filled);
+}
+
 /** Makes text again of what was decoded, up to there: from the end, where nothing is in the way. */
 function restoreBase64(buffer: NodeBuffer, end: number): void {
   for (let start = end - PIECE_CHARACTERS; start >= 0; start -= PIECE_CHARACTERS) {
@@ -81,6 +93,7 @@ function decodeExact(text: string): Uint8Array | undefined {
 }
 
 function decode(text: string): Uint8Array | undefined {
+  if (nodeBuffer && text.length > PIECE_CHARACTERS) return decodeByPieces(nodeBuffer, text);
   if (nodeBuffer) return nodeBuffer.from(text, "base64");
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -50,7 +50,26 @@ describe("what is too much is refused before it is parsed", () => {
   });
 });
 
+it.each([
+  ["escapes", `{"a":"${"\\n".repeat(20 * MIB)}"}`, /limit of 524288 escapes at position/],
+  ["escapes after plain text", `["${"x".repeat(5000)}${"\\u0041".repeat(5 * MIB)}"]`, /escapes at position/],
+  ["a key", `{"a":{"${"k".repeat(2 * MIB)}":1}}`, /key exceeds the limit of 1048576 characters at position/],
+  ["blanks", `{"a":${" ".repeat(40 * MIB)}1}`, /limit of 8388608 characters outside strings at position/],
+  [
+    "blanks between strings",
+    `["a",${`${" ".repeat(99)}"b",`.repeat(200_000)}"c"]`,
+    /characters outside strings/,
+  ],
+  ["digits", `[1${"0".repeat(40 * MIB)}]`, /characters outside strings/],
+])("too much that costs more than plain text is refused before it is parsed: %s", (_, text, fault) => {
+  expect(attempt(text)).toEqual({ parsed: false, fault: expect.stringMatching(fault) });
+});
+
 it("as much as the wire allows is parsed", () => {
+  expect(attempt(`["${"x".repeat(20 * MIB)}",${" ".repeat(7 * MIB)}"${"\\n".repeat(MIB / 2)}"]`)).toEqual({
+    parsed: true,
+    fault: undefined,
+  });
   expect(attempt(`[${"0,".repeat(MAX_VALUES - 2)}0]`).parsed).toBe(true);
   expect(attempt(`{${Array.from({ length: 1000 }, (_, index) => `"${index}":0`).join()}}`).fault).toBe(
     undefined,
@@ -111,7 +130,7 @@ it("strings end where they end, whatever is escaped in them, at any distance", (
 });
 
 it("a key that is there twice is told, by its beginning when it is long", () => {
-  const key = "k".repeat(MIB);
+  const key = "k".repeat(MIB / 2);
   expect(attempt(`{"a":{"${key}":1,"${key}":2}}`).fault).toMatch(/^duplicate JSON object key `k{256}…` at /);
   expect(attempt('{"a":[{"b":1},{"b":1,"\\u0062":2}]}').fault).toMatch(/^duplicate JSON object key `b` at /);
 });

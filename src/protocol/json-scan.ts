@@ -20,25 +20,46 @@ const CLOSE_OBJECT = 125;
 const SPACE = 32;
 const NEWLINE = 10;
 const MAX_DEPTH = 127;
+/** Characters outside strings: thirty for each of as many values as there may be. */
+const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
+/** A key is looked up, and kept in memory longer than other strings. */
+const MAX_KEY_CHARACTERS = 1024 * 1024;
+/** Escapes in all strings together; each costs far more than a plain character. */
+const MAX_ESCAPES = 512 * 1024;
 /** From here on `indexOf` is faster than looking at each character. */
 const SHORT_STRING = 48;
 /** Lines are not counted any further than this. */
 const MAX_COUNTED = 1024 * 1024;
 /** Where escapes are dense, it is not: so many characters are looked at before it is tried again. */
-const ESCAPED_STRETCH = 1024;
+const DENSE_STRETCH = 1024;
+/** Escapes in such a stretch from which on they are dense. */
+const DENSE = 64;
 
 /**
- * Parses what the wire allows, and tells a member of the outermost object as it was written. What it forbids, too many values, too deep nesting and a key twice in
- * one object, is found by a walk over the text that comes first: `JSON.parse` takes seconds and gigabytes for a few megabytes of brackets. Long strings
+ * Parses what the wire allows, and tells a member of the outermost object as it was written. What it forbids, too many values, too deep nesting, too many escapes or blanks
+ * and a key twice in one object, is found by a walk over the text that comes first: `JSON.parse` takes seconds and gigabytes for a few megabytes of brackets. Long strings
  * are skipped, so that megabytes of base64 cost next to nothing. Throws an Error in the words of the wire.
  */
 export function parseJson(text: string, member = "id"): { value: unknown; memberText: string | undefined } {
+  checkEscapes(text);
   const { memberText, keys } = scanJson(text, member);
   const value = JSON.parse(text) as unknown;
   // Of a repeated key JSON.parse keeps one, so there are fewer keys than were written.
   if (typeof value === "object" && value !== null && missingKeys(value, keys) > 0)
     throw new Error(describeRepeatedKey(text));
   return { value, memberText };
+}
+
+function checkEscapes(text: string): void {
+  if (text.length <= 2 * MAX_ESCAPES) return;
+  let escapes = 0;
+  for (let at = text.indexOf("\\"); at >= 0; at = text.indexOf("\\", at + 2)) {
+    escapes += 1;
+    if (escapes > MAX_ESCAPES)
+      throw new Error(
+        `JSON-RPC message exceeds the limit of ${MAX_ESCAPES} escapes at ${position(text, at)}`,
+      );
+  }
 }
 
 /** Of text that is no JSON it tells nothing, but costs no more. */
@@ -53,12 +74,18 @@ function scanJson(text: string, member: string): JsonScan {
   let keyEnd = 0;
   let index = 0;
   const length = text.length;
+  /** Where too much would be outside strings. */
+  let limit = MAX_OUTSIDE_STRINGS;
 
   while (index < length) {
     const code = text.charCodeAt(index);
+    if (index > limit)
+      throw new Error(
+        `JSON-RPC message exceeds the limit of ${MAX_OUTSIDE_STRINGS} characters outside strings at ${position(text, index)}`,
+      );
     if (code <= SPACE || code === COMMA) {
       do index += 1;
-      while (text.charCodeAt(index) <= SPACE);
+      while (text.charCodeAt(index) <= SPACE && index <= limit);
       continue;
     } else if (code === QUOTE) {
       values += 1;
@@ -66,10 +93,15 @@ function scanJson(text: string, member: string): JsonScan {
       keyEnd = stringEnd(text, index) + 1;
       if (keyEnd === 0) break;
       index = keyEnd;
+      limit += keyEnd - keyStart;
       if (isMember) memberText = text.slice(keyStart, keyEnd);
       isMember = false;
     } else if (code === COLON) {
       // What came before was a key, not a value.
+      if (keyEnd - keyStart > MAX_KEY_CHARACTERS)
+        throw new Error(
+          `JSON object key exceeds the limit of ${MAX_KEY_CHARACTERS} characters at ${position(text, keyEnd)}`,
+        );
       values -= 1;
       keys += 1;
       index += 1;
@@ -85,7 +117,7 @@ function scanJson(text: string, member: string): JsonScan {
       index += 1;
     } else {
       values += 1;
-      const end = scalarEnd(text, index);
+      const end = scalarEnd(text, index, limit);
       if (isMember) memberText = text.slice(index, end);
       isMember = false;
       index = end;
@@ -153,20 +185,20 @@ function stringEnd(text: string, start: number): number {
   let end = start + 1;
   let stretchEnd = start + SHORT_STRING;
   while (end < text.length) {
-    let hasEscapes = false;
+    let escapes = 0;
     for (; end < stretchEnd; end += 1) {
       const code = text.charCodeAt(end);
       if (code === QUOTE) return end;
       if (code !== BACKSLASH) continue;
-      hasEscapes = true;
+      escapes += 1;
       end += 1;
     }
-    if (!hasEscapes) {
+    if (escapes < DENSE) {
       const found = text.indexOf('"', end);
       if (found < 0 || !isEscaped(text, found, end)) return found;
       end = found + 1;
     }
-    stretchEnd = end + ESCAPED_STRETCH;
+    stretchEnd = end + DENSE_STRETCH;
   }
   return -1;
 }
@@ -178,9 +210,10 @@ function isEscaped(text: string, index: number, from: number): boolean {
   return (index - start) % 2 === 1;
 }
 
-function scalarEnd(text: string, start: number): number {
+/** Or somewhere behind the limit. */
+function scalarEnd(text: string, start: number, limit: number): number {
   let end = start + 1;
-  for (; end < text.length; end += 1) {
+  for (; end < text.length && end <= limit; end += 1) {
     const code = text.charCodeAt(end);
     if (code > COMMA && code < OPEN_ARRAY) continue;
     if (code === COMMA || code === CLOSE_OBJECT || code === CLOSE_ARRAY || code <= SPACE) break;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { decodeText } from "./decode-text.ts";
+import { decodeText, NO_TEXT } from "./decode-text.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
@@ -9,8 +9,6 @@ import type { Transport, TransportEvents } from "./transport.ts";
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
-/** Stands for a line that is no text. It is no JSON either, so the peer is told. */
-const NOT_UTF8 = "\uFFFD";
 /** So many pieces of a line are put together: a byte that comes alone must not cost a hundred. */
 const MAX_LOOSE_PIECES = 1024;
 /** How long a peer may take to read what is queued when the connection is closed. */
@@ -181,7 +179,7 @@ export class JsonLinesTransport implements Transport {
       const text = decodeText(content);
       if (text.trim() !== "") this.#events?.message(text);
     } else {
-      this.#events?.message(NOT_UTF8);
+      this.#events?.message(NO_TEXT);
     }
   }
 

@@ -6,7 +6,7 @@ import { ConnectionError, UsageError } from "../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../base/life-watch.ts";
 import { shownUrl } from "../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../protocol/limits.ts";
-import { decodeText } from "./decode-text.ts";
+import { decodeText, NO_TEXT } from "./decode-text.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
@@ -14,9 +14,6 @@ import { liftLongString } from "./long-string.ts";
 import { SendQueue } from "./send-queue.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 import type { Farewell, Transport, TransportEvents } from "./transport.ts";
-
-/** Stands for a binary message that is no text. It is no JSON either, so the peer is told. */
-const NOT_UTF8 = "\uFFFD";
 
 /** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -99,12 +96,13 @@ export class WebSocketTransport implements Transport {
       // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
       const bytes = data as Buffer;
       const release = (): void => giveBackFrameBuffer(bytes);
-      const long = events.longMessage && !isBinary ? liftLongString(bytes, release) : undefined;
+      const isText = !isBinary || isUtf8(bytes);
+      const long = events.longMessage && isText ? liftLongString(bytes, release) : undefined;
       if (long !== undefined) {
         events.longMessage?.(long);
         return;
       }
-      const text = toText(bytes, isBinary);
+      const text = isText ? decodeText(bytes) : NO_TEXT;
       release();
       this.#deliver(text);
     });
@@ -334,8 +332,4 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
   }
-}
-
-function toText(bytes: Buffer, isBinary: boolean): string {
-  return isBinary && !isUtf8(bytes) ? NOT_UTF8 : decodeText(bytes);
 }
