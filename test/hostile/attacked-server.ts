@@ -68,6 +68,11 @@ export class AttackedServer implements AsyncDisposable {
     ).toBeLessThan(mostMs);
   }
 
+  /** The longest that anybody else had to wait since the last time. */
+  async slowestMs(): Promise<number> {
+    return (await this.#bystander.report()).worstMs;
+  }
+
   /** Asserts that memory has not gone beyond the bound since the last time. */
   expectModest(what: string, mostBytes = MAX_RESIDENT_BYTES): void {
     expect(peakResidentBytes(this.server.pid) / MIB, `${what}: MiB resident at most`).toBeLessThan(
