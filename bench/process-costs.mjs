@@ -50,7 +50,7 @@ const kib = (text, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exe
 
 /**
  * Memory of a server and of what it started for itself, in MiB. `clientArgv` is what the client asked it to run; that does not
- * count. PSS flatters a server that shares its program's pages with others, so RSS is the figure to compare.
+ * count. RSS counts every page of Node's own program that was ever looked at, though other Node processes share them: PSS is what a server really adds.
  */
 export function memoryOf(pid, clientArgv = []) {
   const asked = clientArgv.join("\0");

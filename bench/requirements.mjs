@@ -10,7 +10,7 @@ const COLD_START_IN_BARE_NODES = 80 / 30;
 
 export const REQUIREMENTS = [
   ...both({ case: "cold-start", metric: "in bare nodes", atMost: COLD_START_IN_BARE_NODES, of: "value" }),
-  ws({ case: "memory", metric: "idle RSS MiB", atMost: 1 }),
+  ws({ case: "memory", metric: "idle PSS MiB", atMost: 1 }),
   ws({ case: "memory", metric: "MiB per 100 pipe", atMost: 0.8 }),
   ws({ case: "memory", metric: "MiB per 100 pty", atMost: 0.8 }),
   ws({ case: "connections", metric: "MiB per 1000", atMost: 0.2 }),

@@ -34,8 +34,8 @@ export default {
   transports: ["ws"],
   fresh: true,
   metrics: [
-    { name: "idle RSS MiB", better: "lower" },
-    { name: "idle PSS MiB", better: "lower", context: true },
+    { name: "idle PSS MiB", better: "lower" },
+    { name: "idle RSS MiB", better: "lower", context: true },
     { name: "MiB per 100 pipe", better: "lower" },
     { name: "MiB per 100 pty", better: "lower" },
   ],
@@ -49,8 +49,8 @@ export default {
     );
     const count = quick ? 200 : 400;
     return {
-      "idle RSS MiB": idle.rss,
       "idle PSS MiB": idle.pss,
+      "idle RSS MiB": idle.rss,
       "MiB per 100 pipe": await growthPer100(open, count, false),
       "MiB per 100 pty": await growthPer100(open, count, true),
     };

@@ -57,7 +57,6 @@ export interface Libc {
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
-  madvise: IntCall<[address: bigint, length: bigint, advice: number]>;
   /** For what the C library has no function for, or not everywhere. */
   systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
@@ -128,7 +127,6 @@ const SIGNATURES: Readonly<
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
-  madvise: "int madvise(size_t address, size_t length, int advice)",
   systemCall: "long syscall(long number, unsigned long a, unsigned long b, unsigned long c)",
 };
 
@@ -145,14 +143,10 @@ const MAP_FAILED = 2n ** 64n - 1n;
 export const MAX_ASYNC_CALLS = 4;
 
 let loaded: Libc | undefined;
-let afterLoad: (() => void) | undefined;
 
 /** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
 export function libc(): Libc {
-  if (loaded === undefined) {
-    loaded = loadIfPossible();
-    afterLoad?.();
-  }
+  loaded ??= loadIfPossible();
   return loaded;
 }
 
@@ -168,11 +162,6 @@ function findBase64(library: { func(signature: string): unknown }): Libc["base64
   } catch {
     return undefined;
   }
-}
-
-/** Calls back when the functions are loaded, which is the last large step of a server's start. */
-export function onceLibcIsLoaded(callback: () => void): void {
-  afterLoad = callback;
 }
 
 /** What Node says when it cannot open a file of the library differs from file to file. */

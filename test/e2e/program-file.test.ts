@@ -171,18 +171,3 @@ test("an error that nobody catches names its place in the file", async () => {
   const at = lines[Number(line) - 1]?.slice(Number(column) - 1);
   expect(at).toMatch(/^(?:process\.stdout\.)?write\(`exec-server /);
 });
-
-test("an idle server gives back the pages that only its start needed", async () => {
-  const { pid, url } = await startServer(builtCli);
-  const megabytesOfProgram = (): number => {
-    const [mapping = ""] = readFileSync(`/proc/${pid}/smaps`, "latin1").split(/^VmFlags:/m);
-    return Number(/^Rss: +([0-9]+) kB$/m.exec(mapping)?.[1]) / 1024;
-  };
-  expect(megabytesOfProgram()).toBeGreaterThan(24);
-  await pollUntil(
-    () => megabytesOfProgram() < 16,
-    DEADLINE_MS,
-    () => `less than ${megabytesOfProgram()} MiB`,
-  );
-  expect(await echoThrough(url)).toBe("works\n");
-});

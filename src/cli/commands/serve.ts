@@ -2,8 +2,7 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { releaseProgramPages } from "../../capabilities/host/program-pages.ts";
-import { libc, onceLibcIsLoaded } from "../../capabilities/libc.ts";
+import { libc } from "../../capabilities/libc.ts";
 import { describeErrno } from "../../capabilities/os-error.ts";
 import { methods } from "../../protocol/index.ts";
 import {
@@ -55,24 +54,17 @@ export async function serve(args: readonly string[]): Promise<void> {
   finishStart(logger);
 }
 
-/** Loads what a process needs before there is one, if there is time for that, and gives back the memory that only the start needed. */
+/** Loads what the first process needs, if there is time for that before it is started. */
 function finishStart(logger: Logger): void {
-  const kept = (error: unknown): void =>
-    logger.debug("memory of the start is kept", { error: String(error) });
-  onceLibcIsLoaded(() => attempt(releaseProgramPages, kept));
   setTimeout(() => {
-    attempt(libc, kept);
+    try {
+      libc();
+    } catch (error) {
+      logger.debug("the C library could not be loaded early", { error: String(error) });
+    }
     // The schema is built by its first use, which takes longer than the start of a process.
     setImmediate(() => methods["process/start"].params.safeParse({}));
   }, FINISH_DELAY_MS).unref();
-}
-
-function attempt(work: () => unknown, failed: (error: unknown) => void): void {
-  try {
-    work();
-  } catch (error) {
-    failed(error);
-  }
 }
 
 interface ServeOptions {
