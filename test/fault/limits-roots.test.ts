@@ -287,7 +287,16 @@ describe("with fsRoots", () => {
     expectUntouched();
   });
 
-  it("a root itself cannot be removed, nor one within another", async () => {
+  it("a directory is not copied into itself through a link to nothing", async () => {
+    symlinkSync("d/new", join(root, "way"));
+    const copy = { sourcePath: join(root, "d"), destinationPath: join(root, "way"), recursive: true };
+    expect((await failureOf("fs/copy", copy)).message).toBe(
+      "fs/copy cannot copy a directory to itself or one of its descendants",
+    );
+    expect(readdirSync(join(root, "d"))).toEqual(["g"]);
+  });
+
+  it("a root itself can be neither removed nor renamed nor replaced, nor one within another", async () => {
     await using other = limitedServer({ fsRoots: [root, join(root, "d")] });
     const session = await other.session();
     for (const path of [root, join(root, "d")])
@@ -296,7 +305,15 @@ describe("with fsRoots", () => {
         message: `path \`${path}\` is a root of this server and cannot be removed`,
       });
     await session.request("fs/remove", { path: join(root, "d/g") });
-    expect(existsSync(join(root, "d"))).toBe(true);
+    mkdirSync(join(root, "empty"));
+    for (const [from, to] of [
+      ["d", "moved"],
+      ["empty", "d"],
+    ] as const)
+      await expect(
+        session.request("fs/rename", { from: join(root, from), to: join(root, to) }),
+      ).rejects.toMatchObject({ code: -32600 });
+    expect(readdirSync(root).toSorted()).toEqual(["d", "empty", "f"]);
   });
 
   it("processes are not confined", async () => {

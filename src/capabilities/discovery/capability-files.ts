@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isUtf8 } from "node:buffer";
 import type { Place } from "../files/place.ts";
+import { Turns } from "../turns.ts";
 
 export interface TextFile {
   readonly place: Place;
@@ -13,10 +14,12 @@ const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 /** Reads the files of one capability root, within bounds. What cannot be read is a warning. */
 export class CapabilityFiles {
   readonly warnings: string[] = [];
+  readonly #turns = new Turns();
   #bytes = 0;
 
   /** Undefined when there is none, or it cannot be used. */
   async read(place: Place): Promise<TextFile | undefined> {
+    if (this.#turns.over) await this.#turns.next();
     const stat = place.statOrNothing();
     if (stat === undefined || !stat.isFile()) return undefined;
     const { uri } = place;

@@ -2,7 +2,6 @@ import { CapabilityError } from "../../base/errors.ts";
 import { fileError } from "../files/file-error.ts";
 import type { Place } from "../files/place.ts";
 import { walk } from "../files/walk.ts";
-import { Turns } from "../turns.ts";
 import { CapabilityFiles, directoryOf, manifestPlaces, type TextFile } from "./capability-files.ts";
 
 export interface Plugin {
@@ -147,10 +146,8 @@ async function readNamespaces(
 
 /** Of the directories that this one is in. */
 async function readNearestManifest(root: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
-  const turns = new Turns();
   for (let directory = root; !directory.isTop; ) {
     directory = directory.parent;
-    if (turns.over) await turns.next();
     const manifest = await readManifest(directory, files);
     if (manifest !== undefined) return manifest;
   }

@@ -9,7 +9,7 @@ import type { TomlTable } from "./toml-writer.ts";
 type Toml = typeof import("smol-toml");
 
 /** Parsing holds up everything else, so there must be an end to it. */
-const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
+const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** Undefined when there is no such file. Throws when it cannot be used. */
 export async function readConfigFile(

@@ -1,4 +1,4 @@
-import { MAX_YAML_LENGTH, parseYamlFields } from "./yaml-fields.ts";
+import { checkYaml, MAX_YAML_LENGTH, parseYamlFields, YAML_OPTIONS } from "./yaml-fields.ts";
 
 /** The head of a SKILL.md. */
 export interface FrontMatter {
@@ -53,5 +53,6 @@ async function quotePlainValue(line: string): Promise<string> {
 
 async function isYaml(value: string): Promise<boolean> {
   const { parseDocument } = await import("yaml");
-  return parseDocument(value, { logLevel: "silent" }).errors.length === 0;
+  checkYaml(value);
+  return parseDocument(value, YAML_OPTIONS).errors.length === 0;
 }

@@ -2,15 +2,45 @@ import type { Document, Node, YAMLMap } from "yaml";
 
 type Yaml = typeof import("yaml");
 
-/** Far more than anybody writes by hand. Text made to be slow to parse takes seconds for each 100 KB. */
-export const MAX_YAML_LENGTH = 64 * 1024;
+/** More than anybody writes by hand. The parser is not linear: text made for it takes 50 ms for so much, and a second for four times of it. */
+export const MAX_YAML_LENGTH = 8 * 1024;
+
+/** Errors are not made pretty: each of many would look through the whole text again. */
+export const YAML_OPTIONS = { logLevel: "silent", prettyErrors: false } as const;
+
+/** Levels of lists and mappings in one another. The parser calls itself for each, and where its stack ends, so may the program. */
+const MAX_NESTING = 64;
+/** Marks of levels at the beginning of a line. */
+const LINE_START = /^[ \t]*(?:[-?:][ \t]+)*/;
+
+/** Throws for text that the parser had better not see. */
+export function checkYaml(source: string): void {
+  if (source.length > MAX_YAML_LENGTH) throw new Error("too long");
+  let brackets = 0;
+  const indents = [-1];
+  for (const line of source.split(/[\n\r]/)) {
+    const start = LINE_START.exec(line)?.[0] ?? "";
+    const marks = start.replace(/[ \t]/g, "").length;
+    const indent = start.length;
+    if (indent < line.length) {
+      while (indents.length > 1 && indents.at(-1)! >= indent) indents.pop();
+      indents.push(indent);
+    }
+    for (const character of line) {
+      if (character === "[" || character === "{") brackets += 1;
+      else if (character === "]" || character === "}") brackets = Math.max(0, brackets - 1);
+      if (brackets > MAX_NESTING) break;
+    }
+    if (brackets + marks + indents.length > MAX_NESTING) throw new Error("nested too deeply");
+  }
+}
 
 /** Throws when the text is no YAML, or no mapping. */
 export async function parseYamlFields(source: string): Promise<YamlFields> {
-  if (source.length > MAX_YAML_LENGTH) throw new Error("too long");
+  checkYaml(source);
   const yaml = await import("yaml");
   // Keys that nobody asks for may repeat.
-  const document = yaml.parseDocument(source, { uniqueKeys: false, logLevel: "silent" });
+  const document = yaml.parseDocument(source, { ...YAML_OPTIONS, uniqueKeys: false });
   const [error] = document.errors;
   if (error !== undefined) throw error;
   if (!yaml.isMap(document.contents)) throw new Error("expected a mapping");

@@ -12,11 +12,15 @@ import { createFileAt } from "./no-follow.ts";
  * checked is what is used: a rename cannot outrun it.
  */
 export class AllowedRoots implements FileAccess {
+  /** Each as its names, the highest first. */
   readonly #roots: readonly (readonly string[])[];
+  readonly #deepest: number;
 
   /** Throws a UsageError when a root is no directory. */
   constructor(roots: readonly string[]) {
-    this.#roots = roots.map((root) => keysOf(pathComponents(realDirectory(root))));
+    const names = roots.map((root) => keysOf(pathComponents(realDirectory(root))));
+    this.#roots = names.sort((left, right) => left.length - right.length);
+    this.#deepest = names.at(-1)?.length ?? 0;
   }
 
   check(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): CheckedPath {
@@ -71,9 +75,8 @@ export class AllowedRoots implements FileAccess {
 
   /** The widest root that these names are in. */
   #rootOf(names: readonly NativePath[]): readonly string[] | undefined {
-    const keys = keysOf(names);
-    const around = this.#roots.filter((root) => root.every((key, index) => key === keys[index]));
-    return around.sort((left, right) => left.length - right.length)[0];
+    const keys = keysOf(names.slice(0, this.#deepest));
+    return this.#roots.find((root) => root.every((key, index) => key === keys[index]));
   }
 
   /** The descriptors are closed when `use` is done with them. */

@@ -55,7 +55,7 @@ async function copyFile(source: Place, destination: Place, found: Stats): Promis
 }
 
 async function copyDirectory(source: Place, destination: Place): Promise<void> {
-  createDirectory(destination, { recursive: true, followSymlinks: true });
+  await createDirectory(destination, { recursive: true, followSymlinks: true });
   const names = await source.onTarget({ followSymlinks: false }, (directory) =>
     readdir(directory, { encoding: "buffer" }),
   );
@@ -88,7 +88,7 @@ async function refuseCopyIntoItself(source: Place, destination: Place): Promise<
 }
 
 async function existingUpwards(place: Place): Promise<Place[]> {
-  for (let at = place; ; at = at.parent) {
+  for (let at = place.resolved(); ; at = at.parent) {
     try {
       return await at.realUpwards();
     } catch (error) {

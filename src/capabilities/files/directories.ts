@@ -20,20 +20,20 @@ export interface DirectoryEntry {
 export function createDirectory(
   place: Place,
   options: { recursive: boolean; followSymlinks: boolean },
-): void {
+): void | Promise<void> {
   const { path, followSymlinks } = place.check(options);
-  if (!followSymlinks) createDirectoryNoFollow(path, options.recursive);
-  else if (options.recursive) createWithParents(path);
-  else mkdirSync(path);
+  if (!followSymlinks) return createDirectoryNoFollow(path, options.recursive);
+  if (options.recursive) return createWithParents(path);
+  mkdirSync(path);
 }
 
 /** What exists must be a directory, or lead to one. */
-function createWithParents(path: NativePath): void {
+function createWithParents(path: NativePath): void | Promise<void> {
   try {
     mkdirSync(path);
   } catch (error) {
-    if (isErrno(error, "ENOENT")) createDirectories(path);
-    else if (!isErrno(error, "EEXIST") || !isDirectory(path)) throw error;
+    if (isErrno(error, "ENOENT")) return createDirectories(path, { followSymlinks: true });
+    if (!isErrno(error, "EEXIST") || !isDirectory(path)) throw error;
   }
 }
 

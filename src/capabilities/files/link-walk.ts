@@ -2,7 +2,7 @@ import { closeSync, fstatSync, readlinkSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
-import { openDirectories, openEntryAt } from "./no-follow.ts";
+import { openDirectories, openEntryAt, tryDirectoryAt } from "./no-follow.ts";
 
 /** As many as Linux follows. */
 const MAX_LINKS = 40;
@@ -61,6 +61,12 @@ export class LinkWalk {
     }
     this.#spend(1);
     const isLast = this.#pending.length === 0;
+    const inner = isLast ? undefined : tryDirectoryAt(this.#directory, name);
+    if (inner !== undefined) {
+      this.names.push(name);
+      this.#enter(inner);
+      return undefined;
+    }
     const entry = this.#open(name);
     if (entry === undefined) return this.#missing(name);
     const stat = fstatSync(entry);

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, type Stats } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { libc } from "../libc.ts";
 import { ERRNO, osError } from "../os-error.ts";
+import { Turns } from "../turns.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, pathComponents, toCString } from "./native-path.ts";
 
@@ -12,6 +13,8 @@ const O_PATH = 0o10000000;
 const O_CLOEXEC = 0o2000000;
 const AT_FDCWD = -100;
 const AT_REMOVEDIR = 0x200;
+/** From so many names on a path is gone down in turns. */
+const MANY_NAMES = 100;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Opens a file below the root. A link in its place is ELOOP, one on the way ENOTDIR. */
@@ -31,32 +34,44 @@ export function statNoFollow(path: NativePath): Stats {
   }
 }
 
-export function createDirectoryNoFollow(path: NativePath, recursive: boolean): void {
+export function createDirectoryNoFollow(path: NativePath, recursive: boolean): void | Promise<void> {
   const names = pathComponents(path);
   if (names.length === 0 && !recursive) throw new CapabilityError("OS_ERROR", "directory already exists");
+  if (recursive) return createDirectories(path, { followSymlinks: false });
+  inParent(path, (parent, name) => makeDirectory(parent, name, false));
+}
+
+/**
+ * Creates a directory and those on the way to it that are missing. What exists must be a directory, or lead to one where links are followed. Many of them are
+ * created in turns.
+ */
+export function createDirectories(
+  path: NativePath,
+  options: { followSymlinks: boolean },
+): void | Promise<void> {
+  const names = pathComponents(path);
+  const going = goDown(names, options);
+  if (names.length > MANY_NAMES) return inTurns(going);
+  for (const _ of going);
+}
+
+/** A step for each name. */
+function* goDown(names: readonly NativePath[], { followSymlinks }: { followSymlinks: boolean }) {
   let directory = openRoot();
   try {
-    for (const [index, name] of names.entries()) {
-      const isLast = index === names.length - 1;
-      if (recursive || isLast) makeDirectory(directory, name, recursive);
-      if (!isLast || recursive) directory = enter(directory, name);
+    for (const name of names) {
+      makeDirectory(directory, name, true);
+      directory = followSymlinks ? enterFollowing(directory, name) : enter(directory, name);
+      yield;
     }
   } finally {
     closeSync(directory);
   }
 }
 
-/** Creates a directory and those on the way to it that are missing. What exists must be a directory, or lead to one. */
-export function createDirectories(path: NativePath): void {
-  let directory = openRoot();
-  try {
-    for (const name of pathComponents(path)) {
-      makeDirectory(directory, name, true);
-      directory = enterFollowing(directory, name);
-    }
-  } finally {
-    closeSync(directory);
-  }
+async function inTurns(steps: Iterable<void>): Promise<void> {
+  const turns = new Turns();
+  for (const _ of steps) if (turns.over) await turns.next();
 }
 
 /** Removes a file, a link or an empty directory. */
@@ -82,6 +97,12 @@ export function removeAt(directory: number, name: NativePath): void {
 /** Opens a directory below another, unless it is a link. */
 export function openDirectoryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, 0);
+}
+
+/** Opens a directory below another for going through it. Undefined for whatever else is there, or not there. */
+export function tryDirectoryAt(directory: number, name: NativePath): number | undefined {
+  const fd = libc().openat(directory, toCString(name), DIRECTORY | O_CLOEXEC, 0);
+  return fd < 0 ? undefined : fd;
 }
 
 /** Opens a name of a directory for nothing but looking at it: a link itself, a device without waking it. */

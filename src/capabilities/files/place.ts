@@ -58,6 +58,11 @@ export class Place {
     return new Place(joinPath(this.#path, name), this.#access);
   }
 
+  /** Where it leads, where access has bounds: a path without links, all of which need not exist. */
+  resolved(): Place {
+    return new Place(this.check(FOLLOWED).path, this.#access);
+  }
+
   /** The directory, links resolved where access has bounds, then those it is in, as far as access reaches. */
   upwards(): Place[] {
     return this.#upwardsFrom(this.check(FOLLOWED).path);

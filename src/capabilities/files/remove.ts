@@ -65,5 +65,6 @@ async function removeTree(parent: number, name: NativePath, removal: Removal): P
   } finally {
     closeSync(directory);
   }
+  if (turns.over) await turns.next();
   removeAt(parent, name);
 }

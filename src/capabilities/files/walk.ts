@@ -4,7 +4,7 @@ import { Fifo } from "../../base/fifo.ts";
 import type { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
 import { fileError, invalidInput } from "./file-error.ts";
-import { textOrBytes } from "./native-path.ts";
+import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
 import type { Place } from "./place.ts";
 
 export interface WalkOptions {
@@ -47,9 +47,16 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
     );
 }
 
+interface Directory {
+  readonly place: Place;
+  readonly depth: number;
+  /** Its path without any link, where linked directories are entered. */
+  readonly real: NativePath | undefined;
+}
+
 class Walker {
   readonly #options: WalkOptions;
-  readonly #queue = new Fifo<{ place: Place; depth: number }>();
+  readonly #queue = new Fifo<Directory>();
   readonly #turns = new Turns();
   readonly #visited = new Set<string>();
   readonly #entries: WalkResult["entries"] = [];
@@ -75,14 +82,15 @@ class Walker {
         return;
       }
       this.#directories += 1;
-      await this.#list(next.place, next.depth);
+      await this.#list(next);
     }
   }
 
-  async #list(directory: Place, depth: number): Promise<void> {
+  async #list({ place: directory, depth, real }: Directory): Promise<void> {
     for (const entry of await this.#read(directory)) {
       if (this.#turns.over) await this.#turns.next();
-      const place = directory.child(textOrBytes(entry.name));
+      const name = textOrBytes(entry.name);
+      const place = directory.child(name);
       const target = entry.type.isSymbolicLink() ? await targetOf(place) : entry.type;
       // A link to nothing, or to where access does not reach, does not count.
       if (target === undefined) continue;
@@ -96,7 +104,11 @@ class Walker {
       if (!this.#add(place, kind)) return;
       const hidden = Buffer.from(entry.name)[0] === DOT;
       const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
-      if (kind === "directory" && enter) await this.#enqueue(place, depth + 1);
+      if (kind === "directory" && enter) {
+        // Below a real path, what is no link has one too.
+        const known = real === undefined || entry.type.isSymbolicLink() ? undefined : joinPath(real, name);
+        await this.#enqueue(place, depth + 1, known);
+      }
       if (this.#truncated) return;
     }
   }
@@ -121,18 +133,21 @@ class Walker {
     return own.isFile() ? "file" : undefined;
   }
 
-  async #enqueue(place: Place, depth: number): Promise<void> {
+  async #enqueue(place: Place, depth: number, known?: NativePath): Promise<void> {
+    let real: NativePath | undefined;
     if (this.#options.followDirectorySymlinks) {
-      const identity = await this.#identify(place);
-      if (identity === undefined || this.#visited.has(identity)) return;
+      real = known ?? (await this.#realPath(place));
+      if (real === undefined) return;
+      const identity = Buffer.from(real).toString("latin1");
+      if (this.#visited.has(identity)) return;
       this.#visited.add(identity);
     }
-    this.#queue.push({ place, depth });
+    this.#queue.push({ place, depth, real });
   }
 
-  async #identify(place: Place): Promise<string | undefined> {
+  async #realPath(place: Place): Promise<NativePath | undefined> {
     try {
-      return Buffer.from(await place.realPath()).toString("latin1");
+      return await place.realPath();
     } catch (error) {
       this.#fail(place, error);
       return undefined;

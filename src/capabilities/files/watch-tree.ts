@@ -1,6 +1,7 @@
 import { type Dirent, type FSWatcher, lstatSync, statSync, watch } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
+import { Fifo } from "../../base/fifo.ts";
 import { isErrno } from "../os-error.ts";
 import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
@@ -12,6 +13,8 @@ import { isSilent } from "./silent-file-systems.ts";
 const MAX_WATCHED_DIRECTORIES = 8192;
 /** Paths that one notice names. More than that is an overflow. */
 const MAX_NOTICE_PATHS = 1024;
+/** Events that wait to be looked at. More than that is an overflow too. */
+const MAX_PENDING_EVENTS = 16_384;
 /** Changes come in bursts; this long they are gathered. */
 const GATHER_MS = 25;
 
@@ -53,6 +56,12 @@ interface WatchedDirectory {
   readonly inner: Set<WatchedDirectory>;
 }
 
+interface TreeEvent {
+  readonly directory: WatchedDirectory;
+  readonly type: string;
+  readonly name: Buffer;
+}
+
 /** What happens to a directory itself is told under the last name of the path that is watched. No entry is called so. */
 const SELF = ".";
 
@@ -61,6 +70,10 @@ class TreeWatch {
   readonly #options: WatchOptions;
   readonly #directories = new Map<string, WatchedDirectory>();
   readonly #changed = new Map<string, Place>();
+  readonly #events = new Fifo<TreeEvent>();
+  /** Directories that have had more events than could be kept. */
+  readonly #unsure = new Set<WatchedDirectory>();
+  #handling = false;
   #overflow = false;
   #ended = false;
   #closed = false;
@@ -128,7 +141,7 @@ class TreeWatch {
       watcher: watch(joinPath(path, SELF), { persistent: false, encoding: "buffer" }),
     }));
     const directory: WatchedDirectory = { place, inode, watcher, inner: new Set() };
-    watcher.on("change", (type, name) => this.#happened(directory, type, Buffer.from(name)));
+    watcher.on("change", (type, name) => this.#happened({ directory, type, name: Buffer.from(name) }));
     watcher.on("error", () => this.#lost());
     this.#directories.set(place.key, directory);
     this.#around(directory)?.inner.add(directory);
@@ -138,11 +151,46 @@ class TreeWatch {
     return place.isTop ? undefined : this.#directories.get(place.parent.key);
   }
 
-  #happened(directory: WatchedDirectory, type: string, name: Buffer): void {
+  #happened(event: TreeEvent): void {
+    if (this.#events.size < MAX_PENDING_EVENTS) {
+      this.#events.push(event);
+    } else {
+      this.#unsure.add(event.directory);
+      this.#lost();
+    }
+    if (!this.#handling) void this.#handleEvents();
+  }
+
+  /** In turns: whoever removes a large tree makes thousands of them at once, and each takes a look at the file system. */
+  async #handleEvents(): Promise<void> {
+    this.#handling = true;
+    const turns = new Turns();
+    while (this.#events.size > 0 || this.#unsure.size > 0) {
+      for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) {
+        if (turns.over) await turns.next();
+        if (!this.#closed) this.#handle(event);
+      }
+      for (const directory of this.#unsure) {
+        this.#unsure.delete(directory);
+        if (turns.over) await turns.next();
+        if (!this.#closed) this.#look(directory);
+      }
+    }
+    this.#handling = false;
+  }
+
+  /** True when the directory is not what is watched any more. */
+  #look(directory: WatchedDirectory): boolean {
+    if (this.#directories.get(directory.place.key) !== directory) return true;
+    if (directory.place.statOrNothing()?.ino === directory.inode) return false;
+    this.#gone(directory);
+    return true;
+  }
+
+  #handle({ directory, type, name }: TreeEvent): void {
     if (keyOf(name) === SELF) {
-      if (type === "rename" && directory.place.statOrNothing()?.ino !== directory.inode)
-        this.#gone(directory);
-      else if (this.#only === undefined) this.#note(directory.place);
+      if (type === "rename" && this.#look(directory)) return;
+      if (this.#only === undefined) this.#note(directory.place);
       return;
     }
     if (this.#only !== undefined && keyOf(name) !== this.#only) return;

@@ -104,8 +104,8 @@ export function fileHandlers(places: Places) {
     "fs/createDirectory": (_, params) => {
       const place = placeOf(params);
       return inFiles(() => {
-        createDirectory(place, { recursive: params.recursive ?? true, ...linksOf(params) });
-        return {};
+        const created = createDirectory(place, { recursive: params.recursive ?? true, ...linksOf(params) });
+        return created === undefined ? {} : created.then(() => ({}));
       });
     },
 
