@@ -185,7 +185,7 @@ describe("answers that nobody reads", () => {
   });
 
   it("requests whose bodies an upstream server does not answer take little memory, and all are done", async () => {
-    const [uploads, bytes] = [10, 40 * MIB];
+    const [uploads, bytes] = [12, 28 * MIB];
     const released = createDeferred<void>();
     let begun = 0;
     const upstream = createServer((request, response) => {
