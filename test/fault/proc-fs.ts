@@ -73,6 +73,10 @@ export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/cle
 export const writtenBytes = (pid: number): number =>
   Number(/^wchar: (\d+)/m.exec(read(`/proc/${pid}/io`))?.[1] ?? 0);
 
+/** Bytes the process has got from read() and handed to write() so far. */
+export const transferredBytes = (pid: number): number =>
+  writtenBytes(pid) + Number(/^rchar: (\d+)/m.exec(read(`/proc/${pid}/io`))?.[1] ?? 0);
+
 /** What each open descriptor of the process refers to. */
 export function openDescriptors(pid: number): string[] {
   return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
