@@ -76,15 +76,18 @@ export class Router<Context> {
   }
 }
 
-/** The library knows both, its types the second only. */
-const FIRST_FAULT = { abortEarly: true, reportInput: false };
+/**
+ * Only the first fault is told; to find all of a hundred thousand would hold up everybody. One object for all calls: `safeParse` copies its options each
+ * time, which costs a small request more than all other checks together.
+ */
+const FIRST_FAULT = { async: false, abortEarly: true, reportInput: false } as const;
 
 function parse(definition: Method, name: string, params: unknown): unknown {
-  // Only the first fault is told; to find all of a hundred thousand would hold up everybody.
-  const parsed = definition.params.safeParse(params, FIRST_FAULT);
-  if (parsed.success) {
-    passAttachment(params, parsed.data);
-    return parsed.data;
+  const parsed = definition.params._zod.run({ value: params, issues: [] }, FIRST_FAULT);
+  if (!(parsed instanceof Promise) && parsed.issues.length === 0) {
+    passAttachment(params, parsed.value);
+    return parsed.value;
   }
-  throw new RpcError(RpcCode.invalidParams, describeIssue(parsed.error, params, name));
+  const { error } = definition.params.safeParse(params, FIRST_FAULT);
+  throw new RpcError(RpcCode.invalidParams, describeIssue(error!, params, name));
 }
