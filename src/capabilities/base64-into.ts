@@ -18,12 +18,12 @@ export function base64Into(target: Buffer, start: number, bytes: Uint8Array): nu
   return start + target.write(view.toString("base64"), start, "latin1");
 }
 
-/** Bytes as base64, between two pieces of ASCII. */
-export function base64Between(before: string, bytes: Uint8Array, after: string): Buffer {
-  const target = Buffer.allocUnsafeSlow(before.length + base64Length(bytes.length) + after.length);
-  target.write(before, "latin1");
-  target.write(after, base64Into(target, before.length, bytes), "latin1");
-  return target;
+/** Bytes as base64, between two pieces of ASCII. Made in `target` where one is given, which must have room for them. */
+export function base64Between(before: string, bytes: Uint8Array, after: string, target?: Buffer): Buffer {
+  const buffer = target ?? Buffer.allocUnsafeSlow(before.length + base64Length(bytes.length) + after.length);
+  const start = buffer.write(before, "latin1");
+  const end = base64Into(buffer, start, bytes);
+  return buffer.subarray(0, end + buffer.write(after, end, "latin1"));
 }
 
 function nativeBase64(): ReturnType<typeof libc>["base64"] {

@@ -147,10 +147,11 @@ export class Connection {
     this.#transport.sendLazily(formatResponse(id, resultJson));
   }
 
-  /** `parts` are JSON, encoded and cut anywhere. */
-  respondInParts(id: IdText, parts: readonly Uint8Array[]): void {
+  /** `parts` are JSON, encoded and cut anywhere. `flushed` gives them back to their owner. */
+  respondInParts(id: IdText, parts: readonly Uint8Array[], flushed?: () => void): void {
     const encoder = new TextEncoder();
-    this.#transport.sendParts([encoder.encode(`{"id":${id},"result":`), ...parts, encoder.encode("}")]);
+    const head = encoder.encode(`{"id":${id},"result":`);
+    this.#transport.sendParts([head, ...parts, encoder.encode("}")], flushed);
   }
 
   fail(id: IdText, error: WireError): void {

@@ -1,11 +1,11 @@
 import { encodeBase64 } from "../base/base64.ts";
+import { BufferPool } from "../capabilities/buffer-pool.ts";
 import { base64Into, base64Length } from "../capabilities/base64-into.ts";
 
 /** Below this, a string is cheaper than a buffer. */
 const SMALL_BYTES = 4 * 1024;
 /** Fits one read of 64 KiB in base64 and the rest of its message. */
-const POOLED_BYTES = 90 * 1024;
-const MAX_POOLED_BUFFERS = 64;
+const pool = new BufferPool({ bytes: 90 * 1024, maxFree: 64 });
 
 export interface BulkMessage {
   readonly message: string | Uint8Array;
@@ -13,22 +13,15 @@ export interface BulkMessage {
   readonly release?: () => void;
 }
 
-const free: Buffer[] = [];
-
 /** Puts bytes as base64 between two pieces of JSON. Bulk goes into buffers that are used again, because fresh ones cost page faults. */
 export function bulkMessage(prefix: string, bytes: Uint8Array, suffix: string): BulkMessage {
   if (bytes.length < SMALL_BYTES) return { message: `${prefix}${encodeBase64(bytes)}${suffix}` };
   const size = Buffer.byteLength(prefix) + base64Length(bytes.length) + suffix.length;
-  const buffer =
-    size <= POOLED_BYTES
-      ? (free.pop() ?? Buffer.allocUnsafeSlow(POOLED_BYTES))
-      : Buffer.allocUnsafeSlow(size);
+  const isPooled = size <= pool.bytes;
+  const buffer = isPooled ? pool.take() : Buffer.allocUnsafeSlow(size);
   let end = buffer.write(prefix, 0);
   end = base64Into(buffer, end, bytes);
   end += buffer.write(suffix, end, "latin1");
-  return { message: buffer.subarray(0, end), release: () => recycle(buffer) };
-}
-
-function recycle(buffer: Buffer): void {
-  if (buffer.length === POOLED_BYTES && free.length < MAX_POOLED_BUFFERS) free.push(buffer);
+  const message = buffer.subarray(0, end);
+  return isPooled ? { message, release: () => pool.giveBack(buffer) } : { message };
 }

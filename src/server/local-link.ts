@@ -170,7 +170,12 @@ function seal(result: unknown): { bytes: number; open: () => unknown } {
   if (result instanceof JsonParts) {
     const { parts } = result;
     const bytes = parts.reduce((total, part) => total + part.length, 0);
-    return { bytes, open: () => JSON.parse(Buffer.concat(parts).toString()) as unknown };
+    const open = (): unknown => {
+      const text = Buffer.concat(parts).toString();
+      result.release?.();
+      return JSON.parse(text) as unknown;
+    };
+    return { bytes, open };
   }
   const { value, bytes } = copyJson(result);
   return { bytes, open: () => value };

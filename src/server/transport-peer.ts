@@ -50,7 +50,7 @@ export class TransportPeer implements Peer {
 
   respond(id: IdText, result: unknown, { lazily }: { lazily: boolean }): void {
     if (result instanceof JsonParts) {
-      this.#connection.respondInParts(id, result.parts);
+      this.#connection.respondInParts(id, result.parts, result.release);
       return;
     }
     const json = result instanceof JsonText ? result.text : JSON.stringify(result);

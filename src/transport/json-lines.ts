@@ -83,13 +83,19 @@ export class JsonLinesTransport implements Transport {
     }
   }
 
-  sendParts(parts: readonly Uint8Array[]): void {
-    if (this.#ended || !this.#output.writable) return;
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    if (this.#ended || !this.#output.writable) {
+      flushed?.();
+      return;
+    }
     this.#flush.soon();
     const bytes = parts.reduce((sum, part) => sum + part.length, 1);
     this.#queue.add(bytes);
     for (const part of parts) this.#output.write(part);
-    this.#output.write("\n", () => this.#queue.remove(bytes));
+    this.#output.write("\n", () => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    });
   }
 
   pause(): void {

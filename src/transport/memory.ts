@@ -84,9 +84,9 @@ class MemoryTransport implements Transport {
     this.send(message, flushed);
   }
 
-  sendParts(parts: readonly Uint8Array[]): void {
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
     const decoder = new TextDecoder();
-    this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""));
+    this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""), flushed);
   }
 
   pause(): void {

@@ -52,8 +52,8 @@ export interface Transport {
   send(message: string | Uint8Array, flushed?: () => void): void;
   /** The same for a message that nobody waits for: it may go out together with others of this turn of the event loop. */
   sendLazily(message: string | Uint8Array, flushed?: () => void): void;
-  /** Queues one message that comes in parts. */
-  sendParts(parts: readonly Uint8Array[]): void;
+  /** The same for a message that comes in parts. */
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void;
   /** Stops and restarts the delivery of messages, so that the peer's writes wait. */
   pause(): void;
   resume(): void;

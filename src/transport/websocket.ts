@@ -214,15 +214,22 @@ export class WebSocketTransport implements Transport {
     this.#socket.write(this.#batch.take(), () => this.#queue.remove(bytes));
   }
 
-  sendParts(parts: readonly Uint8Array[]): void {
-    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
+      flushed?.();
+      return;
+    }
     this.#flush.soon();
     this.#cork();
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#queue.add(bytes);
+    const done = (): void => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
     for (const [index, part] of parts.entries()) {
       const fin = index === parts.length - 1;
-      this.#webSocket.send(part, { binary: false, fin }, fin ? () => this.#queue.remove(bytes) : undefined);
+      this.#webSocket.send(part, { binary: false, fin }, fin ? done : undefined);
     }
   }
 

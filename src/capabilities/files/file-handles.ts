@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
+import { BULK_BYTES, bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { openNoFollow } from "./no-follow.ts";
@@ -12,7 +13,9 @@ const writeAsync = promisify(write);
 
 export const MAX_OPEN_HANDLES = 128;
 export const MAX_HANDLE_ID_BYTES = 32;
-export const MAX_BLOCK_BYTES = 1024 * 1024;
+export const MAX_BLOCK_BYTES = BULK_BYTES;
+/** Below this, fresh memory is as good as used memory. */
+const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /** An open file. It is closed when nobody uses it: the system gives its number to the next file that is opened. */
 class OpenFile {
@@ -51,20 +54,27 @@ export class FileHandles {
     this.#handles.set(id, new OpenFile(fd));
   }
 
-  /** A read that fails closes the handle. */
-  async read(id: string, offset: number, length: number): Promise<{ bytes: Buffer; eof: boolean }> {
+  /** Hands what was read to `use`, and may not be looked at afterwards. A read that fails closes the handle. */
+  async read<T>(
+    id: string,
+    { offset, length }: { offset: number; length: number },
+    use: (bytes: Buffer, eof: boolean) => T,
+  ): Promise<T> {
     checkId(id);
     if (length < 1 || length > MAX_BLOCK_BYTES)
       throw invalidInput(`file read block length must be between 1 and ${MAX_BLOCK_BYTES}`);
     const file = this.#find(id);
-    if (!Number.isSafeInteger(offset + length)) return { bytes: Buffer.alloc(0), eof: true };
-    const buffer = Buffer.allocUnsafe(length);
+    if (!Number.isSafeInteger(offset + length)) return use(Buffer.alloc(0), true);
+    const whole = length < SMALL_BLOCK_BYTES ? undefined : bulkBuffers.take();
+    const buffer = whole?.subarray(0, length) ?? Buffer.allocUnsafe(length);
     try {
       const filled = await file.use((fd) => fill(fd, buffer, offset));
-      return { bytes: buffer.subarray(0, filled), eof: filled < length };
+      return use(buffer.subarray(0, filled), filled < length);
     } catch (error) {
       this.close(id);
       throw error;
+    } finally {
+      if (whole !== undefined) bulkBuffers.giveBack(whole);
     }
   }
 

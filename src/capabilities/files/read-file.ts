@@ -1,5 +1,6 @@
 import { close, closeSync, constants, fstatSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
+import { bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
@@ -14,7 +15,7 @@ export const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
 /** Files up to this size are read at once: handing so little to another thread costs more than the reading. */
 const SMALL_FILE_BYTES = 64 * 1024;
 /** Read at a time from larger ones. A multiple of 3, so that each piece becomes base64 without padding. */
-const PIECE_BYTES = 3 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024 - 1;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** What small files are read into: its contents are gone when the next one is read. */
@@ -95,9 +96,10 @@ function readSmall(fd: number, size: number): Buffer | undefined {
 
 /** Closes the descriptor. */
 async function readPieces(fd: number, size: number, { admit, onPiece }: PieceTaker): Promise<void> {
+  const whole = bulkBuffers.take();
   try {
     await admit(size);
-    const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    const buffer = whole.subarray(0, PIECE_BYTES);
     for (let position = 0; ; ) {
       const length = await fill(fd, buffer, position);
       position += length;
@@ -108,6 +110,7 @@ async function readPieces(fd: number, size: number, { admit, onPiece }: PieceTak
       if (length < buffer.length) return;
     }
   } finally {
+    bulkBuffers.giveBack(whole);
     await closeAsync(fd);
   }
 }

@@ -1,5 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { base64Between, base64Length } from "../../capabilities/base64-into.ts";
+import { base64Length } from "../../capabilities/base64-into.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";
@@ -16,9 +16,10 @@ import { writeFile } from "../../capabilities/files/write-file.ts";
 import { Turns } from "../../capabilities/turns.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
-import { JsonParts } from "../../rpc/json-parts.ts";
+import type { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import { BulkAnswer } from "../bulk-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { Places } from "../places.ts";
 import { refuseProtection } from "../refuse-protection.ts";
@@ -36,18 +37,15 @@ export function fileHandlers(places: Places) {
     "fs/readFile": (client, params) => {
       const place = placeOf(params);
       return inFiles(() => {
-        const parts: Uint8Array[] = [Buffer.from('{"dataBase64":"')];
+        const answer = new BulkAnswer();
         const held = client.budget.open();
         const file = readFile(place, linksOf(params), {
           admit: (bytes) => held.grow(base64Length(bytes)),
-          onPiece: (piece) => parts.push(base64Between("", piece, "")),
+          onPiece: (piece) => answer.push("", piece, ""),
         });
         if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
         return file
-          .then((): JsonText | JsonParts => {
-            parts.push(Buffer.from('"}'));
-            return new JsonParts(parts);
-          })
+          .then((): JsonText | JsonParts => answer.finish('{"dataBase64":"', '"}'))
           .finally(() => held.release());
       });
     },
@@ -62,11 +60,14 @@ export function fileHandlers(places: Places) {
     },
 
     "fs/readBlock": (client, { handleId, offset, len }) =>
-      inFiles(async () => {
-        const { bytes, eof } = await handlesOf(client).read(handleId, offset, len);
-        if (bytes.length < SMALL_BLOCK_BYTES) return { chunk: encodeBase64(bytes), eof };
-        return new JsonParts([base64Between('{"chunk":"', bytes, `","eof":${eof}}`)]);
-      }),
+      inFiles(() =>
+        handlesOf(client).read(handleId, { offset, length: len }, (bytes, eof) => {
+          if (bytes.length < SMALL_BLOCK_BYTES) return { chunk: encodeBase64(bytes), eof };
+          const answer = new BulkAnswer();
+          answer.push('{"chunk":"', bytes, `","eof":${eof}}`);
+          return answer.finish();
+        }),
+      ),
 
     "fs/writeBlock": (client, params) => {
       const { handleId, offset, chunk } = params;
