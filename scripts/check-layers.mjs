@@ -12,14 +12,15 @@ const ALLOWED = {
   transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
   client: ["base", "protocol", "transport", "rpc", "node:*"],
-  capabilities: ["base", "node:*", "koffi", "@xterm/headless", "smol-toml", "undici", "yaml"],
-  server: ["base", "protocol", "transport", "rpc", "capabilities", "node:*", "jose"],
-  cli: ["base", "protocol", "transport", "rpc", "capabilities", "server", "node:*", "smol-toml"],
+  native: ["base", "node:*", "koffi"],
+  capabilities: ["base", "native", "node:*", "@xterm/headless", "smol-toml", "undici", "yaml"],
+  server: ["base", "protocol", "transport", "rpc", "native", "capabilities", "node:*", "jose"],
+  cli: ["base", "protocol", "transport", "rpc", "native", "capabilities", "server", "node:*", "smol-toml"],
 };
 
 /** Files that also run in a browser may not import Node, whatever their layer may. */
 const ISOMORPHIC =
-  /^(?:transport\/(?:transport|memory|send-queue|browser-websocket)|client\/(?!(?:connect|index|local)\.ts).*)/;
+  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local))\.ts).*)/;
 
 /** Handlers reach files through places that `server/places.ts` has made from the paths of the wire, and by no other way. */
 const HANDLERS = /^server\/(?:handlers\/|file-watches\.ts)/;

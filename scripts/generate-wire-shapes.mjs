@@ -1,11 +1,11 @@
-// Writes src/client/wire-shapes.ts from the wire table: what a client holds against the answers and notifications of a server, without the library of the schemas.
+// Writes src/client/session/wire-shapes.ts from the wire table: what a client holds against the answers and notifications of a server, without the library of the schemas.
 // `--check` fails when the file on disk is not what would be written.
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadProtocol } from "./load-protocol.mjs";
 
-const TARGET = new URL("../src/client/wire-shapes.ts", import.meta.url);
+const TARGET = new URL("../src/client/session/wire-shapes.ts", import.meta.url);
 const BIOME = fileURLToPath(new URL("../node_modules/.bin/biome", import.meta.url));
 /** The rest of what a server may tell goes unread. */
 const READ_NOTIFICATIONS = [
@@ -82,7 +82,7 @@ export const resultShapes = ${JSON.stringify(Object.fromEntries(results))} as co
 /** What the notifications carry that a client reads. */
 export const notificationShapes = ${JSON.stringify(Object.fromEntries(told))} as const satisfies Readonly<Record<string, Shape>>;
 `;
-  const formatted = spawnSync(BIOME, ["format", "--stdin-file-path=src/client/wire-shapes.ts"], {
+  const formatted = spawnSync(BIOME, ["format", "--stdin-file-path=src/client/session/wire-shapes.ts"], {
     input: text,
     encoding: "utf8",
   });
@@ -94,6 +94,6 @@ const text = render();
 if (!process.argv.includes("--check")) {
   await writeFile(TARGET, text);
 } else if ((await readFile(TARGET, "utf8").catch(() => undefined)) !== text) {
-  console.error("src/client/wire-shapes.ts differs from the wire table: run npm run docs");
+  console.error("src/client/session/wire-shapes.ts differs from the wire table: run npm run docs");
   process.exitCode = 1;
 }

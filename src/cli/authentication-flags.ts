@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { describeErrno } from "../capabilities/os-error.ts";
+import { describeErrno } from "../native/os-error.ts";
 import type { AuthenticationPolicy } from "../server/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describeErrno } from "../capabilities/os-error.ts";
+import { describeErrno } from "../native/os-error.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import { type CliError, failure } from "./cli-error.ts";
 

@@ -1,14 +1,14 @@
 import { UsageError } from "../base/errors.ts";
-import { connectBrowserWebSocket } from "../transport/browser-websocket.ts";
+import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
-import { type ConnectOptions, connectTimeout, openHost } from "./connect-options.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./connect/connect-options.ts";
 import {
   inProcessConnector,
   type InProcessServer,
   isTransport,
   type OpenTransport,
   transportConnector,
-} from "./connectors.ts";
+} from "./connect/connectors.ts";
 import type { Host } from "./host.ts";
 
 /** Where a server is, for a program in a browser. */

@@ -14,14 +14,14 @@ export type { ListedProcess } from "../protocol/process-extensions.ts";
 export type { ProcessLimits, SignalName } from "../protocol/process.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
-export type { RequestOptions } from "./caller.ts";
-export type { CollectOptions } from "./collect.ts";
-export type { ConnectOptions } from "./connect-options.ts";
-export type { InProcessServer, OpenTransport } from "./connectors.ts";
-export { HeadTail, type HeadTailOptions } from "./head-tail.ts";
-export { FileError } from "./file-error.ts";
-export type { DirectoryEntry, FileStat } from "./file-stat.ts";
-export type { FileChanges, WatchOptions } from "./file-watches.ts";
+export type { RequestOptions } from "./session/caller.ts";
+export type { CollectOptions } from "./process/collect.ts";
+export type { ConnectOptions } from "./connect/connect-options.ts";
+export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";
+export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
+export { FileError } from "./files/file-error.ts";
+export type { DirectoryEntry, FileStat } from "./files/file-stat.ts";
+export type { FileChanges, WatchOptions } from "./files/file-watches.ts";
 export {
   type CopyOptions,
   Files,
@@ -30,9 +30,9 @@ export {
   type RemoveOptions,
   type WalkOptions,
   type WalkResult,
-} from "./files.ts";
+} from "./files/files.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
-export { connectLazily, type LazyHost } from "./lazy.ts";
+export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export {
   type CommunicateOptions,
   type OutputChunk,
@@ -41,9 +41,9 @@ export {
   type Snapshot,
   type StreamSnapshot,
   type WaitOptions,
-} from "./process.ts";
-export type { ExitReport, Gap, ProcessEvent } from "./process-events.ts";
-export type { SessionState } from "./session.ts";
-export type { SessionEnd } from "./session-end.ts";
-export type { StartOptions, TerminalOptions } from "./start-request.ts";
+} from "./process/process.ts";
+export type { ExitReport, Gap, ProcessEvent } from "./process/process-events.ts";
+export type { SessionState } from "./session/session.ts";
+export type { SessionEnd } from "./session/session-end.ts";
+export type { StartOptions, TerminalOptions } from "./process/start-request.ts";
 export * from "./tools/index.ts";

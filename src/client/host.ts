@@ -2,15 +2,15 @@ import { ExecError } from "../base/errors.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ListedProcess } from "../protocol/process-extensions.ts";
-import type { Caller, RequestOptions } from "./caller.ts";
-import { collect, type Collected, type CollectOptions } from "./collect.ts";
-import { feed } from "./feed.ts";
-import { createFetch } from "./fetch.ts";
-import { Files } from "./files.ts";
-import { RemoteProcess } from "./process.ts";
-import type { ClientSession, SessionState } from "./session.ts";
-import type { SessionEnd } from "./session-end.ts";
-import { startProcess } from "./start.ts";
+import type { Caller, RequestOptions } from "./session/caller.ts";
+import { collect, type Collected, type CollectOptions } from "./process/collect.ts";
+import { feed } from "./process/feed.ts";
+import { createFetch } from "./http/fetch.ts";
+import { Files } from "./files/files.ts";
+import { RemoteProcess } from "./process/process.ts";
+import type { ClientSession, SessionState } from "./session/session.ts";
+import type { SessionEnd } from "./session/session-end.ts";
+import { startProcess } from "./process/start.ts";
 import {
   type Argv,
   type StartOptions,
@@ -18,9 +18,9 @@ import {
   type TerminalOptions,
   withInputLength,
   withTerminalSize,
-} from "./start-request.ts";
-import { unsupported } from "./unsupported.ts";
-import { abortable } from "./waiting.ts";
+} from "./process/start-request.ts";
+import { unsupported } from "./session/unsupported.ts";
+import { abortable } from "../base/deadlines.ts";
 
 /** How a command is run to its end. */
 export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {

@@ -1,3 +1,3 @@
-export { connect, type ConnectTarget, type ServerCommand } from "./connect.ts";
+export { connect, type ConnectTarget, type ServerCommand } from "./connect/connect.ts";
 export * from "./exports.ts";
-export { connectLocal, type LocalOptions } from "./local.ts";
+export { connectLocal, type LocalOptions } from "./connect/local.ts";

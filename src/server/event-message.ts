@@ -1,5 +1,5 @@
 import { encodeBase64 } from "../base/base64.ts";
-import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { NotificationName } from "../protocol/index.ts";
 import { type BulkMessage, bulkMessage } from "./bulk-message.ts";
 

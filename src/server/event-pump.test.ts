@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
-import { OutputLog, type ProcessEvent } from "../capabilities/process/output-log.ts";
+import { OutputLog, type ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import { MAX_RETAINED_BYTES, MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";

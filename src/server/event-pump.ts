@@ -1,6 +1,6 @@
 import { Fifo } from "../base/fifo.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
-import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 import type { Peer } from "./peer.ts";
 

@@ -5,7 +5,7 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_RETAINED_BYTES,
 } from "../protocol/limits.ts";
-import { HANDSHAKE_TIMEOUT_MS, MAX_PENDING_CONNECTIONS } from "../transport/guests.ts";
+import { HANDSHAKE_TIMEOUT_MS, MAX_PENDING_CONNECTIONS } from "../transport/websocket/guests.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 
 /** A limit that is a whole number. */

@@ -3,7 +3,7 @@ import { copyJson } from "../base/copy-json.ts";
 import { createDeferred, type Deferred } from "../base/deferred.ts";
 import { disconnected, RpcError } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
-import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import { JsonParts } from "../rpc/json-parts.ts";
 import { JsonText } from "../rpc/json-text.ts";

@@ -1,5 +1,5 @@
 import { pathFromUri, PathUriError, resolveDots } from "../base/file-uri.ts";
-import { ERRNO, osError } from "../capabilities/os-error.ts";
+import { ERRNO, osError } from "../native/os-error.ts";
 
 /** Dots and slashes may be many, for they are resolved; but there must be an end to the work. */
 export const MAX_PATH_TEXT_LENGTH = 256 * 1024;

@@ -1,4 +1,4 @@
-import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import type { Farewell } from "../transport/transport.ts";
 

@@ -1,5 +1,5 @@
 import { Fifo } from "../base/fifo.ts";
-import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
+import type { Launcher, LaunchRequest } from "../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { ProcessPlace } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";

@@ -1,9 +1,9 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
-import { hasFreeDescriptors } from "../capabilities/descriptor-reserve.ts";
+import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
-import { Launcher } from "../capabilities/process/launcher.ts";
+import { Launcher } from "../capabilities/process/process-starter.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import { Router } from "../rpc/router.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Launcher } from "../capabilities/process/launcher.ts";
+import type { Launcher } from "../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessEntry } from "./process-table.ts";

@@ -1,5 +1,5 @@
 import { RpcError } from "../base/errors.ts";
-import type { Launcher, LaunchRequest } from "../capabilities/process/launcher.ts";
+import type { Launcher, LaunchRequest } from "../capabilities/process/process-starter.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import { DeliveryReceipts } from "./delivery-receipts.ts";
 import { EventPump } from "./event-pump.ts";

@@ -1,5 +1,5 @@
 import { shorten } from "../base/shorten.ts";
-import type { ProcessEvent } from "../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import { Connection } from "../rpc/connection.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { createServer } from "../../src/server/server.ts";
 import { launch, SERVER_PATH, type ServerKind } from "../conformance/server-process.ts";

@@ -1,10 +1,10 @@
 // Runs processes through a bad connection and compares what it sees with what they must have written. Started by faults.test.ts as a program of
 // its own, so that nothing but the client keeps it alive: after `closed` it has to end by itself.
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
-import type { RemoteProcess } from "../../src/client/process.ts";
-import type { StartOptions } from "../../src/client/start-request.ts";
+import type { RemoteProcess } from "../../src/client/process/process.ts";
+import type { StartOptions } from "../../src/client/process/start-request.ts";
 import { SeededRandom } from "../fault/seeded-random.ts";
 
 const PARALLEL = 50;

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
-import { createFetch } from "../../src/client/fetch.ts";
-import { FileError } from "../../src/client/file-error.ts";
-import { Files } from "../../src/client/files.ts";
+import { createFetch } from "../../src/client/http/fetch.ts";
+import { FileError } from "../../src/client/files/file-error.ts";
+import { Files } from "../../src/client/files/files.ts";
 import { createServer } from "../../src/server/index.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
-import { connectWebSocket } from "../../src/transport/websocket.ts";
+import { connectWebSocket } from "../../src/transport/websocket/websocket.ts";
 import {
   type Answer,
   CHUNKED_HEAD,

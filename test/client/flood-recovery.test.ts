@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { ConnectionError } from "../../src/base/errors.ts";
 import { withDeadline } from "../fault/deadline.ts";

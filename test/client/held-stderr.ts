@@ -1,5 +1,5 @@
 // Runs a command on a stdio server whose stderr a process outside of its group holds open. Started by closing.test.ts as a program of its own, which has to end by itself.
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 
 const [cli = ""] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 // Reads a large output through the client and tells its hash and how much memory that took. Started by large-output.test.ts as a program of its
 // own, so that nothing else is measured.
 import { createHash } from "node:crypto";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { forgetPeak, peakResidentBytes, residentBytes } from "../fault/proc-fs.ts";
 

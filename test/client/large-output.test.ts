@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Host } from "../../src/client/host.ts";
-import type { OutputChunk, RemoteProcess } from "../../src/client/process.ts";
+import type { OutputChunk, RemoteProcess } from "../../src/client/process/process.ts";
 import { hashOutput } from "../fault/child-output-hash.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { FIRST_FIXED_WIDTH } from "../fault/numbered-lines.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { inTime, open } from "./fake-hosts.ts";

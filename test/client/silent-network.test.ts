@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";

@@ -1,5 +1,5 @@
 // Has calls of every kind under way while it is stopped, and tells the codes with which they reject. Started by silent-network.test.ts as a program of its own.
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 
 const [url = ""] = process.argv.slice(2);
 

@@ -1,6 +1,6 @@
-import { abortable } from "../../src/client/waiting.ts";
-import type { Caller } from "../../src/client/caller.ts";
-import { HttpBodies } from "../../src/client/http-bodies.ts";
+import { abortable } from "../../src/base/deadlines.ts";
+import type { Caller } from "../../src/client/session/caller.ts";
+import { HttpBodies } from "../../src/client/http/http-bodies.ts";
 import type { MethodName, Params, Result } from "../../src/protocol/index.ts";
 import { Connection } from "../../src/rpc/connection.ts";
 import type { Transport } from "../../src/transport/transport.ts";

@@ -18,7 +18,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CodeCache, describeRuntime } from "../../src/cli/launcher/code-cache.ts";
 import { extractProgram } from "../../src/cli/launcher/program-text.ts";
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { builtCli, packageRoot } from "../fault/server-under-test.ts";
 

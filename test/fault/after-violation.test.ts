@@ -9,7 +9,7 @@ import { createDeferred } from "../../src/base/deferred.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
 import { JsonLinesTransport } from "../../src/transport/json-lines.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
-import { listenWebSocket, type WebSocketListener } from "../../src/transport/websocket-server.ts";
+import { listenWebSocket, type WebSocketListener } from "../../src/transport/websocket/websocket-server.ts";
 import { openMemoryPeer, openWebSocketPeer } from "../conformance/raw-peer.ts";
 import { withDeadline } from "./deadline.ts";
 import { base64, start } from "./limited-server.ts";

@@ -1,4 +1,4 @@
-import { connect } from "../../src/client/connect.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 

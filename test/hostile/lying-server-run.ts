@@ -1,5 +1,5 @@
 import { ExecError } from "../../src/base/errors.ts";
-import { connect, type ConnectTarget } from "../../src/client/connect.ts";
+import { connect, type ConnectTarget } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { SeededRandom } from "../fault/seeded-random.ts";
 import { FLOODS } from "./lying-floods.ts";

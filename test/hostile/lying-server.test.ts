@@ -24,7 +24,7 @@ interface Report {
 }
 
 async function run(plan: object): Promise<Report> {
-  await using script = await bundleScript("../hostile/lying-server-run.ts");
+  await using script = await bundleScript("./lying-server-run.ts");
   const args = ["--enable-source-maps", script.path, JSON.stringify({ seed: hostileSeed, ...plan })];
   // Rejects when the program does not end, or not well.
   const { stdout } = await promisify(execFile)(process.execPath, args, {

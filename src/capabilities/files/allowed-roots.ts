@@ -1,6 +1,6 @@
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { CapabilityError, UsageError } from "../../base/errors.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import type { CheckedPath, FileAccess } from "./file-access.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { LinkWalk, type Resolved } from "./link-walk.ts";

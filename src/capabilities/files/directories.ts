@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
-import { isErrno } from "../os-error.ts";
+import { isErrno } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import type { NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";

@@ -1,5 +1,5 @@
 import { CapabilityError } from "../../base/errors.ts";
-import { osError } from "../os-error.ts";
+import { osError } from "../../native/os-error.ts";
 
 /** Turns an error of Node's file functions into one with the wire's wording; anything else stays what it is. */
 export function fileError(error: unknown): unknown {

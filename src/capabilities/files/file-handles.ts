@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { BULK_BYTES, bulkBuffers } from "../bulk-buffers.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";

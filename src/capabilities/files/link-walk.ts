@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readlinkSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
 import { openDirectories, openEntryAt, tryDirectoryAt } from "./no-follow.ts";
 

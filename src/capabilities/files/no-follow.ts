@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, type Stats } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { libc } from "../libc.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { libc } from "../../native/libc.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, pathComponents, toCString } from "./native-path.ts";

@@ -1,7 +1,7 @@
 import { close, closeSync, constants, fstatSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
 import { bulkBuffers } from "../bulk-buffers.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";

@@ -2,7 +2,7 @@ import { type Dirent, type FSWatcher, lstatSync, statSync, watch } from "node:fs
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
-import { isErrno } from "../os-error.ts";
+import { isErrno } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
 import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";

@@ -13,8 +13,8 @@ import {
   write,
 } from "node:fs";
 import { promisify } from "node:util";
-import { libc } from "../libc.ts";
-import { ERRNO, osError } from "../os-error.ts";
+import { libc } from "../../native/libc.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";

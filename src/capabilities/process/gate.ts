@@ -1,4 +1,4 @@
-import type { Program } from "./spawn.ts";
+import type { Program } from "../../native/spawn.ts";
 
 /** Variables that shells set on their own. */
 const SHELL_VARIABLES = ["PWD", "OLDPWD", "SHLVL"];

@@ -1,9 +1,9 @@
 import { closeSync } from "node:fs";
 import { Socket } from "node:net";
 import { Fifo } from "../../base/fifo.ts";
-import { ERRNO } from "../os-error.ts";
-import { libc } from "../libc.ts";
-import { setTerminalSize, type TerminalSize } from "./spawn.ts";
+import { ERRNO } from "../../native/os-error.ts";
+import { libc } from "../../native/libc.ts";
+import { setTerminalSize, type TerminalSize } from "../../native/spawn.ts";
 
 /** Where a process takes its input from. Bytes are queued; what comes after the reader has left is dropped. */
 export interface InputWriter {

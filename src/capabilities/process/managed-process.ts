@@ -1,11 +1,17 @@
-import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
+import { describeExit, type ExitReport, type Killer } from "./ending/exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
-import { type Chunk, OutputLog, type ProcessEvent, type Snapshot, type StreamName } from "./output-log.ts";
-import type { OutputSink, OutputSource } from "./output-source.ts";
-import type { OutputEnd } from "./output-holders.ts";
-import type { ProcessFamily } from "./process-family.ts";
-import type { ExitStatus } from "./reaper.ts";
-import { type Screen, TerminalScreen } from "./terminal-screen.ts";
+import {
+  type Chunk,
+  OutputLog,
+  type ProcessEvent,
+  type Snapshot,
+  type StreamName,
+} from "./output/output-log.ts";
+import type { OutputSink, OutputSource } from "./output/output-source.ts";
+import type { OutputEnd } from "./output/output-holders.ts";
+import type { ProcessFamily } from "./ending/process-family.ts";
+import type { ExitStatus } from "../../native/reaper.ts";
+import { type Screen, TerminalScreen } from "./output/terminal-screen.ts";
 
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;

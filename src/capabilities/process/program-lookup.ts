@@ -1,9 +1,9 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CapabilityError } from "../../base/errors.ts";
-import { libc } from "../libc.ts";
-import { ERRNO, osError } from "../os-error.ts";
-import { refuseNul } from "./spawn.ts";
+import { libc } from "../../native/libc.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
+import { refuseNul } from "../../native/spawn.ts";
 
 /** The longest name of a file. Nothing that is longer can be found. */
 const MAX_NAME_BYTES = 255;

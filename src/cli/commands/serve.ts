@@ -2,8 +2,8 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { libc } from "../../capabilities/libc.ts";
-import { describeErrno } from "../../capabilities/os-error.ts";
+import { libc } from "../../native/libc.ts";
+import { describeErrno } from "../../native/os-error.ts";
 import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
@@ -15,7 +15,7 @@ import {
   type ServerOptions,
 } from "../../server/index.ts";
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
-import { listenWebSocket, type WebSocketListener } from "../../transport/websocket-server.ts";
+import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { readLimits } from "../config-file.ts";

@@ -1,6 +1,6 @@
 import { createDeferred } from "../../base/deferred.ts";
-import { HeadTail, omittedLine } from "../head-tail.ts";
-import { CharacterJoiner } from "../utf8-boundary.ts";
+import { HeadTail, omittedLine } from "../process/head-tail.ts";
+import { CharacterJoiner } from "../process/utf8-boundary.ts";
 import type { ExecToolEvent } from "./events.ts";
 import type { ToolProcess, ToolProcessEvent, ToolStream } from "./tool-host.ts";
 import { cutToTokens, type TokenCut } from "./tool-result.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HeadTail } from "../head-tail.ts";
+import { HeadTail } from "../process/head-tail.ts";
 import { cutToTokens, type ExecToolResult, toText } from "./tool-result.ts";
 
 const utf8 = new TextEncoder();

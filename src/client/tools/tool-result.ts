@@ -1,4 +1,4 @@
-import type { HeadTail } from "../head-tail.ts";
+import type { HeadTail } from "../process/head-tail.ts";
 
 /** Models count tokens; what a token is depends on the model, so bytes stand in for them. */
 const BYTES_PER_TOKEN = 4;

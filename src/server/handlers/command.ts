@@ -1,8 +1,8 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
-import type { Launcher, LaunchRequest } from "../../capabilities/process/launcher.ts";
+import type { Launcher, LaunchRequest } from "../../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
-import type { ProcessEvent } from "../../capabilities/process/output-log.ts";
+import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { CommandExec } from "../../protocol/command.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";

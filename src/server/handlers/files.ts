@@ -1,5 +1,5 @@
 import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { base64Length } from "../../capabilities/base64-into.ts";
+import { base64Length } from "../../native/base64-into.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { copy } from "../../capabilities/files/copy.ts";

@@ -1,0 +1,75 @@
+import { after } from "./duration.ts";
+
+/** Settles like `promise`, or rejects with the signal's reason first. The work itself goes on. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    const done = (): void => signal.removeEventListener("abort", abort);
+    promise.then(
+      (value) => {
+        done();
+        resolve(value);
+      },
+      (error: unknown) => {
+        done();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Settles like `promise`, or rejects with what `late` makes when it takes longer. Infinity waits for ever. */
+export async function within<T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> {
+  let cancel: (() => void) | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    cancel = after(timeoutMs, () => reject(late()));
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    cancel?.();
+  }
+}
+
+/** Resolves when `promise` has settled, however, or after a while. */
+export async function settledWithin(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
+  await within(promise, timeoutMs, () => new Error("late")).catch(() => {});
+}
+
+/** Resolves after a while, or as soon as the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = after(ms, done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** Does some work with a signal that is aborted with `outer`, or with what `late` makes when the time is over. Nothing stays behind. */
+export async function limited<T>(
+  { timeoutMs, outer, late }: { timeoutMs: number; outer: AbortSignal; late: () => Error },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const abort = (): void => limit.abort(outer.reason);
+  if (outer.aborted) abort();
+  else outer.addEventListener("abort", abort, { once: true });
+  const cancel = after(timeoutMs, () => limit.abort(late()));
+  try {
+    return await work(limit.signal);
+  } finally {
+    cancel();
+    outer.removeEventListener("abort", abort);
+  }
+}

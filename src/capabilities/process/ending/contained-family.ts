@@ -1,0 +1,46 @@
+import type { ControlGroup } from "../../../native/control-group.ts";
+import type { ControlGroups } from "./control-groups.ts";
+import type { ProcessFamily } from "./process-family.ts";
+import type { ProcessGroup } from "./process-groups.ts";
+
+/** A family that the kernel keeps together, whatever its members do. */
+export class ContainedFamily implements ProcessFamily {
+  readonly contained = true;
+  readonly #group: ProcessGroup;
+  readonly #controlGroup: ControlGroup;
+  readonly #controlGroups: ControlGroups;
+
+  constructor(group: ProcessGroup, controlGroup: ControlGroup, controlGroups: ControlGroups) {
+    this.#group = group;
+    this.#controlGroup = controlGroup;
+    this.#controlGroups = controlGroups;
+  }
+
+  get gone(): boolean {
+    return !this.#controlGroups.has(this.#controlGroup);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#group.signal(signal);
+  }
+
+  terminate(): void {
+    this.#controlGroups.ask(this.#controlGroup);
+  }
+
+  killGroup(): void {
+    this.kill();
+  }
+
+  kill(): void {
+    if (this.gone) return;
+    // It may not have joined yet.
+    this.#group.signal("SIGKILL");
+    this.#controlGroups.kill(this.#controlGroup);
+  }
+
+  leaderReaped(): void {
+    this.#group.leaderReaped();
+    this.#controlGroups.release(this.#controlGroup);
+  }
+}

@@ -1,0 +1,53 @@
+import { readFileSync, readlinkSync } from "node:fs";
+import { CapabilityError } from "../../../base/errors.ts";
+import { ControlGroup } from "../../../native/control-group.ts";
+import { listDirectory, readStat } from "../../../native/process-stat.ts";
+
+const PREFIX = "exec-server";
+
+/** The directory of the control group that this process is in itself. Throws a CapabilityError where there is none of version 2. */
+export function findOwnControlGroup(): string {
+  const group = /^0::(.*)$/m.exec(readFileSync("/proc/self/cgroup", "latin1"))?.[1];
+  for (const line of readFileSync("/proc/self/mountinfo", "latin1").split("\n")) {
+    const [mount, type] = line.split(" - ");
+    if (mount === undefined || type?.startsWith("cgroup2 ") !== true) continue;
+    const [, , , root = "/", point = ""] = mount.split(" ").map(unescapeMount);
+    const path = group === undefined ? undefined : within(root, group);
+    if (path !== undefined) return `${point}${path}`.replace(/\/$/, "");
+  }
+  throw new CapabilityError("UNSUPPORTED", "no control groups of version 2 (cgroup2) are mounted");
+}
+
+/** The group of all that this process contains: it has its name from the process, so that others can see whether that is gone. */
+export function homeGroup(own: string): ControlGroup {
+  const start = readStat(process.pid)?.startTicks ?? 0;
+  return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${process.pid}-${start}`);
+}
+
+/** Groups of servers that are gone. Pids mean something in their own namespace only, so others' groups are left alone. */
+export function listAbandonedHomes(own: string): ControlGroup[] {
+  return listDirectory(own)
+    .filter((name) => {
+      const [, namespace, pid, start] = /^exec-server-(\d+)-(\d+)-(\d+)$/.exec(name) ?? [];
+      if (namespace !== pidNamespace()) return false;
+      return readStat(Number(pid))?.startTicks !== Number(start);
+    })
+    .map((name) => new ControlGroup(`${own}/${name}`));
+}
+
+function pidNamespace(): string {
+  return readlinkSync("/proc/self/ns/pid").replaceAll(/\D/g, "");
+}
+
+/** Where a path lies that is mounted from `root` on; undefined when it is not. */
+function within(root: string, path: string): string | undefined {
+  if (root === "/") return path;
+  return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
+}
+
+/** Blanks and a few others are written as three octal digits. */
+function unescapeMount(text: string): string {
+  return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

@@ -1,0 +1,148 @@
+import { CapabilityError } from "../../../base/errors.ts";
+import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
+import { ERRNO, osError } from "../../../native/os-error.ts";
+import { ControlGroup } from "../../../native/control-group.ts";
+import { findOwnControlGroup, homeGroup, listAbandonedHomes } from "./control-group-home.ts";
+
+const FIRST_TRY_MS = 5;
+const LAST_TRY_MS = 2_000;
+
+// Servers in the same program have one home.
+let lastNumber = 0;
+
+/** The control groups of contained processes, from their making until nobody is left in them. */
+export class ControlGroups {
+  readonly #announce: (home: string) => void;
+  readonly #open = new Set<ControlGroup>();
+  /** To be removed once they are empty. */
+  readonly #released = new Set<ControlGroup>();
+  /** Among them those that could not be killed, for want of a descriptor or because the system did not let us; tried again. */
+  readonly #unkilled = new Set<ControlGroup>();
+  readonly #waiting: (() => void)[] = [];
+  #home: ControlGroup | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_TRY_MS;
+
+  /** `announce` is told the directory in which all groups will be, before the first one is made. */
+  constructor(announce: (home: string) => void) {
+    this.#announce = announce;
+  }
+
+  /** Throws a CapabilityError where the system has no such groups or does not allow them. */
+  create(): ControlGroup {
+    try {
+      lastNumber += 1;
+      const group = new ControlGroup(`${this.#openHome().path}/${lastNumber}`);
+      group.create();
+      this.#open.add(group);
+      return group;
+    } catch (error) {
+      throw uncontained(error);
+    }
+  }
+
+  /** Rejects with a CapabilityError when the system does not allow it. */
+  async join(group: ControlGroup, pid: number): Promise<void> {
+    try {
+      await group.add(pid);
+    } catch (error) {
+      throw uncontained(error);
+    }
+  }
+
+  /** Sends SIGTERM to all that can be found in the group. */
+  ask(group: ControlGroup): void {
+    try {
+      group.signal("SIGTERM");
+    } catch {
+      // Without a descriptor nobody can be found. Whoever asks kills later.
+    }
+  }
+
+  /** Kills all that is in the group, and removes it then. Never throws: what cannot be done now is tried again. */
+  kill(group: ControlGroup): void {
+    this.#tryToKill(group);
+    this.release(group);
+  }
+
+  /** Removes the group, at once or when its last member is gone. */
+  release(group: ControlGroup): void {
+    this.#released.add(group);
+    this.#removeEmpty();
+    this.#pauseMs = FIRST_TRY_MS;
+    this.#tryLater();
+  }
+
+  /** False once it is removed. */
+  has(group: ControlGroup): boolean {
+    return this.#open.has(group);
+  }
+
+  killAll(): void {
+    for (const group of this.#open) this.kill(group);
+  }
+
+  /** Resolves when no group is left, which without `killAll` may take for ever. */
+  async emptied(): Promise<void> {
+    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #openHome(): ControlGroup {
+    if (this.#home !== undefined) return this.#home;
+    const own = findOwnControlGroup();
+    const home = homeGroup(own);
+    this.#announce(home.path);
+    this.#home = home;
+    for (const abandoned of listAbandonedHomes(own)) this.#clear(abandoned);
+    return home;
+  }
+
+  #clear(abandoned: ControlGroup): void {
+    try {
+      abandoned.kill();
+    } catch {
+      // It belongs to another user, whose servers see to it.
+      return;
+    }
+    this.release(abandoned);
+  }
+
+  #tryToKill(group: ControlGroup): void {
+    try {
+      group.kill();
+      this.#unkilled.delete(group);
+    } catch {
+      this.#unkilled.add(group);
+    }
+  }
+
+  #removeEmpty(): void {
+    for (const group of this.#released) {
+      if (!group.remove()) continue;
+      this.#released.delete(group);
+      this.#unkilled.delete(group);
+      this.#open.delete(group);
+    }
+    if (this.#open.size > 0) return;
+    // Another server in this program may have groups in it.
+    this.#home?.removeAlone();
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #tryLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#released.size === 0) return;
+    this.#timer = setTimeout(() => {
+      for (const group of this.#unkilled) this.#tryToKill(group);
+      this.#removeEmpty();
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_TRY_MS);
+      this.#tryLater();
+    }, this.#pauseMs).unref();
+  }
+}
+
+function uncontained(error: unknown): CapabilityError {
+  if (isOutOfDescriptors(error)) return osError(ERRNO.EMFILE);
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CapabilityError("UNSUPPORTED", `the process cannot be contained: ${reason}`, { cause: error });
+}

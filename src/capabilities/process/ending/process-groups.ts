@@ -1,0 +1,106 @@
+import { constants } from "node:os";
+import { ERRNO } from "../../../native/os-error.ts";
+import { libc } from "../../../native/libc.ts";
+import type { WardenRecord } from "./warden.ts";
+
+const LINGER_CHECK_MS = 2_000;
+
+/** Everything that a process started and that did not leave its process group. */
+export interface ProcessGroup {
+  /** Sends a signal to all of the group; false when nothing is left of it. */
+  signal(signal: NodeJS.Signals): boolean;
+  /** The first process has been waited for: from here on the group lives only as long as its other members. */
+  leaderReaped(): void;
+  readonly gone: boolean;
+}
+
+/**
+ * Knows which process groups still have members. A number must not be signalled once its group is empty, because the system gives it to
+ * others; so groups that outlive their leader are looked at from time to time.
+ */
+export class ProcessGroups {
+  readonly #tracked = new Map<number, TrackedGroup>();
+  readonly #lingering = new Set<TrackedGroup>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `record` is released when the group is empty. */
+  track(pgid: number, record: WardenRecord): ProcessGroup {
+    const group = new TrackedGroup(pgid, record, this);
+    this.#tracked.set(pgid, group);
+    return group;
+  }
+
+  /** The group is to be looked at from time to time. */
+  linger(group: TrackedGroup): void {
+    this.#lingering.add(group);
+    this.#timer ??= setInterval(() => this.#check(), LINGER_CHECK_MS).unref();
+  }
+
+  forget(pgid: number): void {
+    this.#tracked.delete(pgid);
+  }
+
+  /** True when that number is a group that was started here and has members. */
+  has(pgid: number): boolean {
+    return this.#tracked.has(pgid);
+  }
+
+  /** Kills all that is left of every group. */
+  killAll(): void {
+    for (const group of this.#tracked.values()) group.signal("SIGKILL");
+  }
+
+  #check(): void {
+    for (const group of this.#lingering) if (!group.probe()) this.#lingering.delete(group);
+    if (this.#lingering.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+class TrackedGroup implements ProcessGroup {
+  readonly #pgid: number;
+  readonly #record: WardenRecord;
+  readonly #owner: ProcessGroups;
+  #gone = false;
+  #leaderReaped = false;
+
+  constructor(pgid: number, record: WardenRecord, owner: ProcessGroups) {
+    this.#pgid = pgid;
+    this.#record = record;
+    this.#owner = owner;
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    return this.#kill(constants.signals[signal]);
+  }
+
+  /** True while the group has members. */
+  probe(): boolean {
+    return this.#kill(0);
+  }
+
+  leaderReaped(): void {
+    this.#leaderReaped = true;
+    if (this.probe()) this.#owner.linger(this);
+  }
+
+  #kill(signal: number): boolean {
+    if (this.#gone) return false;
+    if (libc().kill(-this.#pgid, signal) === 0) return true;
+    // Otherwise members exist but have changed their user (EPERM). They are there, and there is nothing more to do.
+    if (libc().errno() !== ERRNO.ESRCH) return true;
+    if (this.#leaderReaped) this.#markGone();
+    return false;
+  }
+
+  #markGone(): void {
+    this.#gone = true;
+    this.#owner.forget(this.#pgid);
+    this.#record.release();
+  }
+}

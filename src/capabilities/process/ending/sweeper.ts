@@ -1,0 +1,141 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
+import { heldLinks, type WatchedOutput } from "../output/output-holders.ts";
+import type { TracedFamily } from "./process-family.ts";
+import { inSlices } from "../slices.ts";
+import { listPids, type ProcessStat, readProcFile, readStat } from "../../../native/process-stat.ts";
+
+/** All processes of the machine that this one may see, by pid. */
+export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
+
+/** What is killed needs a moment to go, and most families leave nothing else. */
+const FIRST_LOOK_MS = 10;
+const LAST_LOOK_MS = 200;
+const MAX_LOOKS = 40;
+
+interface Sweep {
+  readonly outputs: readonly WatchedOutput[];
+  readonly kill: boolean;
+}
+
+interface OpenSweep extends Sweep {
+  looks: number;
+}
+
+/**
+ * Finds what is left of families that were told to end, and sees to it until a look finds nothing. Looking at every process takes a
+ * while, so one look serves all families, and it lets other work pass.
+ */
+export class Sweeper {
+  readonly #sweeps = new Map<TracedFamily, OpenSweep>();
+  readonly #isLeader: (pid: number) => boolean;
+  #running: Promise<void> | undefined;
+
+  /** `isLeader` tells whether that number is a process of this server, and so the name of its session. */
+  constructor(isLeader: (pid: number) => boolean) {
+    this.#isLeader = isLeader;
+  }
+
+  /** Closes the outputs when done. A later sweep of the same family replaces the earlier one. */
+  sweep(family: TracedFamily, sweep: Sweep): void {
+    this.#finish(family);
+    this.#sweeps.set(family, { ...sweep, looks: 0 });
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when there is nothing to look for. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    for (
+      let pauseMs = FIRST_LOOK_MS;
+      this.#sweeps.size > 0;
+      pauseMs = Math.min(pauseMs * 1.5, LAST_LOOK_MS)
+    ) {
+      await delay(pauseMs);
+      await this.#tryToLook();
+    }
+    this.#running = undefined;
+  }
+
+  async #tryToLook(): Promise<void> {
+    try {
+      await this.#look();
+    } catch (error) {
+      // Without a descriptor nothing can be seen, so nothing is done with: the next look may have one.
+      if (!isOutOfDescriptors(error)) throw error;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const sweeps = [...this.#sweeps];
+    const snapshot = await readSnapshot();
+    const holders = await this.#findHolders(snapshot, sweeps);
+    for (const [family, sweep] of sweeps) {
+      // Meanwhile another sweep may have taken its place.
+      if (this.#sweeps.get(family) !== sweep) continue;
+      const holding = sweep.outputs.flatMap(({ link }) => holders.get(link) ?? []);
+      const own = holding.filter((holder) => this.#mayBelongTo(family, holder));
+      const more = await this.#lookAt(family, sweep, snapshot, own);
+      if (!more && this.#sweeps.get(family) === sweep) this.#finish(family);
+    }
+  }
+
+  /** True when another look is needed. */
+  async #lookAt(
+    family: TracedFamily,
+    sweep: OpenSweep,
+    snapshot: ProcessSnapshot,
+    holders: readonly ProcessStat[],
+  ): Promise<boolean> {
+    sweep.looks += 1;
+    if (sweep.kill) return (await family.killFound(snapshot, holders)) && sweep.looks < MAX_LOOKS;
+    family.askFound(snapshot, holders);
+    return false;
+  }
+
+  async #findHolders(
+    snapshot: ProcessSnapshot,
+    sweeps: readonly (readonly [TracedFamily, Sweep])[],
+  ): Promise<Map<string, ProcessStat[]>> {
+    const holders = new Map<string, ProcessStat[]>();
+    for (const [family, { outputs }] of sweeps)
+      if (this.#sweeps.get(family)?.outputs === outputs)
+        for (const output of outputs) if (output.held) holders.set(output.link, []);
+    if (holders.size === 0) return holders;
+    const links = new Set(holders.keys());
+    await inSlices(snapshot.values(), (candidate) => {
+      if (!candidate.alive || candidate.pid === process.pid) return;
+      for (const link of heldLinks(candidate, links)) holders.get(link)?.push(candidate);
+    });
+    return holders;
+  }
+
+  /** Another process of this server may write to the output too, if it was told to. */
+  #mayBelongTo(family: TracedFamily, holder: ProcessStat): boolean {
+    if (holder.session === family.pid) return true;
+    return !this.#isLeader(holder.session) && !isBeingStarted(holder);
+  }
+
+  #finish(family: TracedFamily): void {
+    const sweep = this.#sweeps.get(family);
+    this.#sweeps.delete(family);
+    for (const output of sweep?.outputs ?? []) output.close();
+  }
+}
+
+/** A child of this server has copies of all its descriptors until it runs its own program. */
+function isBeingStarted({ pid, parent }: ProcessStat): boolean {
+  return parent === process.pid && readProcFile(`${pid}/cmdline`) === readProcFile("self/cmdline");
+}
+
+async function readSnapshot(): Promise<ProcessSnapshot> {
+  const snapshot = new Map<number, ProcessStat>();
+  await inSlices(listPids(), (pid) => {
+    const stat = readStat(pid);
+    if (stat !== undefined) snapshot.set(pid, stat);
+  });
+  return snapshot;
+}

@@ -1,0 +1,78 @@
+import { fstatSync, readlinkSync } from "node:fs";
+import { libc } from "../../../native/libc.ts";
+import { listDirectory, type ProcessStat, readProcFile } from "../../../native/process-stat.ts";
+import { SharedDescriptor } from "../../../native/shared-descriptor.ts";
+import { duplicate, pseudoTerminalName } from "../../../native/spawn.ts";
+
+/** The server's end of an output, as long as its source has it open. */
+export type OutputEnd =
+  | { readonly kind: "pipe"; readonly fd: number }
+  | { readonly kind: "terminal"; readonly master: SharedDescriptor };
+
+const POLLHUP = 0x10;
+const O_ACCMODE = 3;
+const O_RDONLY = 0;
+
+/**
+ * Keeps an output open in order to see who writes to it: a terminal's name would become another's otherwise. The number of a pipe does not
+ * come again for billions of others, so a pipe can do without when there is no descriptor left.
+ */
+export class WatchedOutput {
+  /** What descriptors of the other end link to in /proc. */
+  readonly link: string;
+  readonly #end: SharedDescriptor | undefined;
+
+  constructor(output: OutputEnd) {
+    if (output.kind === "terminal") {
+      this.link = pseudoTerminalName(output.master.fd);
+      this.#end = output.master.share();
+    } else {
+      this.link = `pipe:[${fstatSync(output.fd).ino}]`;
+      this.#end = copyIfPossible(output.fd);
+    }
+  }
+
+  /** False when nobody at all has the other end open. */
+  get held(): boolean {
+    if (this.#end === undefined) return true;
+    // struct pollfd: a descriptor, 16 bits of what to ask for, 16 bits of answer.
+    const request = new Int32Array([this.#end.fd, 0]);
+    libc().poll(request, 1, 0);
+    return (new Int16Array(request.buffer)[3]! & POLLHUP) === 0;
+  }
+
+  close(): void {
+    this.#end?.release();
+  }
+}
+
+function copyIfPossible(fd: number): SharedDescriptor | undefined {
+  try {
+    return new SharedDescriptor(duplicate(fd));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The ones among `links` that a process can write to. */
+export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): string[] {
+  return listDirectory(`/proc/${pid}/fd`).flatMap((fd) => {
+    const link = readLink(`/proc/${pid}/fd/${fd}`);
+    return link !== undefined && links.has(link) && isWritable(pid, fd) ? [link] : [];
+  });
+}
+
+/** Both ends of a pipe have one name. Whoever only reads it has opened it to look. */
+function isWritable(pid: number, fd: string): boolean {
+  const flags = /^flags:\s*([0-7]+)$/m.exec(readProcFile(`${pid}/fdinfo/${fd}`) ?? "")?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== O_RDONLY;
+}
+
+/** Undefined where there is none any more. */
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

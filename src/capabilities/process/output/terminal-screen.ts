@@ -1,0 +1,80 @@
+import type { Terminal } from "@xterm/headless";
+import type { ManagedProcess } from "../managed-process.ts";
+import type { TerminalSize } from "../../../native/spawn.ts";
+
+/** What a terminal shows. */
+export interface Screen {
+  /** Without the spaces at their ends. */
+  readonly lines: readonly string[];
+  /** From 0, as the terminal counts. */
+  readonly cursor: { readonly row: number; readonly column: number };
+  /** False when the beginning of the output was given up already, so that something it set up may be missing. */
+  readonly complete: boolean;
+}
+
+/** Output that the model has not read yet, beyond which it is given up and made anew when somebody asks. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The screen of a process's terminal. Nobody pays for it before it is asked for; from then on it follows the output, so that asking again costs
+ * little.
+ */
+export class TerminalScreen {
+  readonly #process: ManagedProcess;
+  #model: { terminal: Terminal; complete: boolean; unlisten: () => void } | undefined;
+  #unreadBytes = 0;
+
+  constructor(process: ManagedProcess) {
+    this.#process = process;
+  }
+
+  async read(size: TerminalSize): Promise<Screen> {
+    // A module of CommonJS, which is 200 KB and seldom needed.
+    const { default: headless } = await import("@xterm/headless");
+    this.#model ??= this.#open(
+      new headless.Terminal({ ...columnsOf(size), scrollback: 0, allowProposedApi: true }),
+    );
+    const { terminal, complete } = this.#model;
+    if (terminal.cols !== size.columns || terminal.rows !== size.rows)
+      terminal.resize(size.columns, size.rows);
+    await new Promise<void>((resolve) => terminal.write("", resolve));
+    const { active } = terminal.buffer;
+    const lines = Array.from(
+      { length: terminal.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    );
+    return { lines, cursor: { row: active.cursorY, column: active.cursorX }, complete };
+  }
+
+  #open(terminal: Terminal) {
+    const process = this.#process;
+    const complete = process.firstSeq === 1;
+    for (const { bytes } of process.chunksAfter(0, Number.POSITIVE_INFINITY)) this.#write(terminal, bytes);
+    const unlisten = process.listen((event) => {
+      if (event.kind !== "output") return;
+      if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#giveUp();
+      else this.#write(terminal, event.bytes);
+    });
+    return { terminal, complete, unlisten };
+  }
+
+  #write(terminal: Terminal, bytes: Uint8Array): void {
+    const { length } = bytes;
+    this.#unreadBytes += length;
+    // The bytes are used again by others as soon as this returns.
+    terminal.write(bytes.slice(), () => {
+      this.#unreadBytes -= length;
+    });
+  }
+
+  #giveUp(): void {
+    this.#model?.unlisten();
+    this.#model?.terminal.dispose();
+    this.#model = undefined;
+    this.#unreadBytes = 0;
+  }
+}
+
+function columnsOf({ rows, columns }: TerminalSize): { rows: number; cols: number } {
+  return { rows, cols: columns };
+}

@@ -1,0 +1,293 @@
+import { closeSync, writeSync } from "node:fs";
+import { userInfo } from "node:os";
+import { CapabilityError } from "../../base/errors.ts";
+import { Fifo } from "../../base/fifo.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import { descriptorReserve } from "../../native/descriptor-reserve.ts";
+import { MAX_ASYNC_CALLS } from "../../native/libc.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
+import { writePipe, writeTerminal } from "./input-writer.ts";
+import { ContainedFamily } from "./ending/contained-family.ts";
+import type { ControlGroup } from "../../native/control-group.ts";
+import { ControlGroups } from "./ending/control-groups.ts";
+import { gated } from "./gate.ts";
+import { applyLimits, checkLimits, type ResourceLimits } from "../../native/resource-limits.ts";
+import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
+import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
+import { type ProcessFamily, TracedFamily } from "./ending/process-family.ts";
+import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
+import { findProgram, findTerminalProgram } from "./program-lookup.ts";
+import { Reaper } from "../../native/reaper.ts";
+import { SharedDescriptor } from "../../native/shared-descriptor.ts";
+import {
+  keepInheritedDescriptors,
+  openPipe,
+  type Program,
+  refuseTooLong,
+  spawnListener,
+  spawnOnPipes,
+  spawnOnTerminal,
+  type TerminalSize,
+} from "../../native/spawn.ts";
+import { Sweeper } from "./ending/sweeper.ts";
+import { Warden, type WardenRecord } from "./ending/warden.ts";
+
+export interface LaunchRequest extends ProcessOptions {
+  readonly argv: readonly string[];
+  /** What the program sees as its name, instead of `argv[0]`. */
+  readonly arg0?: string;
+  /** Absolute; bytes where it is not UTF-8. */
+  readonly cwd: string | Uint8Array;
+  readonly env: ReadonlyMap<string, string>;
+  readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
+  readonly limits?: ResourceLimits;
+  /** Keeps all that the process starts in a control group, which nothing leaves. */
+  readonly contain?: boolean;
+}
+
+/** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
+const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
+
+/** Starts processes, and sees to it that none is forgotten. */
+export class Launcher {
+  readonly #limits: LogLimits;
+  readonly #reaper = new Reaper();
+  readonly #warden: Warden;
+  readonly #groups = new ProcessGroups();
+  readonly #sweeper = new Sweeper((pid) => this.#groups.has(pid));
+  readonly #controlGroups = new ControlGroups((home) => this.#warden.guardControlGroup(home));
+  readonly #waiting = new Fifo<() => void>();
+  readonly #running = new Set<ManagedProcess>();
+  #starting = 0;
+  #prepared = false;
+
+  constructor(limits: LogLimits, logger: Logger = silentLogger) {
+    this.#limits = limits;
+    this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
+    // Before connections and files can take them. Without them nothing is started.
+    descriptorReserve.fill();
+  }
+
+  /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
+  async launch(request: LaunchRequest): Promise<ManagedProcess> {
+    this.#prepare();
+    const program = await resolveProgram(request);
+    await this.#takeTurn();
+    try {
+      if (request.limits === undefined && request.contain !== true)
+        return await this.#start(program, request);
+      return await this.#startGated(program, request);
+    } finally {
+      this.#giveTurn();
+    }
+  }
+
+  /** Asks all that runs to end. Resolves when it has, or after this long. */
+  async terminateAll(deadlineMs: number): Promise<void> {
+    for (const process of this.#running) process.askToEnd("server");
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      const look = (): void => {
+        if (this.#running.size > 0) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      for (const process of this.#running)
+        process.listen((event) => {
+          if (event.kind === "closed") look();
+        });
+      look();
+    });
+  }
+
+  /** Kills all that was ever started here and stayed in its process group, or had to. */
+  killAll(): void {
+    this.#groups.killAll();
+    this.#controlGroups.killAll();
+  }
+
+  /** Resolves when nothing is left to be found of the families that were killed. */
+  async swept(): Promise<void> {
+    await Promise.all([this.#sweeper.idle(), this.#controlGroups.emptied()]);
+  }
+
+  /** Throws a CapabilityError when there are so few descriptors left that what is started could not be ended with certainty. */
+  #prepare(): void {
+    if (!descriptorReserve.fill()) throw osError(ERRNO.EMFILE);
+    if (this.#prepared) return;
+    keepInheritedDescriptors();
+    this.#reaper.listen();
+    this.#prepared = true;
+  }
+
+  async #takeTurn(): Promise<void> {
+    this.#starting += 1;
+    if (this.#starting > MAX_CONCURRENT_STARTS)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #giveTurn(): void {
+    this.#starting -= 1;
+    this.#waiting.shift()?.();
+    lookForEndsOfPipes();
+  }
+
+  /** A shell waits at the gate until all is set, then becomes the program. */
+  async #startGated(program: Program, request: LaunchRequest): Promise<ManagedProcess> {
+    const { limits } = request;
+    checkGated(request);
+    const controlGroup = request.contain === true ? this.#controlGroups.create() : undefined;
+    const gate = openPipe();
+    try {
+      const managed = await this.#start(gated(program, request.env, gate.readEnd), request, controlGroup);
+      try {
+        if (controlGroup !== undefined) await this.#controlGroups.join(controlGroup, managed.pid);
+        if (limits !== undefined) applyLimits(managed.pid, limits);
+      } catch (error) {
+        managed.dispose();
+        throw error;
+      }
+      writeSync(gate.writeEnd, "\n");
+      return managed;
+    } catch (error) {
+      if (controlGroup !== undefined) this.#controlGroups.release(controlGroup);
+      throw error;
+    } finally {
+      closeSync(gate.readEnd);
+      closeSync(gate.writeEnd);
+    }
+  }
+
+  async #start(
+    program: Program,
+    request: LaunchRequest,
+    controlGroup?: ControlGroup,
+  ): Promise<ManagedProcess> {
+    const { stdin } = request;
+    const record = this.#warden.reserve();
+    let started: StartedParts;
+    try {
+      started = await (typeof stdin === "object"
+        ? startOnTerminal(program, stdin.terminal, record)
+        : startOnPipes(program, stdin === "pipe", record));
+    } catch (error) {
+      record.release();
+      throw error;
+    }
+    return this.#manage(started, this.#groups.track(started.pid, record), request, controlGroup);
+  }
+
+  #manage(
+    { pid, ...streams }: StartedParts,
+    group: ProcessGroup,
+    request: LaunchRequest,
+    controlGroup: ControlGroup | undefined,
+  ): ManagedProcess {
+    let managed: ManagedProcess;
+    try {
+      const family = this.#family(pid, group, controlGroup);
+      managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, request);
+    } catch (error) {
+      // It runs, and nobody would ever end it.
+      group.signal("SIGKILL");
+      this.#reaper.watchInBackground(pid, () => group.leaderReaped());
+      throw error;
+    }
+    this.#running.add(managed);
+    managed.listen((event) => {
+      if (event.kind === "closed") this.#running.delete(managed);
+    });
+    this.#reaper.watch(pid, (status) => managed.exited(status));
+    return managed;
+  }
+
+  #family(pid: number, group: ProcessGroup, controlGroup: ControlGroup | undefined): ProcessFamily {
+    return controlGroup === undefined
+      ? new TracedFamily(pid, { group, sweeper: this.#sweeper })
+      : new ContainedFamily(group, controlGroup, this.#controlGroups);
+  }
+}
+
+type StartedParts = Omit<ProcessParts, "family">;
+
+async function startOnTerminal(
+  program: Program,
+  size: TerminalSize,
+  record: WardenRecord,
+): Promise<StartedParts> {
+  const { pid, ...master } = await spawnOnTerminal(program, size, (link) => record.starting(link));
+  record.started(pid, "terminal");
+  const terminal = writeTerminal(master.input, size);
+  const outputRest = new SharedDescriptor(master.outputRest);
+  return {
+    pid,
+    input: terminal,
+    terminal,
+    outputs: [
+      {
+        stream: "pty",
+        end: { master: outputRest, kind: "terminal" },
+        open: (sink) => readTerminal(master.output, outputRest, sink),
+      },
+    ],
+  };
+}
+
+async function startOnPipes(
+  program: Program,
+  pipeStdin: boolean,
+  record: WardenRecord,
+): Promise<StartedParts> {
+  const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, (link) =>
+    record.starting(link),
+  );
+  record.started(pid, "pipes");
+  return {
+    pid,
+    input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
+    outputs: (["stdout", "stderr"] as const).map((stream) => ({
+      stream,
+      end: { fd: pipes[stream], kind: "pipe" },
+      open: (sink) => readPipe(pipes[stream], sink),
+    })),
+  };
+}
+
+/** Throws a CapabilityError for what a shell at the gate cannot do. */
+function checkGated({ arg0, limits }: LaunchRequest): void {
+  if (arg0 !== undefined)
+    throw new CapabilityError(
+      "INVALID_INPUT",
+      `${limits === undefined ? "contain" : "limits"} cannot be set for a program that is given another name`,
+    );
+  if (limits !== undefined) checkLimits(limits);
+}
+
+let knownLoginShell: string | undefined;
+
+function loginShell(): string {
+  knownLoginShell ??= userInfo().shell ?? "/bin/sh";
+  return knownLoginShell;
+}
+
+async function resolveProgram(request: LaunchRequest): Promise<Program> {
+  const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
+  // Programs on a terminal start shells, and take SHELL for granted.
+  if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
+  const argv = [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)];
+  refuseTooLong(argv, env);
+  return { path: await programPath(request), argv, env, cwd: request.cwd };
+}
+
+async function programPath({ argv, env, cwd, stdin }: LaunchRequest): Promise<string> {
+  const [name] = argv;
+  const onTerminal = typeof stdin === "object";
+  if (name === undefined || name === "")
+    throw new CapabilityError("INVALID_INPUT", `missing program for ${onTerminal ? "PTY" : "pipe"} spawn`);
+  return (onTerminal ? findTerminalProgram : findProgram)(name, env.get("PATH"), cwd);
+}
+
+function startShell(script: string, stdin: number, table: number): number {
+  const argv = ["sh", "-c", script, "exec-server-warden"];
+  return spawnListener({ path: "/bin/sh", argv, env: ["PATH=/usr/bin:/bin"], cwd: "/" }, { stdin, table });
+}

@@ -1,0 +1,47 @@
+import { silentLogger } from "../../base/logger.ts";
+import { type ChildCommand, startChild } from "../../transport/child.ts";
+import type { Transport } from "../../transport/transport.ts";
+import { connectWebSocket } from "../../transport/websocket/websocket.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./connect-options.ts";
+import type { Connector } from "./connector.ts";
+import {
+  inProcessConnector,
+  type InProcessServer,
+  isTransport,
+  type OpenTransport,
+  transportConnector,
+} from "./connectors.ts";
+import type { Host } from "../host.ts";
+
+/** A command that serves on its stdin and stdout. It, and all it starts, ends with the client. */
+export type ServerCommand = Omit<ChildCommand, "logger">;
+
+/** Where a server is: its URL, a command to start, a transport to it, a way to get transports to it, or the server itself. */
+export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTransport | InProcessServer;
+
+/**
+ * Connects to a server and opens a session there. Over a WebSocket, or with a function that opens transports, a lost connection is replaced and
+ * nothing of what happened meanwhile is lost.
+ */
+export function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+  return openHost(connectorOf(target, options), options);
+}
+
+function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector {
+  if (typeof target === "string" || target instanceof URL) return webSocketConnector(String(target), options);
+  if (typeof target === "function") return transportConnector(target, { resumable: true });
+  if ("command" in target) {
+    const logger = options.logger ?? silentLogger;
+    return transportConnector(() => startChild({ ...target, logger }), { resumable: false });
+  }
+  if (isTransport(target)) return transportConnector(async () => target, { resumable: false });
+  return inProcessConnector(target);
+}
+
+function webSocketConnector(url: string, options: ConnectOptions): Connector {
+  const headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+  const timeoutMs = connectTimeout(options);
+  return transportConnector((signal) => connectWebSocket(url, { headers, timeoutMs, signal }), {
+    resumable: true,
+  });
+}

@@ -1,0 +1,95 @@
+import { formatDuration } from "../../base/duration.ts";
+import { ConnectionError, ProtocolError, RpcError } from "../../base/errors.ts";
+import type { Result } from "../../protocol/index.ts";
+import type { Link, LinkEvents } from "../../rpc/link.ts";
+import type { Connector } from "./connector.ts";
+import { abortable, within } from "../../base/deadlines.ts";
+import { checkedResult } from "../session/wire-check.ts";
+
+/** Who is calling, and for how long it waits. */
+export interface HandshakeOptions {
+  readonly clientName: string;
+  readonly connectTimeoutMs: number;
+  readonly initializeTimeoutMs: number;
+}
+
+/** A session with the link that it was opened on. */
+export interface OpenedSession extends Result<"initialize"> {
+  readonly link: Link;
+}
+
+/** Opens a link and a session on it, new or resumed. Leaves nothing open when it fails. */
+export async function openSession(
+  connector: Connector,
+  events: LinkEvents,
+  options: HandshakeOptions & { readonly resumeSessionId: string | undefined; readonly signal: AbortSignal },
+): Promise<OpenedSession> {
+  const link = await openLink(connector, events, options);
+  try {
+    const answer = await abortable(
+      within(initialize(link, options), options.initializeTimeoutMs, () => {
+        const duration = formatDuration(options.initializeTimeoutMs);
+        return new ConnectionError(
+          `timed out waiting for exec-server initialize handshake after ${duration}`,
+        );
+      }),
+      options.signal,
+    );
+    link.expectLife?.();
+    return { link, ...answer };
+  } catch (error) {
+    link.destroy();
+    throw error;
+  }
+}
+
+/** An opener need not heed its signal, nor ever settle. What it opens too late is closed again. */
+async function openLink(
+  connector: Connector,
+  events: LinkEvents,
+  { signal, connectTimeoutMs }: HandshakeOptions & { readonly signal: AbortSignal },
+): Promise<Link> {
+  let late = false;
+  const opening = connector.open(events, signal).then((link) => {
+    if (late) link.destroy();
+    return link;
+  });
+  try {
+    return await abortable(
+      within(opening, connectTimeoutMs, () => {
+        const duration = formatDuration(connectTimeoutMs);
+        return new ConnectionError(`timed out connecting to exec-server after ${duration}`);
+      }),
+      signal,
+    );
+  } catch (error) {
+    late = true;
+    opening.catch(() => {});
+    throw error;
+  }
+}
+
+async function initialize(
+  link: Link,
+  { clientName, resumeSessionId }: { clientName: string; resumeSessionId: string | undefined },
+): Promise<Result<"initialize">> {
+  const params = {
+    clientName,
+    urgentInput: true,
+    ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
+  };
+  const result = await link.request("initialize", params).catch((error: unknown) => {
+    throw withoutSessionId(error, resumeSessionId);
+  });
+  const answer = checkedResult("initialize", result);
+  if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
+    throw new ProtocolError("the server's answer to initialize names another session than was asked for");
+  link.notify("initialized", {});
+  return answer;
+}
+
+/** Servers name the session that they refuse. Its id is a secret, and messages end in logs. */
+function withoutSessionId(error: unknown, sessionId: string | undefined): unknown {
+  if (!(error instanceof RpcError) || !sessionId || !error.message.includes(sessionId)) return error;
+  return new RpcError(error.rpcCode, error.message.replaceAll(sessionId, "…"), { data: error.data });
+}

@@ -1,0 +1,161 @@
+import { encodeBase64 } from "../../base/base64.ts";
+import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base/errors.ts";
+import { Fifo } from "../../base/fifo.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { abortable } from "../../base/deadlines.ts";
+import type { Caller, RequestOptions } from "../session/caller.ts";
+import { decodeBytes } from "../session/wire-bytes.ts";
+
+/** The most that one request carries. */
+export const BLOCK_BYTES = 1024 * 1024;
+/** Requests under way at once: enough to keep a connection busy, and a bound of what is held. */
+const BLOCKS_AHEAD = 4;
+
+/** A file that is open on the server. It ends with the connection it was opened on. */
+export interface FileHandle {
+  readonly id: string;
+  readonly path: string;
+}
+
+/** Opens a file. The answer is waited for even when the caller has given up, because what is open must be closed. */
+export async function openHandle(
+  caller: Caller,
+  handle: FileHandle & { readonly uri: string; readonly mode: "read" | "replace" },
+  { signal }: RequestOptions,
+): Promise<void> {
+  signal?.throwIfAborted();
+  // `read` is what every server does unasked; not every server knows the member.
+  const mode = handle.mode === "read" ? {} : { mode: handle.mode };
+  const opening = caller.request("fs/open", { handleId: handle.id, path: handle.uri, ...mode });
+  try {
+    const { handleId } = await abortable(opening, signal);
+    if (handleId !== handle.id)
+      throw new ProtocolError(`fs/open ${handle.path}: another handle was opened than was asked for`);
+  } catch (error) {
+    opening.then(
+      () => closeHandle(caller, handle),
+      () => {}, // Then nothing is open.
+    );
+    throw error;
+  }
+}
+
+/** Nobody waits for it: closing tells nothing, and whatever is sent after it comes after it. */
+export function closeHandle(caller: Caller, handle: FileHandle): void {
+  caller.request("fs/close", { handleId: handle.id }).catch(() => {}); // The connection is gone, and the handle with it.
+}
+
+/** Reads an open file from its start, some blocks ahead of the consumer, until a block comes back short. */
+export async function* readBlocks(
+  caller: Caller,
+  handle: FileHandle,
+  options: RequestOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const underWay = new Fifo<Promise<Uint8Array>>();
+  let offset = 0;
+  const ask = (): void => {
+    const block = readBlock(caller, handle, offset, options);
+    block.catch(() => {}); // Told when its turn comes, unless the reader has left.
+    underWay.push(block);
+    offset += BLOCK_BYTES;
+  };
+  // Most files end in their first block; only then is there anything to be ahead of.
+  ask();
+  for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
+    const bytes = await next;
+    if (bytes.length === BLOCK_BYTES) while (underWay.size < BLOCKS_AHEAD) ask();
+    if (bytes.length > 0) yield bytes;
+    if (bytes.length < BLOCK_BYTES) return;
+  }
+}
+
+async function readBlock(
+  caller: Caller,
+  handle: FileHandle,
+  offset: number,
+  options: RequestOptions,
+): Promise<Uint8Array> {
+  const params = { handleId: handle.id, offset, len: BLOCK_BYTES };
+  const { chunk, eof } = await caller
+    .request("fs/readBlock", params, options)
+    .catch((error) => Promise.reject(blockError(error, handle)));
+  const bytes = decodeBytes(chunk, "the answer of fs/readBlock");
+  if (bytes.length > BLOCK_BYTES || eof !== bytes.length < BLOCK_BYTES)
+    throw new ProtocolError(
+      `fs/readBlock ${handle.path}: ${bytes.length} of ${BLOCK_BYTES} bytes came with eof ${eof}`,
+    );
+  return bytes;
+}
+
+/** Writes pieces of any size into an open file, some blocks ahead of the server's answers; returns how many bytes they were. */
+export async function writeBlocks(
+  caller: Caller,
+  handle: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  options: RequestOptions,
+): Promise<number> {
+  const underWay = new Fifo<Promise<unknown>>();
+  const block = new Uint8Array(BLOCK_BYTES);
+  let filled = 0;
+  let offset = 0;
+  const flush = async (): Promise<void> => {
+    if (filled === 0) return;
+    if (underWay.size >= BLOCKS_AHEAD) await underWay.shift();
+    const params = { handleId: handle.id, offset, chunk: encodeBase64(block.subarray(0, filled)) };
+    const written = caller
+      .request("fs/writeBlock", params, options)
+      .catch((error) => Promise.reject(blockError(error, handle)));
+    written.catch(() => {}); // Told when its turn comes.
+    underWay.push(written);
+    offset += filled;
+    filled = 0;
+  };
+  for await (const piece of source) {
+    for (let taken = 0; taken < piece.length; ) {
+      const part = piece.subarray(taken, taken + BLOCK_BYTES - filled);
+      block.set(part, filled);
+      filled += part.length;
+      taken += part.length;
+      if (filled === BLOCK_BYTES) await flush();
+    }
+  }
+  await flush();
+  for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) await next;
+  return offset;
+}
+
+/** The pieces of whatever can be iterated. A source that is slow to give the next one does not hold up an abort. */
+export async function* piecesOf(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { signal }: RequestOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const iterator =
+    Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+  let exhausted = false;
+  try {
+    for (;;) {
+      const { done, value } = await abortable(Promise.resolve(iterator.next()), signal);
+      exhausted = done === true;
+      if (exhausted) return;
+      if (!(value instanceof Uint8Array))
+        throw new UsageError(`a stream of a file is made of Uint8Array pieces, not of ${typeof value}`);
+      yield value;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    // Not waited for: a generator that is stuck would never return.
+    if (!exhausted) void Promise.resolve(iterator.return?.()).catch(() => {}); // The first failure is the one to tell.
+  }
+}
+
+/** A handle that the server does not know was lost with its connection; the file itself may well be there. */
+function blockError(error: unknown, handle: FileHandle): unknown {
+  const isLost =
+    error instanceof RpcError &&
+    error.rpcCode === RpcCode.notFound &&
+    error.message.startsWith("unknown file handle");
+  if (!isLost) return error;
+  return new ConnectionError(`the connection was lost while ${handle.path} was open`, { cause: error });
+}

@@ -1,0 +1,91 @@
+import { type ErrorCode, ExecError, RpcError } from "../../base/errors.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+
+/** Names of the system errors that operations on files meet, by Linux's numbers. */
+const ERRNO_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    1: "EPERM",
+    2: "ENOENT",
+    5: "EIO",
+    6: "ENXIO",
+    9: "EBADF",
+    11: "EAGAIN",
+    12: "ENOMEM",
+    13: "EACCES",
+    16: "EBUSY",
+    17: "EEXIST",
+    18: "EXDEV",
+    20: "ENOTDIR",
+    21: "EISDIR",
+    22: "EINVAL",
+    23: "ENFILE",
+    24: "EMFILE",
+    26: "ETXTBSY",
+    27: "EFBIG",
+    28: "ENOSPC",
+    30: "EROFS",
+    31: "EMLINK",
+    36: "ENAMETOOLONG",
+    39: "ENOTEMPTY",
+    40: "ELOOP",
+    122: "EDQUOT",
+  }),
+);
+
+/** An operation on a file was refused or failed; `code` says why, and `errno` says it exactly where the system gave a reason. */
+export class FileError extends ExecError {
+  /** What was asked for. */
+  readonly path: string;
+  /** Symbolic name of the system's error, such as `EEXIST`. */
+  readonly errno: string | undefined;
+  /** The number of the server's answer; absent when the client itself refused. */
+  readonly rpcCode: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { path: string; errno?: string | undefined; rpcCode?: number; cause?: unknown },
+  ) {
+    super(code, message, options.cause === undefined ? {} : { cause: options.cause });
+    this.path = options.path;
+    this.errno = options.errno;
+    this.rpcCode = options.rpcCode;
+  }
+}
+
+/** Turns what the server answered about a path into a FileError; any other error stays what it is. */
+export function toFileError(error: unknown, operation: string, path: string): unknown {
+  if (!(error instanceof RpcError)) return error;
+  const errno = errnoOf(error);
+  return new FileError(codeOf(error, errno), `${operation} ${path}: ${error.message}`, {
+    path,
+    errno,
+    rpcCode: error.rpcCode,
+    cause: error,
+  });
+}
+
+/** Our server says it; Codex's gives the number in its words. */
+function errnoOf({ data, message }: RpcError): string | undefined {
+  const told = (data as { errno?: unknown } | null | undefined)?.errno;
+  if (typeof told === "string") return told;
+  const number = /\(os error (\d{1,9})\)$/.exec(message)?.[1];
+  return number === undefined ? undefined : ERRNO_NAMES.get(number);
+}
+
+function codeOf({ rpcCode }: RpcError, errno: string | undefined): ErrorCode {
+  switch (rpcCode) {
+    case RpcCode.notFound:
+      return "NOT_FOUND";
+    case RpcCode.methodNotFound:
+      return "UNSUPPORTED";
+    case RpcCode.invalidParams:
+      return "INVALID_INPUT";
+    case RpcCode.invalidRequest:
+      return errno === "EACCES" || errno === "EPERM" ? "PERMISSION_DENIED" : "INVALID_INPUT";
+    case RpcCode.internal:
+      return "OS_ERROR";
+    default:
+      return "RPC_ERROR";
+  }
+}

@@ -1,0 +1,179 @@
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { ProtocolError, RpcError } from "../../base/errors.ts";
+import type { Caller } from "../session/caller.ts";
+import { pathOf, pathWithin } from "./file-path.ts";
+import { checkedParams } from "../session/wire-check.ts";
+
+/** Changed paths that wait for a slow reader; beyond it the reader is told to look at everything. */
+const MAX_WAITING_PATHS = 10_000;
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024;
+
+/** What has changed since the last time. */
+export interface FileChanges {
+  readonly paths: readonly string[];
+  /** More has changed than is named, or may have while the connection was lost: look at everything. */
+  readonly overflow: boolean;
+}
+
+/** What is watched, and for how long. */
+export interface WatchOptions {
+  /** Below the directory too. */
+  readonly recursive?: boolean;
+  /** Ends the watch, with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+interface WatchParams {
+  readonly watchId: string;
+  readonly path: string;
+  readonly recursive: boolean;
+}
+
+/** The watches of a session. They end with a connection, and are set up again on the next one. */
+export class FileWatches {
+  readonly #caller: Caller;
+  readonly #watches = new Map<string, Watch>();
+  #lastId = 0;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Resolves when the server watches. */
+  async open(uri: string, options: WatchOptions): Promise<AsyncIterableIterator<FileChanges>> {
+    this.#lastId += 1;
+    const params = { watchId: `watch-${this.#lastId}`, path: uri, recursive: options.recursive ?? false };
+    const watch = new Watch(params, options.signal, () => this.#close(params.watchId));
+    this.#watches.set(params.watchId, watch);
+    try {
+      await this.#caller.request("fs/watch", params, options.signal === undefined ? {} : options);
+    } catch (error) {
+      // What was refused has no end that the server must hear of.
+      if (error instanceof RpcError) this.#watches.delete(params.watchId);
+      watch.end();
+      throw error;
+    }
+    return watch;
+  }
+
+  /** Takes the params of `fs/watch/changed`. What does not fit ends its watch; when it belongs to none, a ProtocolError is thrown. */
+  receive(params: unknown): void {
+    try {
+      const { watchId, paths, overflow, ended } = checkedParams("fs/watch/changed", params);
+      const watch = this.#watches.get(watchId);
+      watch?.add(paths, overflow);
+      if (ended) watch?.end();
+    } catch (error) {
+      const watchId = (params as { watchId?: unknown } | null)?.watchId;
+      const watch = typeof watchId === "string" ? this.#watches.get(watchId) : undefined;
+      if (watch === undefined || !(error instanceof ProtocolError)) throw error;
+      watch.end(error);
+    }
+  }
+
+  /** There is a new connection, which knows no watches. */
+  renew(): void {
+    for (const watch of this.#watches.values()) {
+      watch.add([], true);
+      this.#caller.request("fs/watch", watch.params).catch((error: unknown) => watch.end(error));
+    }
+  }
+
+  endAll(error: unknown): void {
+    for (const watch of this.#watches.values()) watch.end(error);
+  }
+
+  #close(watchId: string): void {
+    if (!this.#watches.delete(watchId)) return;
+    this.#caller.request("fs/unwatch", { watchId }).catch(() => {
+      // It ends with the connection anyway.
+    });
+  }
+}
+
+class Watch implements AsyncIterableIterator<FileChanges> {
+  readonly params: WatchParams;
+  readonly #signal: AbortSignal | undefined;
+  readonly #left: () => void;
+  readonly #directory: string;
+  readonly #paths = new Set<string>();
+  readonly #abort = (): void => this.end(this.#signal?.reason);
+  #characters = 0;
+  #overflow = false;
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+  #waiting: Deferred<void> | undefined;
+
+  constructor(params: WatchParams, signal: AbortSignal | undefined, left: () => void) {
+    this.params = params;
+    this.#directory = pathOf(params.path).path;
+    this.#signal = signal;
+    this.#left = left;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  /** Throws a ProtocolError when a path is none, or of somewhere else. */
+  add(uris: readonly string[], overflow: boolean): void {
+    if (overflow || this.#paths.size + uris.length > MAX_WAITING_PATHS) this.#overflow = true;
+    const paths = this.#overflow ? [] : uris.map((uri) => pathWithin(this.#directory, uri).path);
+    for (const path of paths) {
+      if (this.#paths.has(path)) continue;
+      this.#paths.add(path);
+      this.#characters += path.length;
+    }
+    if (this.#characters > MAX_WAITING_CHARACTERS) this.#overflow = true;
+    if (this.#overflow) this.#clear();
+    this.#wake();
+  }
+
+  end(error?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (error !== undefined) this.#failure = { error };
+    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#left();
+    this.#wake();
+  }
+
+  async next(): Promise<IteratorResult<FileChanges>> {
+    for (;;) {
+      if (this.#overflow || this.#paths.size > 0) return { done: false, value: this.#take() };
+      if (this.#ended) {
+        const failure = this.#failure;
+        this.#failure = undefined;
+        if (failure !== undefined) throw failure.error;
+        return { done: true, value: undefined };
+      }
+      this.#waiting ??= createDeferred();
+      await this.#waiting.promise;
+    }
+  }
+
+  return(): Promise<IteratorResult<FileChanges>> {
+    this.#clear();
+    this.#overflow = false;
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #take(): FileChanges {
+    const changes = { paths: [...this.#paths], overflow: this.#overflow };
+    this.#clear();
+    this.#overflow = false;
+    return changes;
+  }
+
+  #clear(): void {
+    this.#paths.clear();
+    this.#characters = 0;
+  }
+
+  #wake(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+}

@@ -1,0 +1,121 @@
+import { abortable } from "../../base/deadlines.ts";
+import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
+
+export type FetchInput = Parameters<typeof fetch>[0];
+export type FetchInit = NonNullable<Parameters<typeof fetch>[1]>;
+
+/** What the arguments of `fetch` come to. */
+export interface FetchRequest {
+  readonly method: string;
+  /** Without a fragment. */
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array | undefined;
+  readonly redirect: "follow" | "manual" | "error";
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Methods that `fetch` spells in upper case, whatever the caller wrote; all others are sent as they are. */
+const NORMALIZED_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
+/** What belongs to the connection or follows from the body. A wrong length would keep the server waiting. */
+const CONNECTION_HEADERS = [
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/** Understands the arguments as `fetch` does; rejects with a TypeError, or the signal's reason. */
+export async function readRequest(input: FetchInput, init: FetchInit): Promise<FetchRequest> {
+  const base = typeof input === "string" || input instanceof URL ? undefined : input;
+  const signal = (init.signal === undefined ? base?.signal : init.signal) ?? undefined;
+  signal?.throwIfAborted();
+  const url = parseUrl(typeof input === "string" || input instanceof URL ? input : input.url);
+  const method = parseMethod(init.method ?? base?.method ?? "GET");
+  const redirect = init.redirect ?? base?.redirect ?? "follow";
+  if (redirect !== "follow" && redirect !== "manual" && redirect !== "error")
+    throw new TypeError(`redirect must be follow, manual or error, not ${String(redirect)}`);
+  if (init.integrity) throw new TypeError("integrity is not supported: nothing here would check it");
+  const headers = new Headers(init.headers ?? base?.headers);
+  const content = await readContent(base, init, { method, signal });
+  if (content?.type !== undefined && !headers.has("content-type")) headers.set("content-type", content.type);
+  for (const name of CONNECTION_HEADERS) headers.delete(name);
+  // A part of a compressed body cannot be decompressed.
+  if (!headers.has("accept-encoding"))
+    headers.set("accept-encoding", headers.has("range") ? "identity" : "gzip, deflate");
+  return { method, url, headers, body: content?.bytes, redirect, signal };
+}
+
+function parseUrl(given: string | URL): string {
+  if (!URL.canParse(String(given))) throw new TypeError(`not an absolute URL: ${String(given)}`);
+  const url = new URL(given);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new TypeError(`only http and https URLs can be fetched, not ${url.protocol}`);
+  url.hash = "";
+  return url.href;
+}
+
+function parseMethod(method: string): string {
+  const upper = method.toUpperCase();
+  if (FORBIDDEN_METHODS.includes(upper)) throw new TypeError(`the method ${method} cannot be fetched`);
+  return NORMALIZED_METHODS.includes(upper) ? upper : method;
+}
+
+interface Content {
+  readonly bytes: Uint8Array;
+  /** The content type that follows from the kind of body. */
+  readonly type: string | undefined;
+}
+
+async function readContent(
+  base: Request | undefined,
+  init: FetchInit,
+  { method, signal }: { method: string; signal: AbortSignal | undefined },
+): Promise<Content | undefined> {
+  const given = init.body ?? undefined;
+  if (given === undefined && !base?.body) {
+    if (base?.bodyUsed) throw new TypeError("the body of the Request has already been used");
+    return undefined;
+  }
+  if (method === "GET" || method === "HEAD") throw new TypeError(`a ${method} request cannot have a body`);
+  // A Response takes every kind of body, and tells the type of each.
+  const source = given === undefined ? base! : new Response(given);
+  const type = given === undefined ? undefined : (source.headers.get("content-type") ?? undefined);
+  return { bytes: await readAll(source, signal), type };
+}
+
+async function readAll(source: Request | Response, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  if (source.bodyUsed) throw new TypeError("the body of the Request has already been used");
+  const reader = source.body!.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for (;;) {
+      const { done, value } = await abortable(reader.read(), signal);
+      if (done) break;
+      if (!(value instanceof Uint8Array))
+        throw new TypeError(`a stream of a body is made of Uint8Array pieces, not of ${typeof value}`);
+      length += value.length;
+      if (length > MAX_BYTES_IN_MESSAGE)
+        throw new TypeError(
+          `the body of a request is sent in one message and must not exceed ${MAX_BYTES_IN_MESSAGE} bytes`,
+        );
+      pieces.push(value);
+    }
+  } catch (error) {
+    void reader.cancel(error).catch(() => {}); // The first failure is the one to tell.
+    throw error;
+  }
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const piece of pieces) {
+    whole.set(piece, offset);
+    offset += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,123 @@
+import { encodeBase64 } from "../../base/base64.ts";
+import { ExecError, ProtocolError } from "../../base/errors.ts";
+import type { Result } from "../../protocol/index.ts";
+import type { Caller } from "../session/caller.ts";
+import { decodeContent } from "./decompress.ts";
+import { type FetchRequest, readRequest } from "./fetch-request.ts";
+import type { BodyStream, HttpBodies } from "./http-bodies.ts";
+import { ownBytes } from "../session/wire-bytes.ts";
+
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+const NULL_BODY_STATUSES = [204, 205, 304];
+
+/** A body that nobody will read any more must not keep its place in the queue of all. */
+const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body.return());
+
+/**
+ * A `fetch` whose requests leave from the server's machine. It is the platform's but for this: there are no cookies, no cache and no CORS, and every header but
+ * those of the connection is sent as given; `url` is the one asked for, because the wire does not tell where redirects led; `redirect: "manual"` gives the
+ * answer itself; a request's body is sent in one message, up to 47 MiB; `integrity` is refused; gzip and deflate are decompressed, anything else stays as it
+ * came. A response's body that is read slowly makes the upstream server wait, as far as the server can; beyond 16 MiB that are unread it fails.
+ */
+export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
+  return async (input, init) => {
+    const request = await readRequest(input, init ?? {});
+    const signal = request.signal === undefined ? {} : { signal: request.signal };
+    const body = bodies.open(signal);
+    let head: Result<"http/request">;
+    try {
+      head = await caller.request("http/request", toParams(request, body.id), signal);
+    } catch (error) {
+      body.forget();
+      throw networkError("fetch failed", error);
+    }
+    try {
+      return toResponse(request, head, body);
+    } catch (error) {
+      // Nobody will read it.
+      void body.return();
+      throw networkError("fetch failed", error);
+    }
+  };
+}
+
+function toParams({ method, url, headers, body, redirect }: FetchRequest, requestId: string) {
+  const list: { name: string; value: string }[] = [];
+  headers.forEach((value, name) => list.push({ name, value }));
+  return {
+    method,
+    url,
+    requestId,
+    headers: list,
+    redirectPolicy: redirect === "follow" ? ("follow" as const) : ("stop" as const),
+    streamResponse: true,
+    ...(body === undefined ? {} : { bodyBase64: encodeBase64(body) }),
+  };
+}
+
+function toResponse(request: FetchRequest, head: Result<"http/request">, body: BodyStream): Response {
+  const { status } = head;
+  if (request.redirect === "error" && REDIRECT_STATUSES.includes(status))
+    throw new TypeError(`fetch failed: ${request.url} answered with a redirect, status ${status}`);
+  if (status < 200 || status > 599)
+    throw new TypeError(`fetch failed: ${request.url} answered with status ${status}`);
+  if (head.bodyBase64 !== "")
+    throw new ProtocolError("a body came with the head, although it was to be streamed");
+  const headers = toHeaders(head);
+  if (request.method === "HEAD" || NULL_BODY_STATUSES.includes(status)) {
+    body.forget();
+    return withUrl(new Response(null, { status, headers }), request.url);
+  }
+  const length = headers.get("content-length");
+  if (length !== null && /^\d{1,15}$/.test(length)) body.expectBytes(Number(length));
+  const readable = toReadable(body, headers.get("content-encoding"));
+  abandonedBodies.register(readable, body);
+  return withUrl(new Response(readable, { status, headers }), request.url);
+}
+
+function toHeaders({ headers: given }: Result<"http/request">): Headers {
+  const headers = new Headers();
+  try {
+    for (const { name, value } of given) headers.append(name, value);
+  } catch (cause) {
+    throw new ProtocolError("a header of the answer has no form here", { cause });
+  }
+  return headers;
+}
+
+/** Nothing is taken from the body before it is asked for. */
+function toReadable(body: BodyStream, contentEncoding: string | null): ReadableStream<Uint8Array> {
+  const pieces = decodeContent(body, contentEncoding)[Symbol.asyncIterator]();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const { done, value } = await pieces.next().catch((error) => {
+        throw networkError("the body failed", error);
+      });
+      if (!done) {
+        // The stream takes the memory away from whoever holds it.
+        controller.enqueue(ownBytes(value));
+        return;
+      }
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+    cancel() {
+      // The source first: what decompresses it may be waiting for it.
+      void body.return();
+      void pieces.return?.();
+    },
+  });
+}
+
+/** A Response that a program makes has no URL, and neither has its clone. */
+function withUrl(response: Response, url: string): Response {
+  const clone = (): Response => withUrl(Response.prototype.clone.call(response), url);
+  return Object.defineProperties(response, { url: { value: url }, clone: { value: clone } });
+}
+
+/** Failures of the way are TypeErrors, as `fetch` has them; the signal's reason stays what it is. */
+function networkError(what: string, error: unknown): unknown {
+  if (!(error instanceof ExecError)) return error;
+  return new TypeError(`${what}: ${error.message}`, { cause: error });
+}

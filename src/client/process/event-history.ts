@@ -1,0 +1,29 @@
+import { Fifo } from "../../base/fifo.ts";
+import { type ProcessEvent, sizeOf } from "./process-events.ts";
+
+/** Events that are kept for late readers. */
+export const MAX_HISTORY_EVENTS = 256;
+/** Bytes of output among them. */
+export const MAX_HISTORY_BYTES = 1_048_576;
+
+/** The latest events of a process, for whoever asks late. The oldest go first. */
+export class EventHistory {
+  readonly #events = new Fifo<ProcessEvent>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number = MAX_HISTORY_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(event: ProcessEvent): void {
+    this.#events.push(event);
+    this.#bytes += sizeOf(event);
+    while (this.#events.size > MAX_HISTORY_EVENTS || this.#bytes > this.#maxBytes)
+      this.#bytes -= sizeOf(this.#events.shift()!);
+  }
+
+  *[Symbol.iterator](): IterableIterator<ProcessEvent> {
+    for (let offset = 0; offset < this.#events.size; offset += 1) yield this.#events.at(offset)!;
+  }
+}

@@ -1,0 +1,30 @@
+import { ExecError } from "../../base/errors.ts";
+import type { Collected } from "./collect.ts";
+import type { RemoteProcess } from "./process.ts";
+import { abortable } from "../../base/deadlines.ts";
+
+/**
+ * Gives a process all of its input, and the end of it where `close` says so, while its output is collected. A process may end, or close its stdin, without reading
+ * everything: that is its business.
+ */
+export function feed(
+  process: RemoteProcess,
+  input: string | Uint8Array,
+  { close, signal }: { close: boolean; signal: AbortSignal | undefined },
+  collected: Promise<Collected>,
+): Promise<Collected> {
+  const options = signal === undefined ? {} : { signal };
+  const fed = (async () => {
+    await process.write(input, options);
+    if (close) await process.closeStdin(options);
+  })();
+  const given = new Promise<never>((_, reject) => {
+    fed.catch((error: unknown) => {
+      // The end of the session, and an abort, end the collecting too, each in its own way.
+      if (!signal?.aborted && !(error instanceof ExecError && HARMLESS.includes(error.code))) reject(error);
+    });
+  });
+  return abortable(Promise.race([collected, given]), signal);
+}
+
+const HARMLESS = ["STDIN_CLOSED", "NOT_FOUND", "RPC_ERROR", "CONNECTION_CLOSED", "SESSION_LOST"];

@@ -1,0 +1,154 @@
+import { UsageError } from "../../base/errors.ts";
+import { concatBytes, cutEnd, cutStart } from "./utf8-boundary.ts";
+
+const FIRST_BUFFER_BYTES = 1024;
+
+/** How much a `HeadTail` keeps. */
+export interface HeadTailOptions {
+  /** Bytes kept in all. */
+  readonly maxBytes: number;
+  /** Bytes of these kept from the beginning; half of them unless told. */
+  readonly headBytes?: number;
+}
+
+/** How the kept bytes are shown. */
+export interface ShowOptions {
+  /** Show less than is kept: half from the beginning, half from the end. */
+  readonly maxBytes?: number;
+  /** A line to put where bytes are missing, which counts in no bound. */
+  readonly marker?: (omittedBytes: number) => string;
+}
+
+/** The two ends of what was collected. Without anything omitted `head` is all of it. */
+export interface HeadTailView {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+  readonly omittedBytes: number;
+}
+
+/** The usual marker: `… 12345 bytes omitted …`. */
+export function omittedLine(omittedBytes: number): string {
+  return `… ${omittedBytes} ${omittedBytes === 1 ? "byte" : "bytes"} omitted …`;
+}
+
+/**
+ * Collects bytes of which only the first and the last are kept, and counts the rest. Costs no more than what it keeps, however much comes.
+ * Where something was omitted, both ends are cut between characters of UTF-8.
+ */
+export class HeadTail {
+  readonly #headBytes: number;
+  readonly #tailBytes: number;
+  #head: Uint8Array = new Uint8Array(0);
+  #headLength = 0;
+  // Grows to its full size first; only then is it written in a circle, and `#tailEnd` is where the oldest byte lies.
+  #tail: Uint8Array = new Uint8Array(0);
+  #tailLength = 0;
+  #tailEnd = 0;
+  #totalBytes = 0;
+
+  constructor({ maxBytes, headBytes = Math.floor(maxBytes / 2) }: HeadTailOptions) {
+    if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
+      throw new UsageError(`maxBytes must be a whole number that is not negative, not ${maxBytes}`);
+    if (!Number.isSafeInteger(headBytes) || headBytes < 0 || headBytes > maxBytes)
+      throw new UsageError(`headBytes must be a whole number from 0 to ${maxBytes}, not ${headBytes}`);
+    this.#headBytes = headBytes;
+    this.#tailBytes = maxBytes - headBytes;
+  }
+
+  /** All bytes that ever came. */
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  /** Bytes that `bytes()` and `text()` do not show, with the parts of characters that were cut away. */
+  get omittedBytes(): number {
+    return this.#totalBytes === this.#headLength + this.#tailLength ? 0 : this.view().omittedBytes;
+  }
+
+  /** Copies the bytes: the caller may use its buffer again. */
+  push(bytes: Uint8Array): void {
+    this.#totalBytes += bytes.length;
+    const forHead = Math.min(bytes.length, this.#headBytes - this.#headLength);
+    if (forHead > 0) {
+      this.#head = grown(this.#head, this.#headLength, forHead, this.#headBytes);
+      this.#head.set(bytes.subarray(0, forHead), this.#headLength);
+      this.#headLength += forHead;
+    }
+    if (forHead < bytes.length && this.#tailBytes > 0) this.#pushTail(bytes.subarray(forHead));
+  }
+
+  /** Forgets everything, also the counts and the memory. */
+  clear(): void {
+    this.#head = new Uint8Array(0);
+    this.#tail = new Uint8Array(0);
+    this.#headLength = this.#tailLength = this.#tailEnd = this.#totalBytes = 0;
+  }
+
+  /** The two ends, in memory of their own. */
+  view(maxBytes = Number.POSITIVE_INFINITY): HeadTailView {
+    const kept = this.#kept();
+    const missing = this.#totalBytes - kept.length;
+    if (missing === 0 && kept.length <= maxBytes)
+      return { head: kept, tail: new Uint8Array(0), omittedBytes: 0 };
+    let headEnd = this.#headLength;
+    let tailStart = this.#headLength;
+    if (maxBytes < kept.length) {
+      // Where bytes are missing already, neither end may reach beyond it.
+      const half = Math.floor(maxBytes / 2);
+      headEnd = missing > 0 ? Math.min(half, this.#headLength) : half;
+      tailStart = Math.max(kept.length - maxBytes + headEnd, missing > 0 ? this.#headLength : 0);
+    }
+    headEnd = cutEnd(kept, headEnd);
+    tailStart = cutStart(kept, tailStart);
+    const head = kept.subarray(0, headEnd);
+    const tail = kept.subarray(tailStart);
+    return { head, tail, omittedBytes: this.#totalBytes - head.length - tail.length };
+  }
+
+  /** The kept bytes, without a marker unless one is given. */
+  bytes(options: ShowOptions = {}): Uint8Array {
+    const { head, tail, omittedBytes } = this.view(options.maxBytes);
+    if (omittedBytes === 0 || options.marker === undefined) return concatBytes(head, tail);
+    const startOfLine = head.length === 0 || head.at(-1) === 0x0a;
+    const line = `${startOfLine ? "" : "\n"}${options.marker(omittedBytes)}\n`;
+    return concatBytes(concatBytes(head, new TextEncoder().encode(line)), tail);
+  }
+
+  /** The kept bytes as text. What is no UTF-8 becomes U+FFFD. */
+  text(options: ShowOptions = {}): string {
+    // A byte order mark is part of the output.
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.bytes(options));
+  }
+
+  #pushTail(bytes: Uint8Array): void {
+    const newest = bytes.subarray(Math.max(0, bytes.length - this.#tailBytes));
+    this.#tail = grown(this.#tail, this.#tailLength, newest.length, this.#tailBytes);
+    const untilWrap = Math.min(newest.length, this.#tail.length - this.#tailEnd);
+    this.#tail.set(newest.subarray(0, untilWrap), this.#tailEnd);
+    this.#tail.set(newest.subarray(untilWrap), 0);
+    this.#tailEnd = (this.#tailEnd + newest.length) % this.#tailBytes;
+    this.#tailLength = Math.min(this.#tailLength + newest.length, this.#tailBytes);
+  }
+
+  #kept(): Uint8Array {
+    const kept = new Uint8Array(this.#headLength + this.#tailLength);
+    kept.set(this.#head.subarray(0, this.#headLength));
+    if (this.#tailLength < this.#tailBytes) {
+      kept.set(this.#tail.subarray(0, this.#tailLength), this.#headLength);
+    } else {
+      kept.set(this.#tail.subarray(this.#tailEnd), this.#headLength);
+      kept.set(this.#tail.subarray(0, this.#tailEnd), this.#headLength + this.#tail.length - this.#tailEnd);
+    }
+    return kept;
+  }
+}
+
+/** A buffer with room for more, doubled as often as it takes, up to its bound. */
+function grown(buffer: Uint8Array, length: number, more: number, maxBytes: number): Uint8Array {
+  if (length + more <= buffer.length || buffer.length === maxBytes) return buffer;
+  const larger = new Uint8Array(
+    Math.min(maxBytes, Math.max(length + more, buffer.length * 2, FIRST_BUFFER_BYTES)),
+  );
+  larger.set(buffer.subarray(0, length));
+  return larger;
+}

@@ -1,0 +1,243 @@
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { after } from "../../base/duration.ts";
+import { type ExecError, ProtocolError } from "../../base/errors.ts";
+import type { ReadResult } from "../../protocol/process.ts";
+import { EventHistory } from "./event-history.ts";
+import { EventOrder } from "./event-order.ts";
+import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from "./process-events.ts";
+import { eventsOfRead, withGaps } from "./read-events.ts";
+import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
+
+/** How long a number may be missing while later ones are here. Servers may swap neighbours. */
+const MISSING_MS = 500;
+/** How often the server is asked for a number that stays missing, before it shows as a gap. */
+const MAX_ASKED = 3;
+/** How long an answer to that may take. */
+const ANSWER_MS = 4_000;
+
+/** What a route needs of its session. */
+export interface RouteOwner {
+  /** Reads everything after a number that the server still has, on behalf of `ProcessRoute.catchUp`. */
+  readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult>;
+  /** The same on behalf of a reader: it is repeated until there is an answer. */
+  readAgain(processId: string, afterSeq: number): Promise<ReadResult>;
+  /** Asks the server to wait with this process, or not to. */
+  hold(processId: string, on: boolean): void;
+  /** An event is missing and will not come by itself: the route has to catch up. False when that has to wait for a connection. */
+  overdue(route: ProcessRoute): boolean;
+  /** No further event will come: the route may be forgotten. */
+  finished(route: ProcessRoute): void;
+}
+
+/** Where the events of one process arrive, are put in order and handed on. */
+export class ProcessRoute implements Followed {
+  readonly processId: string;
+  /** The server knows the process. A start may have to wait for a connection. */
+  started = false;
+  readonly #owner: RouteOwner;
+  readonly #order = new EventOrder((event) => this.#publish(event));
+  readonly #history = new EventHistory();
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #exited = createDeferred<ExitReport>();
+  readonly #closed = createDeferred<void>();
+  /** The last two events, which must outlive the history. */
+  readonly #ends: NumberedEvent[] = [];
+  #exitKnown = false;
+  #holds = 0;
+  /** Events were given up since the server was last asked. */
+  #missed = false;
+  #catchingUp: Promise<void> | undefined;
+  #wake = 0;
+  #woken: Deferred<void> | undefined;
+  #failure: ExecError | undefined;
+  /** Ends the wait for a missing number, if there is one. */
+  #stopMissing: (() => void) | undefined;
+  #asked = 0;
+  #finished = false;
+
+  constructor(processId: string, owner: RouteOwner) {
+    this.processId = processId;
+    this.#owner = owner;
+    // Whoever waits is told; nobody has to.
+    this.#exited.promise.catch(() => {});
+    this.#closed.promise.catch(() => {});
+  }
+
+  get exited(): Promise<ExitReport> {
+    return this.#exited.promise;
+  }
+
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  get failure(): ExecError | undefined {
+    return this.#failure;
+  }
+
+  /** True when the process has ended, though its output may not have. */
+  get exitKnown(): boolean {
+    return this.#exitKnown || this.#finished;
+  }
+
+  get lastSeq(): number {
+    return this.#order.lastSeq;
+  }
+
+  get held(): boolean {
+    return this.#holds > 0;
+  }
+
+  /** Grows with every event; for readers that poll. */
+  get wake(): number {
+    return this.#wake;
+  }
+
+  /** Resolves when `wake` is no longer `after`. */
+  async woken(after: number): Promise<number> {
+    while (this.#wake === after && !this.#finished) {
+      this.#woken ??= createDeferred();
+      await this.#woken.promise;
+    }
+    return this.#wake;
+  }
+
+  /** An event that the server told, in whatever order. */
+  receive(event: NumberedEvent): void {
+    if (this.#finished) return;
+    this.#wakeReaders(Math.max(this.#wake, event.seq));
+    const { lastSeq } = this.#order;
+    if (!this.#order.add(event)) {
+      this.#missed = true;
+      this.#owner.overdue(this);
+    } else if (this.#order.lastSeq > lastSeq) {
+      this.#asked = 0;
+      this.#watchMissing();
+    } else if (this.#stopMissing === undefined) {
+      this.#watchMissing();
+    }
+  }
+
+  /** Reads again what is missing. Resolves when the route is as new as the server; rejects when the server cannot say. */
+  catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#catchUp().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
+  }
+
+  /** Told at once, and at most once. */
+  fail(error: ExecError): void {
+    if (this.#finished) return;
+    this.#failure = error;
+    this.#finished = true;
+    this.#stopMissing?.();
+    this.#wakeReaders(this.#wake + 1);
+    this.#hand({ kind: "failed", message: error.message, code: error.code });
+    this.#exited.reject(error);
+    this.#closed.reject(error);
+    this.#owner.finished(this);
+  }
+
+  /** Events from the first one on. A reader that stops makes the process wait. */
+  subscribe(options?: SubscriptionOptions): Subscription {
+    const subscription = new Subscription(this, this.#history, options);
+    if (!this.#finished) this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  hold(on: boolean): void {
+    this.#holds += on ? 1 : -1;
+    if (!this.#finished && this.#holds === (on ? 1 : 0)) this.#owner.hold(this.processId, on);
+  }
+
+  async readAgain(afterSeq: number): Promise<readonly NumberedEvent[]> {
+    try {
+      const read = await this.#owner.readAgain(this.processId, afterSeq);
+      return eventsOfRead(afterSeq, read, false);
+    } catch (error) {
+      if (!this.#finished || this.#failure !== undefined) throw error;
+      // The server has forgotten the process. How it ended is known here.
+      const ends = this.#ends.filter((event) => event.seq > afterSeq);
+      return withGaps(afterSeq, ends, this.#order.lastSeq);
+    }
+  }
+
+  unsubscribe(subscription: Subscription): void {
+    this.#subscriptions.delete(subscription);
+  }
+
+  async #catchUp(): Promise<void> {
+    do {
+      this.#missed = false;
+      const afterSeq = this.#order.lastSeq;
+      const read = await this.#owner.readForCatchUp(this, afterSeq);
+      this.#order.merge(eventsOfRead(afterSeq, read, this.#exitKnown));
+    } while (this.#missed && !this.#finished);
+    this.#watchMissing();
+  }
+
+  /** A number that is missing while later ones are here is asked for, and given up at last: an end that is here must not wait for ever. */
+  #watchMissing(): void {
+    this.#stopMissing?.();
+    this.#stopMissing = undefined;
+    if (this.#finished || !this.#order.isWaiting) return;
+    this.#stopMissing = after(MISSING_MS, () => {
+      this.#stopMissing = undefined;
+      if (this.#asked >= MAX_ASKED) {
+        this.#skipMissing();
+      } else if (this.#owner.overdue(this)) {
+        this.#asked += 1;
+        // The answer comes here again.
+        this.#stopMissing ??= after(ANSWER_MS, () => this.#skipMissing());
+      } else {
+        this.#watchMissing();
+      }
+    });
+  }
+
+  #skipMissing(): void {
+    this.#asked = 0;
+    this.#order.skipMissing();
+    this.#watchMissing();
+  }
+
+  #publish(event: NumberedEvent): void {
+    this.#wakeReaders(Math.max(this.#wake, event.seq));
+    if (event.kind === "exited") {
+      if (this.#exitKnown) {
+        this.fail(new ProtocolError(`process ${this.processId} was told to have exited twice`));
+        return;
+      }
+      this.#exitKnown = true;
+      this.#ends.push(event);
+    }
+    this.#hand(event);
+    if (event.kind === "exited") {
+      this.#exited.resolve(reportOf(event));
+    } else if (event.kind === "closed") {
+      this.#ends.push(event);
+      this.#finished = true;
+      this.#stopMissing?.();
+      this.#exited.resolve({ exitCode: null, sandboxDenied: false });
+      this.#closed.resolve();
+      this.#owner.finished(this);
+    }
+  }
+
+  #hand(event: ProcessEvent): void {
+    this.#history.add(event);
+    for (const subscription of this.#subscriptions) subscription.push(event);
+  }
+
+  #wakeReaders(wake: number): void {
+    if (wake === this.#wake) return;
+    this.#wake = wake;
+    this.#woken?.resolve();
+    this.#woken = undefined;
+  }
+}

@@ -1,0 +1,313 @@
+import { encodeBase64 } from "../../base/base64.ts";
+import { checkDuration } from "../../base/duration.ts";
+import { ConnectionError, ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
+import type { Result } from "../../protocol/index.ts";
+import type { SignalName } from "../../protocol/process.ts";
+import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import { feed } from "./feed.ts";
+import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-events.ts";
+import type { ProcessRoute } from "./process-route.ts";
+import type { ClientSession } from "../session/session.ts";
+import { OutputReader } from "./output-reader.ts";
+import { unsupported } from "../session/unsupported.ts";
+import { abortable, settledWithin, within } from "../../base/deadlines.ts";
+import { decodeBytes } from "../session/wire-bytes.ts";
+
+/** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
+const MAX_WRITE_BYTES = 256 * 1024;
+/** How long the end of a killed process may take before it is given up. */
+const DISPOSE_DEADLINE_MS = 5_000;
+
+/** A piece of output. `bytes` are the caller's to keep. */
+export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
+
+/** How output is read. */
+export interface OutputOptions {
+  /** Ends the reading, with the signal's reason. The process goes on. */
+  readonly signal?: AbortSignal;
+  /** Told where output is missing that the server no longer had. Without it, that is an error with the code OUTPUT_LOST. */
+  readonly onGap?: (gap: Gap) => void;
+  /** Told how many events this reader was too slow for; see `events`. */
+  readonly onLag?: (events: number) => void;
+}
+
+/** How long an end is waited for. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  /** Rejects with the code TIMED_OUT after this long; Infinity is never. The process goes on. */
+  readonly timeoutMs?: number;
+}
+
+/** How much is kept, and what gives up. */
+export interface CommunicateOptions extends CollectOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** See `RemoteProcess.snapshot`. */
+export interface Snapshot {
+  readonly running: boolean;
+  readonly exitCode: number | null;
+  readonly streams: readonly StreamSnapshot[];
+  /** What the terminal shows, where it was asked for and there is one. */
+  readonly screen?:
+    | {
+        readonly lines: readonly string[];
+        readonly cursor: { readonly row: number; readonly col: number };
+        /** False when the beginning of the output was given up, and something that it set up may be missing. */
+        readonly complete: boolean;
+      }
+    | undefined;
+}
+
+/** Both ends of one stream. */
+export interface StreamSnapshot {
+  readonly stream: OutputChunk["stream"];
+  /** All of it when nothing is left out. */
+  readonly head: Uint8Array;
+  readonly omittedBytes: number;
+  readonly tail: Uint8Array;
+  readonly totalBytes: number;
+}
+
+/** A process on the server's machine. */
+export class RemoteProcess implements AsyncDisposable {
+  readonly id: string;
+  /** True on a terminal. */
+  readonly tty: boolean;
+  readonly #session: ClientSession;
+  readonly #route: ProcessRoute;
+  #nextWriteId = 1;
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  constructor(session: ClientSession, route: ProcessRoute, { tty }: { tty: boolean }) {
+    this.id = route.processId;
+    this.tty = tty;
+    this.#session = session;
+    this.#route = route;
+  }
+
+  /** How the process ended. Output may still follow. Rejects with a ConnectionError when the session was lost for good. */
+  get exited(): Promise<ExitReport> {
+    return this.#route.exited;
+  }
+
+  /** Resolves when the process has ended and so has its output. */
+  get closed(): Promise<void> {
+    return this.#route.closed;
+  }
+
+  /** True when nothing more will happen. */
+  get isClosed(): boolean {
+    return this.#route.finished;
+  }
+
+  /**
+   * The output from its beginning, in order, every byte once. A reader that stops makes the process wait, once some buffers are full; leaving the
+   * loop lets it run on.
+   */
+  output(options: OutputOptions = {}): AsyncIterableIterator<OutputChunk> {
+    return new OutputReader(this.#route.subscribe(options), options);
+  }
+
+  /**
+   * Everything that happens, in order: output, `exited`, `closed`, gaps, and `failed` when the session was lost. A late reader gets the latest 256
+   * events (1 MiB) from memory and what came before them from the server.
+   */
+  events(options: Pick<OutputOptions, "signal" | "onLag"> = {}): AsyncIterableIterator<ProcessEvent> {
+    return this.#route.subscribe(options);
+  }
+
+  /**
+   * Writes to the terminal or the piped stdin. Resolves when the server has taken it; what a lost connection interrupted is sent again. Rejects with the code
+   * STDIN_CLOSED when the process has ended or takes no input.
+   */
+  write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options;
+    const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    const written = this.#lastWrite.then(() => this.#write(bytes, signal));
+    this.#lastWrite = written.catch(() => {});
+    // Also while it waits for the one before it; then it is not sent.
+    return abortable(written, signal);
+  }
+
+  /** Ends the input, after all that was written. Needs a server that announces `process/closeStdin`. */
+  async closeStdin(options: { signal?: AbortSignal } = {}): Promise<void> {
+    this.#needs("process/closeStdin");
+    await abortable(this.#lastWrite, options.signal);
+    await this.#session.request("process/closeStdin", { processId: this.id }, options);
+  }
+
+  /** Changes the size of the terminal. Needs a server that announces `process/resize`. */
+  async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
+    this.#needs("process/resize");
+    await this.#session.request("process/resize", { processId: this.id, cols, rows });
+  }
+
+  /** Sends SIGINT to the process group, as Ctrl-C does. */
+  async interrupt(): Promise<void> {
+    await this.signal("interrupt");
+  }
+
+  /** Sends a signal to the process group. A Codex server has only `interrupt`. */
+  async signal(signal: SignalName): Promise<void> {
+    if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
+    const name = signal === "SIGINT" ? "interrupt" : signal;
+    // Not repeated when the answer is lost: a second Ctrl-C often means something else than the first.
+    await this.#session.request("process/signal", { processId: this.id, signal: name });
+  }
+
+  /**
+   * Asks the process group to end with SIGTERM, and kills what is left of it after `timeoutMs` (2 s). Tells whether the process had still been running.
+   */
+  async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
+    this.#needs("process/terminate.mode");
+    const timeout = timeoutMs === undefined ? {} : { timeoutMs: checkFinite("timeoutMs", timeoutMs) };
+    const params = { processId: this.id, mode: "graceful" as const, ...timeout };
+    return (await this.#session.request("process/terminate", params)).running;
+  }
+
+  /**
+   * The beginning and the end of what the process has written so far, stream by stream, with the number of bytes between them. It costs neither the process nor
+   * its readers anything. Needs a server that announces `process/snapshot`.
+   */
+  async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
+    this.#needs("process/snapshot");
+    const { streams, ...rest } = await this.#session.request("process/snapshot", {
+      processId: this.id,
+      ...options,
+    });
+    return { ...rest, streams: streams.map(snapshotOf) };
+  }
+
+  /** Kills the process group at once. Tells whether the process had still been running. */
+  async kill(): Promise<boolean> {
+    const { running } = await this.#session.request("process/terminate", { processId: this.id });
+    return running;
+  }
+
+  /** Waits for the end of the process, not of its output. */
+  async wait({ signal, timeoutMs }: WaitOptions = {}): Promise<ExitReport> {
+    const exited = abortable(this.exited, signal);
+    if (timeoutMs === undefined) return exited;
+    const late = (): Error =>
+      new ExecError("TIMED_OUT", `process ${this.id} still runs after ${timeoutMs} ms`);
+    return within(exited, checkDuration("timeoutMs", timeoutMs), late);
+  }
+
+  /**
+   * Writes `input`, ends the input where the server can, waits for the end and returns the output, head and tail of it within a bound. Call it
+   * before the process has written more than a reader that comes late can still get.
+   */
+  async communicate(
+    input?: string | Uint8Array,
+    { signal, ...options }: CommunicateOptions = {},
+  ): Promise<Collected> {
+    const collected = collect(this.#route, { ...options, signal });
+    if (input === undefined) return abortable(collected, signal);
+    return feed(this, input, { close: this.#session.supports("process/closeStdin"), signal }, collected);
+  }
+
+  /** One `process/read`, for those who poll; see `woken`. After the session was lost, it answers for itself, with `failure` set. */
+  async read(
+    options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
+  ): Promise<Result<"process/read">> {
+    const { afterSeq = 0, maxBytes = null, waitMs = 0, signal } = options;
+    checkFinite("waitMs", waitMs);
+    if (this.#route.failure !== undefined) return failedRead(this.#route.wake, this.#route.failure.message);
+    try {
+      const params = { processId: this.id, afterSeq, maxBytes, waitMs };
+      return await this.#session.request("process/read", params, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return failedRead(this.#route.wake, error.message);
+    }
+  }
+
+  /** A number that grows with every event. */
+  get wake(): number {
+    return this.#route.wake;
+  }
+
+  /** Resolves with the new number when `wake` is no longer `after`. */
+  woken(after: number, options: { signal?: AbortSignal } = {}): Promise<number> {
+    return abortable(this.#route.woken(after), options.signal);
+  }
+
+  /** Kills the process if it still runs, and waits for its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isClosed) return;
+    // Its end is all that is wanted; if the server does not answer, or somebody holds the output open, there is no more to do.
+    await settledWithin(
+      this.kill().then(() => this.closed),
+      DISPOSE_DEADLINE_MS,
+    );
+  }
+
+  async #write(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkInput();
+    for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
+      signal?.throwIfAborted();
+      this.#checkInput();
+      const chunk = encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES));
+      const writeId = String(this.#nextWriteId);
+      this.#nextWriteId += 1;
+      const params = { processId: this.id, chunk, writeId };
+      const { status } = await this.#session.request(
+        "process/write",
+        params,
+        signal === undefined ? {} : { signal },
+      );
+      if (status !== "accepted") throw refusedWrite(this.id, status);
+    }
+  }
+
+  /** Before each piece: a server may take what nobody will read. */
+  #checkInput(): void {
+    if (this.#route.failure !== undefined) throw this.#route.failure;
+    if (this.#route.exitKnown) throw refusedWrite(this.id, "exited");
+  }
+
+  #needs(method: string): void {
+    if (!this.#session.supports(method)) throw unsupported(method);
+  }
+}
+
+function snapshotOf(wire: Result<"process/snapshot">["streams"][number]): StreamSnapshot {
+  const { stream, omittedBytes, totalBytes } = wire;
+  const head = decodeBytes(wire.head, "the head of a process/snapshot");
+  const tail = decodeBytes(wire.tail, "the tail of a process/snapshot");
+  if (head.length + omittedBytes + tail.length !== totalBytes)
+    throw new ProtocolError(`process/snapshot: the parts of ${stream} are not its ${totalBytes} bytes`);
+  return { stream, head, omittedBytes, tail, totalBytes };
+}
+
+function refusedWrite(processId: string, status: string): ExecError {
+  switch (status) {
+    case "unknownProcess":
+      return new ExecError("NOT_FOUND", `process ${processId} is not known to the server any more`);
+    case "exited":
+      return new ExecError("STDIN_CLOSED", `process ${processId} has exited`);
+    case "stdinClosed":
+      return new ExecError("STDIN_CLOSED", `process ${processId} has no open stdin`);
+    default:
+      return new ExecError("STDIN_CLOSED", `process ${processId} takes no input: ${status}`);
+  }
+}
+
+function failedRead(wake: number, failure: string): Result<"process/read"> {
+  return {
+    chunks: [],
+    nextSeq: wake + 1,
+    exited: true,
+    exitCode: null,
+    closed: true,
+    failure,
+    sandboxDenied: false,
+  };
+}
+
+/** A time that is sent: the wire has no word for never. */
+function checkFinite(name: string, ms: number): number {
+  if (checkDuration(name, ms) < Number.MAX_SAFE_INTEGER) return ms;
+  throw new UsageError(`${name} must be finite`);
+}

@@ -1,0 +1,64 @@
+import { ProtocolError } from "../../base/errors.ts";
+import type { ReadResult } from "../../protocol/process.ts";
+import { exitedEvent, type NumberedEvent, type OutputEvent } from "./process-events.ts";
+import { decodeBytes } from "../session/wire-bytes.ts";
+
+/**
+ * Turns the answer to a `process/read` after `afterSeq` into events without holes. The answer has the output only: which number an exit has
+ * follows from what is left over, and numbers that are left over beyond that belong to output the server no longer has. Throws a ProtocolError when the numbers
+ * cannot be.
+ */
+export function eventsOfRead(afterSeq: number, read: ReadResult, exitKnown: boolean): NumberedEvent[] {
+  const outputs = outputsOf(afterSeq, read);
+  const target = read.nextSeq - 1;
+  const events: NumberedEvent[] = [...outputs];
+  const exitSeq = lastMissing(outputs, read.closed ? target - 1 : target);
+  if (read.exited && !exitKnown && exitSeq > afterSeq) {
+    const { exitCode, sandboxDenied, exit } = read;
+    events.push(exitedEvent({ seq: exitSeq, exitCode, sandboxDenied, exit }));
+  }
+  if (read.closed && target > afterSeq) events.push({ kind: "closed", seq: target });
+  events.sort((left, right) => left.seq - right.seq);
+  return withGaps(afterSeq, events, target);
+}
+
+function outputsOf(afterSeq: number, { chunks, nextSeq, closed }: ReadResult): OutputEvent[] {
+  const outputs: OutputEvent[] = [];
+  const end = closed ? nextSeq - 1 : nextSeq;
+  let last = 0;
+  for (const { seq, stream, chunk } of chunks) {
+    if (seq <= last || seq >= end)
+      throw new ProtocolError(`process/read: output ${seq} came after ${last}, and the next event is ${end}`);
+    last = seq;
+    if (seq > afterSeq)
+      outputs.push({ kind: "output", seq, stream, bytes: decodeBytes(chunk, "output of process/read") });
+  }
+  return outputs;
+}
+
+/** Puts gap events where numbers up to `target` are missing. */
+export function withGaps(
+  afterSeq: number,
+  events: readonly NumberedEvent[],
+  target: number,
+): NumberedEvent[] {
+  const filled: NumberedEvent[] = [];
+  let next = afterSeq + 1;
+  const skipTo = (seq: number): void => {
+    if (next < seq) filled.push({ kind: "gap", seq: seq - 1, fromSeq: next, toSeq: seq - 1 });
+  };
+  for (const event of events) {
+    skipTo(event.seq);
+    filled.push(event);
+    next = event.seq + 1;
+  }
+  skipTo(target + 1);
+  return filled;
+}
+
+/** Output is given up from the oldest on, so the last number that is missing is the exit's. */
+function lastMissing(outputs: readonly OutputEvent[], lastSeq: number): number {
+  let candidate = lastSeq;
+  for (let index = outputs.length - 1; outputs[index]?.seq === candidate; index -= 1) candidate -= 1;
+  return candidate;
+}

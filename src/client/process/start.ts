@@ -1,0 +1,64 @@
+import { ConnectionError, ExecError, messageOf, ProtocolError } from "../../base/errors.ts";
+import { RemoteProcess } from "./process.ts";
+import type { ProcessRoute } from "./process-route.ts";
+import type { ClientSession } from "../session/session.ts";
+import type { StartParams } from "./start-request.ts";
+
+/** Starts a process whose events go to `route`, which was there before it. Aborting kills it, or takes the start back. */
+export async function startProcess(
+  session: ClientSession,
+  params: StartParams,
+  signal: AbortSignal | undefined,
+  route: ProcessRoute = session.register(params.processId),
+): Promise<RemoteProcess> {
+  try {
+    await requestStart(session, params, signal, route);
+    route.started = true;
+  } catch (error) {
+    const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
+    const lost = isUnknown || signal?.aborted === true;
+    route.fail(error instanceof ExecError ? error : new ConnectionError(messageOf(error)));
+    session.unregister(route, { orphan: lost });
+    throw error;
+  }
+  const process = new RemoteProcess(session, route, { tty: params.tty });
+  if (signal !== undefined) killOnAbort(process, signal);
+  return process;
+}
+
+/** A start whose answer was lost is repeated where the server knows it again by its key. Elsewhere it might start a second process. */
+async function requestStart(
+  session: ClientSession,
+  params: StartParams,
+  signal: AbortSignal | undefined,
+  route: ProcessRoute,
+): Promise<void> {
+  // With the signal, so that a start that still waits for a connection is not made any more.
+  const options = signal === undefined ? {} : { signal };
+  if (!session.supports("process/start.idempotencyKey")) {
+    checkStarted(params, await session.request("process/start", params, options));
+    return;
+  }
+  const keyed = { ...params, idempotencyKey: params.idempotencyKey ?? params.processId };
+  const { connections } = session;
+  checkStarted(params, await session.request("process/start", keyed, options));
+  // What it did before the connection was back went to nobody.
+  if (session.connections !== connections) await route.catchUp();
+}
+
+function checkStarted(asked: StartParams, started: { readonly processId: string }): void {
+  if (started.processId !== asked.processId)
+    throw new ProtocolError(`process/start: another process was started than ${asked.processId}`);
+}
+
+function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {
+  const kill = (): void => {
+    process.kill().catch(() => {
+      // The connection is lost, and the session with it: the server ends the process.
+    });
+  };
+  if (signal.aborted) kill();
+  signal.addEventListener("abort", kill, { once: true });
+  const done = (): void => signal.removeEventListener("abort", kill);
+  process.closed.then(done, done);
+}

@@ -1,0 +1,153 @@
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { Fifo } from "../../base/fifo.ts";
+import { type NumberedEvent, type ProcessEvent, sizeOf } from "./process-events.ts";
+import { abortable } from "../../base/deadlines.ts";
+
+/** Unread bytes from which the process is asked to wait, and at which it may go on. */
+const HOLD_BYTES = 1024 * 1024;
+const RELEASE_BYTES = 256 * 1024;
+/**
+ * What may still arrive after that: all that was on its way. Beyond it events are given up here and read again later, as far as the server
+ * keeps them.
+ */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+const MAX_UNREAD_EVENTS = 65_536;
+
+/** What a reader of events can ask for. */
+export interface SubscriptionOptions {
+  readonly signal?: AbortSignal;
+  /** Told how many events this reader was too slow for. They are read again from the server; what it no longer has shows as a gap. */
+  readonly onLag?: (events: number) => void;
+}
+
+/** What a subscription needs of the process it follows. */
+export interface Followed {
+  /** Asks the process to wait, or to go on, on behalf of one reader. */
+  hold(on: boolean): void;
+  /** Events after a number, read from the server again, up to the newest. */
+  readAgain(afterSeq: number): Promise<readonly NumberedEvent[]>;
+  unsubscribe(subscription: Subscription): void;
+}
+
+/** One reader of a process's events: bounded, in order, and each event once. */
+export class Subscription implements AsyncIterableIterator<ProcessEvent> {
+  readonly #followed: Followed;
+  readonly #options: SubscriptionOptions;
+  readonly #unread = new Fifo<ProcessEvent>();
+  /** Events that were read again; they come before the unread ones. */
+  readonly #again = new Fifo<NumberedEvent>();
+  readonly #wake = (): void => {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  };
+  #unreadBytes = 0;
+  #missedEvents = 0;
+  #behind = false;
+  #held = false;
+  #lastSeq = 0;
+  #waiting: Deferred<void> | undefined;
+  #ended = false;
+
+  constructor(followed: Followed, history: Iterable<ProcessEvent>, options: SubscriptionOptions = {}) {
+    this.#followed = followed;
+    this.#options = options;
+    options.signal?.addEventListener("abort", this.#wake, { once: true });
+    for (const event of history) {
+      // The history may have lost its beginning.
+      if (this.#unread.size === 0 && event.kind !== "failed" && firstSeq(event) > 1) this.#behind = true;
+      this.push(event);
+    }
+  }
+
+  push(event: ProcessEvent): void {
+    if (this.#ended) return;
+    if (this.#unread.size >= MAX_UNREAD_EVENTS || this.#unreadBytes > MAX_UNREAD_BYTES) this.#giveUp();
+    this.#unread.push(event);
+    this.#unreadBytes += sizeOf(event);
+    if (this.#unreadBytes >= HOLD_BYTES) this.#hold(true);
+    this.#wake();
+  }
+
+  async next(): Promise<IteratorResult<ProcessEvent>> {
+    const { signal } = this.#options;
+    for (;;) {
+      if (signal?.aborted) {
+        this.#end();
+        throw signal.reason;
+      }
+      const event = this.#again.shift() ?? (this.#behind ? await this.#catchUp() : this.#takeUnread());
+      if (event !== undefined) {
+        if (event.kind === "failed" || event.seq > this.#lastSeq) return this.#deliver(event);
+      } else if (this.#ended) {
+        return { done: true, value: undefined };
+      } else {
+        this.#waiting ??= createDeferred();
+        await this.#waiting.promise;
+      }
+    }
+  }
+
+  return(): Promise<IteratorResult<ProcessEvent>> {
+    this.#end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #deliver(event: ProcessEvent): IteratorResult<ProcessEvent> {
+    if (event.kind !== "failed") this.#lastSeq = event.seq;
+    if (event.kind === "failed" || event.kind === "closed") this.#end();
+    return { done: false, value: event };
+  }
+
+  #takeUnread(): ProcessEvent | undefined {
+    const event = this.#unread.shift();
+    if (event !== undefined) this.#unreadBytes -= sizeOf(event);
+    if (this.#unreadBytes <= RELEASE_BYTES) this.#hold(false);
+    return event;
+  }
+
+  #giveUp(): void {
+    this.#missedEvents += this.#unread.size;
+    this.#unread.clear();
+    this.#unreadBytes = 0;
+    this.#behind = true;
+  }
+
+  async #catchUp(): Promise<ProcessEvent | undefined> {
+    this.#behind = false;
+    if (this.#missedEvents > 0) this.#options.onLag?.(this.#missedEvents);
+    this.#missedEvents = 0;
+    try {
+      const read = this.#followed.readAgain(this.#lastSeq);
+      for (const event of await abortable(read, this.#options.signal)) this.#again.push(event);
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    return this.#again.shift();
+  }
+
+  #hold(on: boolean): void {
+    if (this.#held === on) return;
+    this.#held = on;
+    this.#followed.hold(on);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#options.signal?.removeEventListener("abort", this.#wake);
+    this.#unread.clear();
+    this.#again.clear();
+    this.#hold(false);
+    this.#followed.unsubscribe(this);
+    this.#wake();
+  }
+}
+
+function firstSeq(event: NumberedEvent): number {
+  return event.kind === "gap" ? event.fromSeq : event.seq;
+}

@@ -1,0 +1,185 @@
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { ConnectionError, ExecError } from "../../base/errors.ts";
+import type { MethodName, Params, Result } from "../../protocol/index.ts";
+import type { Link } from "../../rpc/link.ts";
+import type { RequestOptions } from "./caller.ts";
+import { lostAnswer } from "./repeatable.ts";
+import { abortable } from "../../base/deadlines.ts";
+import { checkedResult } from "./wire-check.ts";
+
+const MAX_PENDING_REQUESTS = 1024;
+/** A connection that ends this soon after a call was sent may have ended because of it. */
+const SUDDEN_MS = 250;
+/** How often in a row that may happen to a call before it is not sent again. */
+const MAX_SUDDEN_ENDS = 8;
+
+interface Call {
+  /** Calls are sent, and sent again, in this order. */
+  readonly order: number;
+  readonly method: MethodName;
+  readonly params: unknown;
+  readonly answer: Deferred<unknown>;
+  /** Nobody waits for it any more. */
+  abandoned: boolean;
+  suddenEnds: number;
+}
+
+/** What calls tell of themselves. */
+export interface CallHooks {
+  asked(): void;
+  answered(): void;
+}
+
+/**
+ * The calls of a session: each goes out on the link of the moment, or in its turn as soon as there is one. A call whose answer was lost is made again where twice is like once; the
+ * others wait to learn what became of the session, and reject with what is then known.
+ */
+export class Calls {
+  readonly #hooks: CallHooks;
+  #link: Link | undefined;
+  /** In the order in which they are to be sent. */
+  #waiting: Call[] = [];
+  /** Their answers were lost, and they are not sent again. */
+  #lost: { readonly call: Call; readonly error: ConnectionError }[] = [];
+  #unanswered = 0;
+  #nextOrder = 1;
+  #end: ExecError | undefined;
+
+  constructor(hooks: CallHooks) {
+    this.#hooks = hooks;
+  }
+
+  /** True when no further call of a caller is taken: `reserved` places are taken by others. */
+  isFull(reserved: number): boolean {
+    return this.#unanswered + this.#waiting.length + this.#lost.length + reserved >= MAX_PENDING_REQUESTS;
+  }
+
+  async request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    { signal }: RequestOptions = {},
+  ): Promise<Result<M>> {
+    signal?.throwIfAborted();
+    if (this.#end !== undefined) throw this.#end;
+    const answer = createDeferred<unknown>();
+    const call: Call = {
+      order: this.#nextOrder,
+      method,
+      params,
+      answer,
+      abandoned: false,
+      suddenEnds: 0,
+    };
+    this.#nextOrder += 1;
+    if (this.#link === undefined) this.#waiting.push(call);
+    else this.#send(call, this.#link);
+    try {
+      return (await abortable(answer.promise, signal)) as Result<M>;
+    } catch (error) {
+      this.#abandon(call);
+      throw error;
+    }
+  }
+
+  /** One request on a link that is not in use yet, or that the caller has chosen. It is not repeated. */
+  async once<M extends MethodName>(link: Link, method: M, params: Params<M>): Promise<Result<M>> {
+    this.#unanswered += 1;
+    this.#hooks.asked();
+    try {
+      return checkedResult(method, await link.request(method, params));
+    } finally {
+      this.#unanswered -= 1;
+      this.#hooks.answered();
+    }
+  }
+
+  /** There is a link: what waits is sent, before anything that is asked from now on. */
+  use(link: Link): void {
+    this.#link = link;
+    for (const { call, error } of this.#lost.splice(0)) call.answer.reject(lostError(call, error));
+    for (const call of this.#waiting.splice(0)) this.#send(call, link);
+  }
+
+  /** The link is gone; there may be another. */
+  lose(): void {
+    this.#link = undefined;
+  }
+
+  /** There will be no other link. */
+  finish(error: ExecError): void {
+    this.#end = error;
+    this.#link = undefined;
+    for (const { call } of this.#lost.splice(0)) call.answer.reject(error);
+    for (const call of this.#waiting.splice(0)) call.answer.reject(error);
+  }
+
+  #send(call: Call, link: Link): void {
+    this.#unanswered += 1;
+    this.#hooks.asked();
+    const sentAt = performance.now();
+    const answered = (): void => {
+      this.#unanswered -= 1;
+      this.#hooks.answered();
+    };
+    link.request(call.method, call.params).then(
+      (result) => {
+        answered();
+        try {
+          call.answer.resolve(checkedResult(call.method, result));
+        } catch (error) {
+          call.answer.reject(error);
+        }
+      },
+      (error: unknown) => {
+        if (error instanceof ConnectionError && !call.abandoned) this.#loseAnswer(call, link, sentAt, error);
+        else call.answer.reject(error);
+        answered();
+      },
+    );
+  }
+
+  #loseAnswer(call: Call, link: Link, sentAt: number, error: ConnectionError): void {
+    if (this.#end !== undefined) {
+      call.answer.reject(this.#end);
+      return;
+    }
+    call.suddenEnds = performance.now() - sentAt < SUDDEN_MS ? call.suddenEnds + 1 : 0;
+    const repeats = lostAnswer(call.method, call.params) === "repeat" && call.suddenEnds <= MAX_SUDDEN_ENDS;
+    const next = this.#link === link ? undefined : this.#link;
+    if (repeats && next !== undefined) this.#send(call, next);
+    else if (repeats) this.#wait(call);
+    else if (next !== undefined) call.answer.reject(lostError(call, error));
+    else this.#lost.push({ call, error });
+  }
+
+  /** Those that were sent before come before those that were not. */
+  #wait(call: Call): void {
+    let place = this.#waiting.length;
+    while (place > 0 && this.#waiting[place - 1]!.order > call.order) place -= 1;
+    this.#waiting.splice(place, 0, call);
+  }
+
+  #abandon(call: Call): void {
+    call.abandoned = true;
+    const waiting = this.#waiting.indexOf(call);
+    if (waiting >= 0) this.#waiting.splice(waiting, 1);
+    const lost = this.#lost.findIndex((entry) => entry.call === call);
+    if (lost >= 0) this.#lost.splice(lost, 1);
+  }
+}
+
+/** A call of which more is unanswered than a session may have. */
+export function tooManyCalls(): ExecError {
+  return new ExecError(
+    "LIMIT_REACHED",
+    `exec-server has reached its limit of ${MAX_PENDING_REQUESTS} pending requests`,
+  );
+}
+
+function lostError({ method, params }: Call, error: ConnectionError): ConnectionError {
+  if (lostAnswer(method, params) === "ended") return new ConnectionError(error.message, { cause: error });
+  return new ConnectionError(
+    `${error.message}; the session goes on, but whether ${method} took effect is not known`,
+    { cause: error, code: "EFFECT_UNKNOWN" },
+  );
+}

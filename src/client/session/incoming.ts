@@ -1,0 +1,42 @@
+import { ProtocolError } from "../../base/errors.ts";
+import type { FileWatches } from "../files/file-watches.ts";
+import type { HttpBodies } from "../http/http-bodies.ts";
+import { processEventOf } from "./notifications.ts";
+import type { ProcessRoute } from "../process/process-route.ts";
+import { checkedParams } from "./wire-check.ts";
+
+/** Whom notifications concern. */
+export interface Recipients {
+  readonly routes: ReadonlyMap<string, ProcessRoute>;
+  readonly bodies: HttpBodies;
+  readonly watches: FileWatches;
+  /** Of an attached process, events were dropped: what the server still has of them is to be read. */
+  overdue(route: ProcessRoute): void;
+  /** The server broke the protocol in what it said of a process. */
+  failed(route: ProcessRoute, error: ProtocolError): void;
+}
+
+/** Hands a notification to whom it concerns. Throws a ProtocolError when it concerns nobody: then nothing that the server says can be relied on. */
+export function receiveNotification(to: Recipients, method: string, params: unknown): void {
+  if (method.startsWith("process/")) receiveOfProcess(to, method, params);
+  else if (method === "http/request/bodyDelta") to.bodies.receive(params);
+  else if (method === "fs/watch/changed") to.watches.receive(params);
+}
+
+function receiveOfProcess(to: Recipients, method: string, params: unknown): void {
+  const { routes } = to;
+  try {
+    const told = processEventOf(method, params);
+    if (told !== undefined) {
+      routes.get(told.processId)?.receive(told.event);
+    } else if (method === "process/gap") {
+      const route = routes.get(checkedParams(method, params).processId);
+      if (route !== undefined) to.overdue(route);
+    }
+  } catch (error) {
+    const processId = (params as { processId?: unknown } | null)?.processId;
+    const route = typeof processId === "string" ? routes.get(processId) : undefined;
+    if (route === undefined || !(error instanceof ProtocolError)) throw error;
+    to.failed(route, error);
+  }
+}

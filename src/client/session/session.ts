@@ -1,0 +1,397 @@
+import { createDeferred } from "../../base/deferred.ts";
+import { formatDuration } from "../../base/duration.ts";
+import {
+  ConnectionError,
+  disconnected,
+  type ExecError,
+  messageOf,
+  ProtocolError,
+  UsageError,
+} from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { EnvironmentInfo } from "../../protocol/environment.ts";
+import type { MethodName, Params, Result } from "../../protocol/index.ts";
+import type { ReadResult } from "../../protocol/process.ts";
+import type { Link, LinkEvents } from "../../rpc/link.ts";
+import type { Caller, RequestOptions } from "./caller.ts";
+import { Calls, tooManyCalls } from "./calls.ts";
+import type { Connector } from "../connect/connector.ts";
+import { endProcesses } from "../process/end-processes.ts";
+import { type HandshakeOptions, openSession } from "../connect/handshake.ts";
+import { FileWatches } from "../files/file-watches.ts";
+import { FlowControl } from "../process/flow-control.ts";
+import { HttpBodies } from "../http/http-bodies.ts";
+import { type Recipients, receiveNotification } from "./incoming.ts";
+import { Orphans } from "./orphans.ts";
+import { isPassing } from "./transient-errors.ts";
+import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
+import { RecoveryBudget } from "../connect/recovery-budget.ts";
+import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
+import { abortable, limited, pause, settledWithin } from "../../base/deadlines.ts";
+
+/** How long `close` waits for the server to take notice. */
+const CLOSE_DEADLINE_MS = 2_000;
+
+/** `recovering` while a lost connection is being replaced. */
+export type SessionState = "connected" | "recovering" | "closed";
+
+/** How a session begins, and how long it may take to recover. */
+export interface SessionOptions extends HandshakeOptions {
+  readonly recoveryTimeoutMs: number;
+  readonly resumeSessionId?: string;
+  readonly logger: Logger;
+}
+
+/** One session with a server, over as many connections as it takes. */
+export class ClientSession implements Caller, RouteOwner {
+  readonly bodies = new HttpBodies({
+    cancel: (requestId) => this.#cancel(requestId),
+    hold: (requestId, on) => this.#flow.hold("http", requestId, on),
+    ended: (requestId) => this.#flow.forget("http", requestId),
+  });
+  readonly watches = new FileWatches(this);
+  readonly #flow = new FlowControl({
+    supports: (extension) => this.supports(extension),
+    // Also while the session is being closed.
+    request: (method, params) => this.#request(method, params),
+    pauseLink: (paused) => {
+      if (paused) this.#link?.pause();
+      else this.#link?.resume();
+    },
+  });
+  readonly #calls = new Calls(this.#flow);
+  readonly #connector: Connector;
+  readonly #options: SessionOptions;
+  readonly #budget: RecoveryBudget;
+  readonly #routes = new Map<string, ProcessRoute>();
+  readonly #recipients: Recipients = {
+    routes: this.#routes,
+    bodies: this.bodies,
+    watches: this.watches,
+    overdue: (route) => this.overdue(route),
+    failed: (route, error) => {
+      route.fail(error);
+      this.unregister(route, { orphan: true });
+    },
+  };
+  readonly #listeners = new Set<(state: SessionState) => void>();
+  readonly #closing = new AbortController();
+  readonly #closed = createDeferred<SessionEnd>();
+  readonly #orphans = new Orphans();
+  /** Links that ended before they were taken into use. */
+  readonly #dead = new WeakSet<Link>();
+  #sessionId = "";
+  #environment: EnvironmentInfo | undefined;
+  #state: SessionState = "connected";
+  #link: Link | undefined;
+  /** A new link on which the session is being recovered. */
+  #candidate: Link | undefined;
+  #connections = 0;
+  #end: ExecError | undefined;
+
+  private constructor(connector: Connector, options: SessionOptions) {
+    this.#connector = connector;
+    this.#options = options;
+    this.#budget = new RecoveryBudget(options.recoveryTimeoutMs);
+  }
+
+  static async open(
+    connector: Connector,
+    options: SessionOptions,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<ClientSession> {
+    const session = new ClientSession(connector, options);
+    session.#connected(await session.#open(options.resumeSessionId, signal));
+    return session;
+  }
+
+  get id(): string {
+    return this.#sessionId;
+  }
+
+  get environment(): EnvironmentInfo | undefined {
+    return this.#environment;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** How many connections there have been. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** True as soon as somebody has closed the session here. */
+  get isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Resolves when the session is over, for whatever reason. */
+  get closed(): Promise<SessionEnd> {
+    return this.#closed.promise;
+  }
+
+  /** True for a method or field beyond Codex's wire that this server announced. */
+  supports(extension: string): boolean {
+    return this.#environment?.extensions?.includes(extension) ?? false;
+  }
+
+  onStateChange(listener: (state: SessionState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options: RequestOptions = {},
+  ): Promise<Result<M>> {
+    if (this.isClosing) throw this.#end ?? closedHere();
+    return this.#request(method, params, options);
+  }
+
+  async #request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options?: RequestOptions,
+  ): Promise<Result<M>> {
+    if (this.#calls.isFull(this.#orphans.size)) throw tooManyCalls();
+    return this.#calls.request(method, params, options);
+  }
+
+  /** Makes a place for the events of a process that is about to be started. */
+  register(processId: string): ProcessRoute {
+    if (this.#end !== undefined || this.isClosing) throw this.#end ?? closedHere();
+    if (this.#routes.has(processId))
+      throw new UsageError(`session already registered for process ${processId}`);
+    const route = new ProcessRoute(processId, this);
+    this.#routes.set(processId, route);
+    return route;
+  }
+
+  /** The process was not started, or nobody knows whether it was. */
+  unregister(route: ProcessRoute, { orphan }: { orphan: boolean }): void {
+    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
+    if (!orphan) return;
+    this.#orphans.add(route.processId);
+    if (this.#link !== undefined) this.#orphans.terminate(this.#link);
+  }
+
+  /**
+   * Ends the session and all that it still runs, and lets readers have the end of it; with `detach` the server keeps everything for a client that resumes the session.
+   */
+  async close({ detach = false }: { detach?: boolean } = {}): Promise<void> {
+    if (!this.isClosing) {
+      this.#closing.abort();
+      await this.#leave(detach);
+    }
+    await this.#closed.promise;
+  }
+
+  // What routes and flow control ask for.
+
+  readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult> {
+    const link = this.#candidate ?? this.#link;
+    // The recovery waits for routes that are started, so they must not wait for it. They are asked anew on the next link.
+    if (route.started && link !== undefined)
+      return this.#calls.once(link, "process/read", readParams(route.processId, afterSeq));
+    return this.readAgain(route.processId, afterSeq);
+  }
+
+  readAgain(processId: string, afterSeq: number): Promise<ReadResult> {
+    // Not counted against the limit: without it a process would be lost.
+    return this.#calls.request("process/read", readParams(processId, afterSeq));
+  }
+
+  hold(processId: string, on: boolean): void {
+    this.#flow.hold("process", processId, on);
+  }
+
+  /** False when there is no connection to catch up on; the next one brings it. */
+  overdue(route: ProcessRoute): boolean {
+    // A new link can be this far before it is taken into use. Then its processes are about to catch up anyway, and must not wait for themselves.
+    if (this.#link === undefined && this.#candidate === undefined) return false;
+    this.#catchUp(route).catch((error: unknown) => {
+      // Recovery has to start anew anyway, and asks again.
+      this.#options.logger.debug("a process could not catch up", {
+        processId: route.processId,
+        error: messageOf(error),
+      });
+    });
+    return true;
+  }
+
+  finished(route: ProcessRoute): void {
+    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
+    this.#flow.forget("process", route.processId);
+  }
+
+  #cancel(requestId: string): void {
+    if (!this.supports("http/cancel") || this.#link === undefined) return;
+    this.#calls.once(this.#link, "http/cancel", { requestId }).catch(() => {
+      // The body ends with its connection anyway.
+    });
+  }
+
+  // Links.
+
+  #open(resumeSessionId: string | undefined, signal: AbortSignal) {
+    let current: Link | undefined;
+    const events: LinkEvents = {
+      notification: (method, params) => {
+        try {
+          receiveNotification(this.#recipients, method, params);
+        } catch (error) {
+          // A fault of this side ends the connection, not the program.
+          if (!(error instanceof ProtocolError))
+            this.#options.logger.error("a notification was not understood", {
+              method,
+              error: messageOf(error),
+            });
+          current?.destroy(messageOf(error));
+        }
+      },
+      closed: (reason) => {
+        if (current === undefined) return;
+        if (current === this.#link) this.#lost(reason);
+        else this.#dead.add(current);
+      },
+    };
+    const connector: Connector = {
+      resumable: this.#connector.resumable,
+      open: async (linkEvents, linkSignal) => {
+        current = await this.#connector.open(linkEvents, linkSignal);
+        return current;
+      },
+    };
+    return openSession(connector, events, { ...this.#options, resumeSessionId, signal });
+  }
+
+  #connected({ link, sessionId, environmentInfo }: Awaited<ReturnType<typeof openSession>>): void {
+    if (this.#dead.has(link)) throw disconnected(undefined);
+    this.#link = link;
+    this.#connections += 1;
+    this.#budget.connected();
+    this.#sessionId = sessionId;
+    this.#environment = environmentInfo ?? this.#environment;
+    this.#flow.renew();
+    this.#calls.use(link);
+    this.#change("connected");
+  }
+
+  #lost(reason: string | undefined): void {
+    this.#link = undefined;
+    this.#calls.lose();
+    this.#budget.lost();
+    const { message } = disconnected(reason);
+    this.bodies.failAll(message);
+    if (this.isClosing) this.#finish(undefined);
+    else if (!this.#connector.resumable) this.#finish(new ConnectionError(message));
+    else void this.#recover(message);
+  }
+
+  async #recover(message: string): Promise<void> {
+    this.#change("recovering");
+    const { recoveryTimeoutMs, logger } = this.#options;
+    const budget = this.#budget;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const pauseMs = budget.pauseMs();
+      if (pauseMs > 0) await budget.spend(pauseMs, () => pause(pauseMs, signal));
+      const timeoutMs = budget.leftMs;
+      if (timeoutMs <= 0) {
+        const duration = formatDuration(recoveryTimeoutMs);
+        this.#finish(new ConnectionError(`${message}; recovery timed out after ${duration}`));
+        return;
+      }
+      try {
+        const late = (): Error => new ConnectionError("the recovery has taken too long");
+        await budget.spend(timeoutMs, () =>
+          limited({ timeoutMs, outer: signal, late }, (limit) => this.#recoverOnce(limit)),
+        );
+        return;
+      } catch (error) {
+        logger.debug("a try to resume the session failed", { error: messageOf(error) });
+        if (!signal.aborted && !isPassing(error)) {
+          this.#finish(unresumable(message, error));
+          return;
+        }
+      }
+    }
+    this.#finish(undefined);
+  }
+
+  async #recoverOnce(signal: AbortSignal): Promise<void> {
+    const opened = await this.#open(this.#sessionId, signal);
+    this.#candidate = opened.link;
+    try {
+      const started = [...this.#routes.values()].filter((route) => route.started);
+      await abortable(Promise.all(started.map((route) => this.#catchUp(route))), signal);
+      signal.throwIfAborted();
+      this.#candidate = undefined;
+      this.#connected(opened);
+    } catch (error) {
+      opened.link.destroy();
+      throw error;
+    } finally {
+      this.#candidate = undefined;
+    }
+    this.watches.renew();
+    this.#orphans.terminate(opened.link);
+  }
+
+  /** Rejects only when the connection is to blame. A process of which the server knows nothing more is lost by itself. */
+  async #catchUp(route: ProcessRoute): Promise<void> {
+    try {
+      await route.catchUp();
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      route.fail(unrecovered(route.processId, error));
+      this.#orphans.add(route.processId);
+    }
+  }
+
+  async #leave(detach: boolean): Promise<void> {
+    const link = this.#link;
+    if (link === undefined) return;
+    // Answers and the last events have to be read, whatever readers do.
+    this.#flow.release();
+    link.resume();
+    if (!detach) await endProcesses(link, [...this.#routes.values()]);
+    link.close();
+    await settledWithin(this.#closed.promise, CLOSE_DEADLINE_MS);
+    link.destroy();
+  }
+
+  /** Without an error, the session was closed here. */
+  #finish(error: ExecError | undefined): void {
+    const end = error ?? closedHere();
+    this.#end = end;
+    this.#link = undefined;
+    for (const route of this.#routes.values()) route.fail(end);
+    this.#calls.finish(end);
+    this.bodies.failAll(end.message);
+    this.watches.endAll(end);
+    this.#change("closed");
+    this.#listeners.clear();
+    this.#closed.resolve({ reason: error?.message, code: error?.code });
+  }
+
+  #change(state: SessionState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    for (const listener of this.#listeners) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#options.logger.error("a listener of the session's state failed", { error: messageOf(error) });
+      }
+    }
+  }
+}
+
+/** All that the server still has after a number. */
+function readParams(processId: string, afterSeq: number): Params<"process/read"> {
+  return { processId, afterSeq, maxBytes: null, waitMs: 0 };
+}

@@ -1,0 +1,26 @@
+import { Base64Error, decodeBase64 } from "../../base/base64.ts";
+import { ProtocolError } from "../../base/errors.ts";
+import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+
+/** What a message holds besides its bytes: a path or URL, headers. */
+const RESERVED_BYTES = 1024 * 1024;
+
+/** So many bytes still fit into one message once they are base64. */
+export const MAX_BYTES_IN_MESSAGE = Math.floor((MAX_MESSAGE_BYTES - RESERVED_BYTES) / 4) * 3;
+
+/** Decodes bytes that a server sent as `what`. */
+export function decodeBytes(text: string, what: string): Uint8Array {
+  try {
+    return ownBytes(decodeBase64(text));
+  } catch (error) {
+    if (!(error instanceof Base64Error)) throw error;
+    throw new ProtocolError(`${what} is not base64: ${error.message}`, { cause: error });
+  }
+}
+
+/** Bytes that fill their memory, and are of no class of Node's: a caller may take or give away `buffer`. */
+export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength;
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}

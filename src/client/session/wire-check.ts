@@ -1,0 +1,199 @@
+import { ProtocolError } from "../../base/errors.ts";
+import type { MethodName, NotificationParams, Result } from "../../protocol/index.ts";
+import { notificationShapes, resultShapes } from "./wire-shapes.ts";
+
+// The schemas' library would be most of a web page's bundle, so the table of the wire comes here as plain data, and this holds what servers send against it.
+
+/**
+ * What a value has to look like. In an object a name with `?` at its end may be absent. A nullable member may be too, and is null then: peers leave it out or
+ * not, as they like. A name of an enum that is not known counts as absent where it may be, because a newer server may have more of them.
+ */
+export type Shape =
+  | Scalar
+  | readonly ["enum", ...(readonly string[])]
+  | readonly ["array", Shape]
+  | readonly ["nullable", Shape]
+  | { readonly [member: string]: Shape };
+
+type Scalar = "string" | "boolean" | "number" | "integer" | "unsigned" | "seq" | "true";
+
+/** The notifications that a client reads. */
+export type ReadNotification = keyof typeof notificationShapes;
+
+const MAX_U64 = 2 ** 64;
+const SCALARS: Readonly<Record<Scalar, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === "string",
+  boolean: (value) => typeof value === "boolean",
+  number: Number.isFinite,
+  integer: Number.isSafeInteger,
+  unsigned: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_U64,
+  // Beyond the safe integers there would be no next one.
+  seq: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+  true: (value) => value === true,
+};
+const WANTED: Readonly<Record<Scalar, string>> = {
+  string: "a string",
+  boolean: "true or false",
+  number: "a number",
+  integer: "a whole number",
+  unsigned: "a whole number from 0 on",
+  seq: "a whole number from 1 on",
+  true: "true",
+};
+
+/** Gives the value as far as its shape knows it. Throws a Misfit. */
+type Check = (value: unknown) => unknown;
+
+/** Made when they are first needed: a page that runs one command needs few. */
+const checks = new Map<Shape, Check>();
+
+/** An answer as its method promises it: nothing of another type, and no member that the table does not have. Throws a ProtocolError when it is anything else. */
+export function checkedResult<M extends MethodName>(method: M, result: unknown): Result<M> {
+  // Programs may ask for what the table does not have; then there is nothing to compare with, and no promise.
+  if (!Object.hasOwn(resultShapes, method)) return result as Result<M>;
+  return checked(resultShapes[method], result, `the answer of ${method} does`) as Result<M>;
+}
+
+/** The same for what a notification carries. */
+export function checkedParams<N extends ReadNotification>(method: N, params: unknown): NotificationParams<N> {
+  const what = `exec-server notification handling failed: the parameters of ${method} do`;
+  return checked(notificationShapes[method], params, what) as NotificationParams<N>;
+}
+
+function checked(shape: Shape, value: unknown, what: string): unknown {
+  let check = checks.get(shape);
+  if (check === undefined) {
+    check = checkOf(shape);
+    checks.set(shape, check);
+  }
+  try {
+    return check(value);
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    throw new ProtocolError(`${what} not fit the protocol: ${error.describe()}`);
+  }
+}
+
+/** Where a value is not what it should be. */
+class Misfit extends Error {
+  readonly #path: (string | number)[] = [];
+  readonly #wanted: string;
+  readonly #found: unknown;
+
+  constructor(wanted: string, found: unknown) {
+    super();
+    this.#wanted = wanted;
+    this.#found = found;
+  }
+
+  within(key: string | number): this {
+    this.#path.unshift(key);
+    return this;
+  }
+
+  describe(): string {
+    const place = this.#path.length === 0 ? "it" : this.#path.join(".");
+    if (this.#found === undefined) return `${place} is missing`;
+    return `${place} must be ${this.#wanted}, not ${kindOf(this.#found)}`;
+  }
+}
+
+function checkOf(shape: Shape): Check {
+  if (typeof shape === "string") return scalarCheck(shape);
+  if (!isTuple(shape)) return objectCheck(shape);
+  switch (shape[0]) {
+    case "nullable": {
+      const check = checkOf(shape[1]);
+      return (value) => (value === null || value === undefined ? null : check(value));
+    }
+    case "array":
+      return arrayCheck(checkOf(shape[1]));
+    case "enum":
+      return (value) => {
+        if (isOneOf(shape, value)) return value;
+        throw new Misfit(`one of ${shape.slice(1).join(", ")}`, value);
+      };
+  }
+}
+
+function isTuple(shape: Exclude<Shape, Scalar>): shape is Extract<Shape, readonly unknown[]> {
+  return Array.isArray(shape);
+}
+
+function isOneOf(shape: readonly string[], value: unknown): boolean {
+  return typeof value === "string" && shape.indexOf(value, 1) > 0;
+}
+
+function scalarCheck(shape: Scalar): Check {
+  const fits = SCALARS[shape];
+  return (value) => {
+    if (fits(value)) return value;
+    throw new Misfit(WANTED[shape], value);
+  };
+}
+
+function arrayCheck(check: Check): Check {
+  return (value) => {
+    if (!Array.isArray(value)) throw new Misfit("a list", value);
+    const fitted: unknown[] = [];
+    try {
+      for (const item of value) fitted.push(check(item));
+    } catch (error) {
+      throw error instanceof Misfit ? error.within(fitted.length) : error;
+    }
+    return fitted;
+  };
+}
+
+interface Member {
+  readonly name: string;
+  readonly check: Check;
+  readonly isOptional: boolean;
+}
+
+function objectCheck(shape: Readonly<Record<string, Shape>>): Check {
+  const members = Object.entries(shape).map(memberOf);
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new Misfit("an object", value);
+    const found = value as Readonly<Record<string, unknown>>;
+    const fitted: Record<string, unknown> = {};
+    for (const { name, check, isOptional } of members) {
+      const given = found[name];
+      if (given === undefined && isOptional) continue;
+      try {
+        const fits = check(given);
+        if (fits !== undefined) fitted[name] = fits;
+      } catch (error) {
+        throw error instanceof Misfit ? error.within(name) : error;
+      }
+    }
+    return fitted;
+  };
+}
+
+function memberOf([key, shape]: [string, Shape]): Member {
+  const isOptional = key.endsWith("?");
+  const check = checkOf(shape);
+  return {
+    name: isOptional ? key.slice(0, -1) : key,
+    check: isOptional && isEnum(shape) ? lenient(shape, check) : check,
+    isOptional,
+  };
+}
+
+function isEnum(shape: Shape): shape is Extract<Shape, readonly ["enum", ...(readonly string[])]> {
+  return Array.isArray(shape) && shape[0] === "enum";
+}
+
+/** Gives undefined for text that the enum does not have. */
+function lenient(shape: readonly string[], check: Check): Check {
+  return (value) => (typeof value === "string" && !isOneOf(shape, value) ? undefined : check(value));
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" ? "other text" : "an object";
+}

@@ -1,0 +1,69 @@
+import { closeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { libc } from "./libc.ts";
+import { readStat } from "./process-stat.ts";
+import { type ExitStatus, Reaper } from "./reaper.ts";
+import { openPipe, spawnListener } from "./spawn.ts";
+
+const DEADLINE_MS = 10_000;
+
+interface Child {
+  readonly pid: number;
+  /** Lets it exit. */
+  end(): void;
+}
+
+/** A child that Node knows nothing of, and that exits with this status when it is told to. */
+function startChild(status: number): Child {
+  const { readEnd, writeEnd } = openPipe();
+  const argv = ["sh", "-c", `read -r nothing; exit ${status}`];
+  const pid = spawnListener({ path: "/bin/sh", argv, env: [], cwd: "/" }, { stdin: readEnd, table: readEnd });
+  closeSync(readEnd);
+  return { pid, end: () => closeSync(writeEnd) };
+}
+
+/** A child that has ended, and that nobody waits for: it stays the first that the system tells of. */
+async function leaveForeignChild(): Promise<void> {
+  const foreign = startChild(9);
+  foreign.end();
+  onTestFinished(() => {
+    libc().wait4(foreign.pid, new Int32Array(1), 0, new BigInt64Array(18));
+  });
+  while (readStat(foreign.pid)?.alive === true) await delay(1);
+}
+
+function watched(reaper: Reaper, { pid }: Child): Promise<ExitStatus> {
+  return new Promise((resolve) => reaper.watch(pid, resolve));
+}
+
+test(
+  "children are told of while one of others waits in front of them",
+  async () => {
+    const reaper = new Reaper();
+    reaper.listen();
+    await leaveForeignChild();
+    const children = [startChild(3), startChild(4)];
+    const ends = children.map((child) => watched(reaper, child));
+    for (const child of children) child.end();
+    expect((await Promise.all(ends)).map(({ exitCode }) => exitCode)).toEqual([3, 4]);
+    const last = startChild(5);
+    const end = watched(reaper, last);
+    last.end();
+    expect((await end).exitCode).toBe(5);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "many ends are told one by one",
+  async () => {
+    const reaper = new Reaper();
+    reaper.listen();
+    const children = Array.from({ length: 20 }, (_, index) => startChild(index));
+    const ends = children.map((child) => watched(reaper, child));
+    for (const child of children) child.end();
+    expect((await Promise.all(ends)).map(({ exitCode }) => exitCode)).toEqual(Array.from(children.keys()));
+  },
+  DEADLINE_MS,
+);

@@ -1,0 +1,123 @@
+import { libc } from "./libc.ts";
+
+/** How a child ended. */
+export interface ExitStatus {
+  /** The exit status, or 128 + n when signal n ended it. */
+  readonly exitCode: number;
+  /** Number of the signal that ended it. */
+  readonly signal: number | undefined;
+  readonly usage: ResourceUsage;
+}
+
+/** What a child used, together with the children that it waited for itself. */
+export interface ResourceUsage {
+  readonly userMs: number;
+  readonly systemMs: number;
+  /** Of the one that used most. The kernel counts what the child shared with the server before it ran its program. */
+  readonly peakMemoryBytes: number;
+}
+
+const P_ALL = 0;
+const WNOHANG = 1;
+const WEXITED = 4;
+const WNOWAIT = 0x0100_0000;
+const KEEP_ALIVE_MS = 1_000;
+
+// Fields of siginfo_t as 32-bit words, on 64-bit Linux.
+const PID_WORD = 4;
+
+// Fields of struct rusage as 64-bit words.
+const USAGE_WORDS = 18;
+const USER_SECONDS = 0;
+const USER_MICROSECONDS = 1;
+const SYSTEM_SECONDS = 2;
+const SYSTEM_MICROSECONDS = 3;
+const PEAK_MEMORY_KIB = 4;
+
+/**
+ * Learns of the end of children that `spawn` started. Node does not know them; it tells of SIGCHLD only, once for any number of ends.
+ */
+export class Reaper {
+  readonly #children = new Map<number, (status: ExitStatus) => void>();
+  readonly #info = Buffer.alloc(128);
+  readonly #words = new Int32Array(this.#info.buffer, this.#info.byteOffset, 32);
+  readonly #status = new Int32Array(1);
+  readonly #usage = new BigInt64Array(USAGE_WORDS);
+  readonly #background = new Set<number>();
+  #keepAlive: NodeJS.Timeout | undefined;
+  #soon = false;
+  #listening = false;
+
+  /** Must be called before a child is started: an end that comes before anyone listens is never told. */
+  listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    process.on("SIGCHLD", () => this.#reap());
+  }
+
+  /** Never calls back at once, although the child may have ended before its number was known. */
+  watch(pid: number, onExit: (status: ExitStatus) => void): void {
+    this.#children.set(pid, onExit);
+    // A signal keeps no event loop alive; waiting for a child should.
+    this.#keepAlive ??= setInterval(() => this.#reap(), KEEP_ALIVE_MS);
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.#reap();
+    });
+  }
+
+  /** Like `watch`, for a child that nobody waits for. */
+  watchInBackground(pid: number, onExit: (status: ExitStatus) => void): void {
+    this.#background.add(pid);
+    this.#children.set(pid, onExit);
+  }
+
+  #reap(): void {
+    // Peeking at any ended child costs one call, however many live. A child that Node itself started ends the peeking: it stays
+    // in front until Node reaps it, so the rest are asked one by one.
+    for (;;) {
+      const pid = this.#peek();
+      if (pid === 0) break;
+      if (!this.#children.has(pid)) {
+        for (const child of this.#children.keys()) this.#collect(child);
+        break;
+      }
+      this.#collect(pid);
+    }
+  }
+
+  #peek(): number {
+    this.#words[PID_WORD] = 0;
+    const result = libc().waitid(P_ALL, 0, this.#info, WEXITED | WNOHANG | WNOWAIT);
+    return result === 0 ? (this.#words[PID_WORD] ?? 0) : 0;
+  }
+
+  #collect(pid: number): void {
+    if (libc().wait4(pid, this.#status, WNOHANG, this.#usage) !== pid) return;
+    const status = this.#status[0]!;
+    const signal = status & 0x7f;
+    const onExit = this.#children.get(pid);
+    this.#children.delete(pid);
+    this.#background.delete(pid);
+    if (this.#children.size === this.#background.size) {
+      clearInterval(this.#keepAlive);
+      this.#keepAlive = undefined;
+    }
+    onExit?.({
+      exitCode: signal === 0 ? (status >> 8) & 0xff : 128 + signal,
+      signal: signal === 0 ? undefined : signal,
+      usage: this.#readUsage(),
+    });
+  }
+
+  #readUsage(): ResourceUsage {
+    const word = (index: number): number => Number(this.#usage[index]);
+    return {
+      userMs: word(USER_SECONDS) * 1000 + word(USER_MICROSECONDS) / 1000,
+      systemMs: word(SYSTEM_SECONDS) * 1000 + word(SYSTEM_MICROSECONDS) / 1000,
+      peakMemoryBytes: word(PEAK_MEMORY_KIB) * 1024,
+    };
+  }
+}

@@ -1,0 +1,43 @@
+import { CapabilityError } from "../base/errors.ts";
+import { libc } from "./libc.ts";
+import { osError } from "./os-error.ts";
+
+/** What a process may use at most; children inherit it. */
+export interface ResourceLimits {
+  readonly memoryBytes?: number;
+  readonly cpuSeconds?: number;
+  readonly openFiles?: number;
+  /** Counts all processes of the user. */
+  readonly processes?: number;
+}
+
+// Numbers of Linux, which are the same on every processor Node runs on.
+const RESOURCES = { cpuSeconds: 0, processes: 6, openFiles: 7, memoryBytes: 9 } as const;
+type Resource = keyof typeof RESOURCES;
+
+/** The limit after which SIGXCPU is sent comes this much before that of SIGKILL. */
+const CPU_GRACE_SECONDS = 1;
+
+/** Throws a CapabilityError for what cannot be had. */
+export function checkLimits(limits: ResourceLimits): void {
+  if (limits.processes !== undefined && process.geteuid?.() === 0)
+    throw new CapabilityError("UNSUPPORTED", "the number of processes cannot be limited for root");
+}
+
+export function applyLimits(pid: number, limits: ResourceLimits): void {
+  for (const resource of Object.keys(RESOURCES) as Resource[]) {
+    const limit = limits[resource];
+    if (limit !== undefined) applyLimit(pid, resource, limit);
+  }
+}
+
+function applyLimit(pid: number, resource: Resource, limit: number): void {
+  const hard = resource === "cpuSeconds" ? limit + CPU_GRACE_SECONDS : limit;
+  const pair = new BigUint64Array([BigInt(limit), BigInt(hard)]);
+  if (libc().prlimit(pid, RESOURCES[resource], pair, null) === 0) return;
+  const error = osError(libc().errno());
+  throw new CapabilityError(error.code, `cannot limit ${resource} to ${limit}: ${error.message}`, {
+    cause: error,
+    ...(error.errno === undefined ? {} : { errno: error.errno }),
+  });
+}

@@ -1,0 +1,136 @@
+import { after, formatDuration } from "../../base/duration.ts";
+import { ConnectionError } from "../../base/errors.ts";
+import { shownUrl } from "../../base/shown-url.ts";
+import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "../transport.ts";
+
+const POLL_MS = 20;
+
+/**
+ * Messages over the WebSocket that browsers have. It cannot stop reading, so `pause` does nothing; what a page does not take in time is bounded
+ * above the transport.
+ */
+class BrowserWebSocketTransport implements Transport {
+  readonly source: string;
+  /** Pages can neither send pings nor see them. */
+  readonly mayGoSilent = true;
+  readonly #webSocket: WebSocket;
+  readonly #early: string[] = [];
+  #events: TransportEvents | undefined;
+  #ended = false;
+  #endTold = false;
+  #reason: string | undefined;
+  #polling = false;
+
+  constructor(webSocket: WebSocket) {
+    this.source = `websocket JSON-RPC message from ${shownUrl(webSocket.url)}`;
+    this.#webSocket = webSocket;
+    webSocket.addEventListener("message", ({ data }) => {
+      const text = typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer);
+      if (this.#events === undefined) this.#early.push(text);
+      else if (!this.#endTold) this.#events.message(text);
+    });
+    webSocket.addEventListener("close", () => this.#tellEnd());
+  }
+
+  get queuedBytes(): number {
+    return this.#webSocket.bufferedAmount;
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    for (const text of this.#early.splice(0)) if (!this.#endTold) events.message(text);
+    if (this.#ended) this.#tellEnd();
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    if (this.#webSocket.readyState === WebSocket.OPEN)
+      this.#webSocket.send(typeof message === "string" ? message : new TextDecoder().decode(message));
+    flushed?.();
+    this.#watchQueue();
+  }
+
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.send(message, flushed);
+  }
+
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    const decoder = new TextDecoder();
+    this.send(parts.map((part) => decoder.decode(part, { stream: true })).join(""), flushed);
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(): void {
+    this.#webSocket.close(1000);
+  }
+
+  destroy(reason?: string): void {
+    if (!this.#ended) this.#reason = reason;
+    this.#webSocket.close();
+    this.#tellEnd();
+  }
+
+  /** There is no event for it. */
+  #watchQueue(): void {
+    if (this.#polling || this.queuedBytes <= LOW_WATER_BYTES) return;
+    this.#polling = true;
+    setTimeout(() => {
+      this.#polling = false;
+      if (this.#ended) return;
+      if (this.queuedBytes <= LOW_WATER_BYTES) this.#events?.drain();
+      else this.#watchQueue();
+    }, POLL_MS);
+  }
+
+  #tellEnd(): void {
+    this.#ended = true;
+    if (this.#endTold || this.#events === undefined) return;
+    this.#endTold = true;
+    this.#events.close(this.#reason);
+  }
+}
+
+/** Opens a WebSocket with what browsers have. They do not say why one failed. */
+export function connectBrowserWebSocket(
+  url: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    const webSocket = new WebSocket(url);
+    webSocket.binaryType = "arraybuffer";
+    // Ends all listening that belongs to the attempt.
+    const attempt = new AbortController();
+    const listening = { once: true, signal: attempt.signal };
+    const fail = (error: unknown): void => {
+      settle();
+      webSocket.close();
+      reject(error);
+    };
+    const cancelTimer = after(timeoutMs, () => {
+      const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
+      fail(new ConnectionError(text));
+    });
+    const settle = (): void => {
+      cancelTimer();
+      attempt.abort();
+    };
+    const abort = (): void => fail(signal.reason);
+    signal.addEventListener("abort", abort, listening);
+    webSocket.addEventListener(
+      "open",
+      () => {
+        settle();
+        resolve(new BrowserWebSocketTransport(webSocket));
+      },
+      listening,
+    );
+    webSocket.addEventListener(
+      "error",
+      () => fail(new ConnectionError(`failed to connect to exec-server websocket \`${shownUrl(url)}\``)),
+      listening,
+    );
+    if (signal.aborted) abort();
+  });
+}

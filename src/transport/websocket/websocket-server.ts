@@ -1,0 +1,225 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { WebSocketServer } from "ws";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import { type GuestLimits, Guests } from "./guests.ts";
+import { receiverOf, watchFrames } from "./frame-watch.ts";
+import { gatherLongFrames } from "./long-frames.ts";
+import type { Transport } from "../transport.ts";
+import { CLOSING, WebSocketTransport } from "./websocket.ts";
+
+/** A half-open peer is noticed after about this long, so that its session can be resumed. */
+const TCP_KEEP_ALIVE_MS = 15_000;
+/** How long one that was refused may take to read why. */
+const LINGER_MS = 1_000;
+
+/** A listening server. */
+export interface WebSocketListener {
+  /** With the port that was really bound: `ws://127.0.0.1:38977`. */
+  readonly url: string;
+  /** Stops accepting. Connections live on. */
+  close(): Promise<void>;
+}
+
+/** Where to listen, and whom to let in. What is no connection yet is bounded by `GuestLimits`. */
+export interface ListenOptions extends GuestLimits {
+  readonly host: string;
+  readonly port: number;
+  /** Checks the Authorization header of an upgrade; resolves with the reason of a refusal. Everybody may come in without it. */
+  authenticate?(authorization: string | undefined): Promise<string | undefined>;
+  /** Says why no further connection is taken, if so; it is answered with 503 then. */
+  refuse?(): string | undefined;
+  /** The longest message that is taken; at most what the wire allows, which is the default. */
+  readonly maxMessageBytes?: number;
+  /** Gets the Authorization header too, which was found good. */
+  accept(transport: Transport, authorization: string | undefined): void;
+}
+
+/** Serves WebSockets on `/`, and answers plain HTTP requests with what a probe or a lost browser should see. */
+export async function listenWebSocket(options: ListenOptions): Promise<WebSocketListener> {
+  const maxMessageBytes = Math.min(options.maxMessageBytes ?? MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    clientTracking: false,
+    maxPayload: maxMessageBytes,
+    ...CLOSING,
+    // Offered subprotocols are ignored: none is ever selected.
+    handleProtocols: () => false,
+  });
+  const guests = new Guests(options);
+  const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
+  http.on("connection", (socket) => guests.admit(socket));
+  http.on("request", (request, response) => {
+    // A body that goes on after the answer gets no further time.
+    response.once("close", () => request.complete && guests.renew(request.socket));
+    answer(request, response);
+  });
+  http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on("error", destroyThis);
+    const turnAway = (text: string): void => {
+      guests.renew(socket, LINGER_MS);
+      // Bytes that nobody reads would turn the end into a reset, and the peer could lose the answer.
+      socket.resume();
+      socket.end(text);
+    };
+    const refusal = refuse(request);
+    if (refusal === undefined && pathOf(request) === "/readyz") {
+      turnAway("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+      return;
+    }
+    const refused = refusal ?? refuseUpgrade(request);
+    if (refused !== undefined) {
+      turnAway(formatRefusal(refused));
+      return;
+    }
+    const decide = (unauthorized: string | undefined): void => {
+      if (socket.destroyed) return;
+      // Asked in the same step in which the connection is taken, so that two cannot take the last place.
+      const full = options.refuse?.();
+      if (unauthorized !== undefined) turnAway(formatRefusal({ status: 401, body: unauthorized }));
+      else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
+      else upgrade(request, socket, head);
+    };
+    if (options.authenticate === undefined) decide(undefined);
+    else
+      options
+        .authenticate(request.headers.authorization)
+        .then(decide, () =>
+          turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
+        );
+  });
+
+  function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      guests.release(socket);
+      const transport = new WebSocketTransport(webSocket, socket, {
+        side: "server",
+        describeSource: () => describeSource(socket),
+      });
+      gatherLongFrames(receiverOf(webSocket), maxMessageBytes);
+      watchFrames(webSocket, {
+        maxMessageBytes,
+        takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
+        messageTooLong: () => transport.refuseLongMessage(),
+        frameTooLong: () => transport.destroy(`a frame is longer than ${MAX_FRAME_BYTES} bytes`),
+      });
+      transport.keepAlive();
+      options.accept(transport, request.headers.authorization);
+    });
+  }
+
+  const { address, port } = await bind(http, options);
+  // A connection that cannot be taken for want of a descriptor is lost to its peer; the next one may find one.
+  http.on("error", () => {});
+  return {
+    url: `ws://${formatHost(address)}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+        guests.destroyAll();
+      }),
+  };
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  426: "Upgrade Required",
+  503: "Service Unavailable",
+};
+
+/** What every request is refused for, upgrade or not. Browsers send an Origin; no page may drive this server. */
+function refuse(request: IncomingMessage): Refusal | undefined {
+  if (request.headers.origin !== undefined) return { status: 403, body: "" };
+  const path = pathOf(request);
+  if (path === "/readyz") {
+    const known = request.method === "GET" || request.method === "HEAD";
+    return known ? undefined : { status: 405, body: "", headers: { allow: "GET,HEAD" } };
+  }
+  return path === "/" ? undefined : { status: 404, body: "" };
+}
+
+function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
+  const { headers } = request;
+  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  if (headers.upgrade?.toLowerCase() !== "websocket")
+    return { status: 400, body: "`Upgrade` header did not include 'websocket'" };
+  if (headers["sec-websocket-version"] !== "13")
+    return { status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
+  if (headers["sec-websocket-key"] === undefined)
+    return { status: 400, body: "`Sec-WebSocket-Key` header missing" };
+  return undefined;
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const refusal = refuse(request) ?? (pathOf(request) === "/readyz" ? undefined : refusePlain(request));
+  if (refusal === undefined) {
+    response.writeHead(200).end();
+    return;
+  }
+  const type = refusal.body === "" ? {} : { "content-type": "text/plain; charset=utf-8" };
+  response.writeHead(refusal.status, { ...type, ...refusal.headers }).end(refusal.body);
+}
+
+function refusePlain(request: IncomingMessage): Refusal {
+  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  const asksForUpgrade = /\bupgrade\b/i.test(request.headers.connection ?? "");
+  return {
+    status: 400,
+    body: asksForUpgrade
+      ? "`Upgrade` header did not include 'websocket'"
+      : "Connection header did not include 'upgrade'",
+  };
+}
+
+function formatRefusal({ status, body, headers }: Refusal): string {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_TEXTS[status] ?? ""}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  if (body !== "") lines.push("content-type: text/plain; charset=utf-8");
+  for (const [name, value] of Object.entries(headers ?? {})) lines.push(`${name}: ${value}`);
+  return `${lines.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`;
+}
+
+function pathOf(request: IncomingMessage): string {
+  return request.url?.split("?", 1)[0] ?? "/";
+}
+
+function destroyThis(this: Socket): void {
+  this.destroy();
+}
+
+function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
+}
+
+function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject);
+    http.listen({ host, port }, () => {
+      http.off("error", reject);
+      resolve(http.address() as AddressInfo);
+    });
+  });
+}
+
+function formatHost(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}

@@ -1,0 +1,342 @@
+import { isUtf8 } from "node:buffer";
+import type { Socket } from "node:net";
+import { WebSocket } from "ws";
+import { after, formatDuration } from "../../base/duration.ts";
+import { ConnectionError, UsageError } from "../../base/errors.ts";
+import { DEFAULT_LIFE, type LifeTimes, LifeWatch } from "../../base/life-watch.ts";
+import { shownUrl } from "../../base/shown-url.ts";
+import { MAX_MESSAGE_BYTES, MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../../protocol/limits.ts";
+import { decodeText, NO_TEXT } from "../decode-text.ts";
+import { FlushTimer } from "../flush-timer.ts";
+import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
+import { giveBackFrameBuffer } from "./frame-buffers.ts";
+import { liftLongString } from "../long-string.ts";
+import { SendQueue } from "../send-queue.ts";
+import { takeSmallMessages } from "./small-frames.ts";
+import type { Farewell, Transport, TransportEvents } from "../transport.ts";
+
+/** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
+const CLOSE_TIMEOUT_MS = 1_000;
+/** For the library, whose types do not have it yet. */
+export const CLOSING = { closeTimeout: CLOSE_TIMEOUT_MS };
+
+/** Messages over a WebSocket whose handshake is done, at either end. */
+export class WebSocketTransport implements Transport {
+  readonly #describeSource: () => string;
+  readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
+  readonly #isServer: boolean;
+  readonly #flush: FlushTimer;
+  /** What waits for the end of the present callback or turn. */
+  readonly #batch = new FrameBatch();
+  #batchBytes = 0;
+  #corked = false;
+  readonly #queue = new SendQueue(() => {
+    if (!this.#ended) this.#events?.drain();
+  });
+  #events: TransportEvents | undefined;
+  #pings = 0;
+  #ended = false;
+  #destroyReason: string | undefined;
+
+  /**
+   * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. `describeSource` is asked
+   * when a message is malformed: the address of a peer takes a system call.
+   */
+  constructor(
+    webSocket: WebSocket,
+    socket: Socket,
+    { side, describeSource }: { side: "client" | "server"; describeSource: () => string },
+  ) {
+    this.#describeSource = describeSource;
+    this.#webSocket = webSocket;
+    this.#socket = socket;
+    this.#isServer = side === "server";
+    this.#flush = new FlushTimer({
+      // The batch by itself is one write anyway.
+      cork: () => {},
+      uncork: () => this.#uncork(),
+    });
+    // Until `open` nothing may be lost.
+    webSocket.pause();
+  }
+
+  get source(): string {
+    return this.#describeSource();
+  }
+
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  get receivedBytes(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /** What the peer has been sent before comes before the question, so that only who reads can answer. */
+  ping(answered: () => void): void {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    this.#pings += 1;
+    const payload = `${this.#pings}`;
+    const onPong = (data: Buffer): void => {
+      if (data.toString("latin1") !== payload) return;
+      this.#webSocket.off("pong", onPong);
+      answered();
+    };
+    this.#webSocket.on("pong", onPong);
+    this.#uncork();
+    this.#webSocket.ping(payload);
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    const webSocket = this.#webSocket;
+    webSocket.on("message", (data, isBinary) => {
+      if (this.#ended) return;
+      // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
+      const bytes = data as Buffer;
+      const release = (): void => giveBackFrameBuffer(bytes);
+      const isText = !isBinary || isUtf8(bytes);
+      const long = events.longMessage && isText ? liftLongString(bytes, release) : undefined;
+      if (long !== undefined) {
+        events.longMessage?.(long);
+        return;
+      }
+      const text = isText ? decodeText(bytes) : NO_TEXT;
+      release();
+      this.#deliver(text);
+    });
+    // A `close` event always follows and tells the end; a peer that just goes away is no news.
+    webSocket.on("error", (error) => {
+      this.#destroyReason ??= error.message;
+    });
+    webSocket.on("close", () => this.#end());
+    if (webSocket.readyState === WebSocket.CLOSED) this.#end();
+    else webSocket.resume();
+  }
+
+  /** Hands up small messages from the beginning of a chunk, past the WebSocket library; returns where the rest begins. See `takeSmallMessages`. */
+  deliverSmall(chunk: Buffer, maxMessageBytes: number): number {
+    return this.#flush.during(() => takeSmallMessages(chunk, maxMessageBytes, this.#deliver));
+  }
+
+  readonly #deliver = (text: string): void => {
+    if (!this.#ended) this.#events?.message(text);
+  };
+
+  /** Keeps the way through proxies open. Pongs are not required: a busy peer is not a dead one. */
+  keepAlive(): void {
+    const timer = setInterval(() => this.#webSocket.ping(), PING_INTERVAL_MS).unref();
+    this.#webSocket.once("close", () => clearInterval(timer));
+  }
+
+  /** See `TransportEvents.tooLong`. The WebSocket library ends the connection by itself. */
+  refuseLongMessage(): void {
+    if (!this.#ended) this.#events?.tooLong?.();
+  }
+
+  /** Ends the connection when the peer gives no sign of life for a while, although it is asked for one: a network that goes away says nothing. */
+  expectLife(times: LifeTimes): void {
+    const socket = this.#socket;
+    const watch = new LifeWatch(
+      {
+        // Bytes, not messages: one message may take long.
+        signs: () => ({
+          received: socket.bytesRead,
+          sent: socket.bytesWritten - socket.writableLength,
+          queued: socket.writableLength,
+        }),
+        isReading: () => !this.#webSocket.isPaused,
+        ask: () => this.#webSocket.ping(),
+        lost: () => this.destroy(`the server has been silent for ${formatDuration(times.silenceMs)}`),
+      },
+      times,
+    );
+    this.#webSocket.once("close", () => watch.stop());
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.soon();
+    this.#send(message, flushed);
+  }
+
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.#flush.thisTurn();
+    this.#send(message, flushed);
+  }
+
+  #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
+    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
+      flushed?.();
+      return;
+    }
+    const bytes = message.length;
+    this.#queue.add(bytes);
+    // Clients have to mask what they send, which is left to the library.
+    if (
+      this.#isServer &&
+      typeof message === "string" &&
+      bytes <= MAX_BATCHED_CHARACTERS &&
+      flushed === undefined
+    ) {
+      this.#batch.add(message);
+      this.#batchBytes += bytes;
+      if (this.#batch.isFull) this.#sendBatch();
+      return;
+    }
+    this.#cork();
+    const done = (): void => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
+    if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
+    else this.#webSocket.send(message, { binary: false }, done);
+  }
+
+  /** What follows is written by the library, in several pieces. */
+  #cork(): void {
+    if (!this.#corked) this.#socket.cork();
+    this.#corked = true;
+    this.#sendBatch();
+  }
+
+  #uncork(): void {
+    this.#sendBatch();
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.#socket.uncork();
+  }
+
+  #sendBatch(): void {
+    if (this.#batch.isEmpty) return;
+    const bytes = this.#batchBytes;
+    this.#batchBytes = 0;
+    this.#socket.write(this.#batch.take(), () => this.#queue.remove(bytes));
+  }
+
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
+      flushed?.();
+      return;
+    }
+    this.#flush.soon();
+    this.#cork();
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.#queue.add(bytes);
+    const done = (): void => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
+    for (const [index, part] of parts.entries()) {
+      const fin = index === parts.length - 1;
+      this.#webSocket.send(part, { binary: false, fin }, fin ? done : undefined);
+    }
+  }
+
+  pause(): void {
+    this.#webSocket.pause();
+  }
+
+  resume(): void {
+    this.#webSocket.resume();
+  }
+
+  close({ code, reason }: Farewell = { code: 1000, reason: "" }): void {
+    this.#sendBatch();
+    this.#webSocket.close(code, reason);
+  }
+
+  /** The library tells the end later than it comes, and may hold messages that it has read already: none of them may be delivered. */
+  destroy(reason?: string): void {
+    if (this.#ended) return;
+    this.#destroyReason = reason;
+    // What was answered before still goes out, as far as the socket takes it.
+    this.#uncork();
+    this.#webSocket.terminate();
+    this.#end();
+  }
+
+  #sendLarge(message: string | Uint8Array, done: () => void): void {
+    const bytes = typeof message === "string" ? Buffer.from(message) : message;
+    for (let start = 0; start < bytes.length || start === 0; start += MAX_SENT_FRAME_BYTES) {
+      const end = start + MAX_SENT_FRAME_BYTES;
+      const fin = end >= bytes.length;
+      this.#webSocket.send(bytes.subarray(start, end), { binary: false, fin }, fin ? done : undefined);
+    }
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events?.close(this.#destroyReason);
+  }
+}
+
+/** How a WebSocket is opened. */
+export interface ConnectOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly life?: LifeTimes;
+}
+
+/** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
+export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
+  const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+  return new Promise((resolve, reject) => {
+    const webSocket = createWebSocket(url, headers);
+    let socket: Socket | undefined;
+    const settle = (): void => {
+      cancelTimer();
+      signal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      reject(error);
+      webSocket.terminate();
+    };
+    const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
+      fail(
+        new ConnectionError(
+          `failed to connect to exec-server websocket \`${shownUrl(url)}\`: ${why}`,
+          details,
+        ),
+      );
+    const abort = (): void => fail(signal?.reason);
+    const cancelTimer = after(timeoutMs, () => {
+      const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
+      fail(new ConnectionError(text));
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+    webSocket.once("upgrade", (response) => {
+      socket = response.socket;
+    });
+    webSocket.once("open", () => {
+      settle();
+      const transport = new WebSocketTransport(webSocket, socket!, {
+        side: "client",
+        describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
+      });
+      transport.expectLife(options.life ?? DEFAULT_LIFE);
+      resolve(transport);
+    });
+    webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
+      refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
+    );
+    webSocket.on("error", (cause) => refused(cause.message, { cause }));
+    if (signal?.aborted) abort();
+  });
+}
+
+function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
+  try {
+    return new WebSocket(url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+      ...CLOSING,
+    });
+  } catch (error) {
+    throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
+  }
+}
