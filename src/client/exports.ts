@@ -35,14 +35,13 @@ export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export {
   type CommunicateOptions,
-  type OutputChunk,
   type OutputOptions,
   RemoteProcess,
   type Snapshot,
   type StreamSnapshot,
   type WaitOptions,
 } from "./process/process.ts";
-export type { ExitReport, Gap, ProcessEvent } from "./process/process-events.ts";
+export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export type { SessionState } from "./session/session.ts";
 export type { SessionEnd } from "./session/session-end.ts";
 export type { StartOptions, TerminalOptions } from "./process/start-request.ts";

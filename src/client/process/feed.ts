@@ -1,14 +1,19 @@
 import { ExecError } from "../../base/errors.ts";
 import type { Collected } from "./collect.ts";
-import type { RemoteProcess } from "./process.ts";
 import { abortable } from "../../base/deadlines.ts";
+
+/** The side of a process that takes its input. */
+export interface Fed {
+  write(data: string | Uint8Array, options?: { signal?: AbortSignal }): Promise<void>;
+  closeStdin(options?: { signal?: AbortSignal }): Promise<void>;
+}
 
 /**
  * Gives a process all of its input, and the end of it where `close` says so, while its output is collected. A process may end, or close its stdin, without reading
  * everything: that is its business.
  */
 export function feed(
-  process: RemoteProcess,
+  process: Fed,
   input: string | Uint8Array,
   { close, signal }: { close: boolean; signal: AbortSignal | undefined },
   collected: Promise<Collected>,

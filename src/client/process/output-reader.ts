@@ -1,6 +1,5 @@
 import { ExecError } from "../../base/errors.ts";
-import { errorOf, type Gap } from "./process-events.ts";
-import type { OutputChunk } from "./process.ts";
+import { errorOf, type Gap, type OutputChunk } from "./process-events.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The output among the events of a process. */

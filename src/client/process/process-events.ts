@@ -20,6 +20,9 @@ export interface OutputEvent {
   readonly bytes: Uint8Array;
 }
 
+/** What readers of output get of it. `bytes` are the caller's to keep. */
+export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
+
 /** The process has ended; output may follow. */
 export interface ExitedEvent extends ExitReport {
   readonly kind: "exited";

@@ -5,7 +5,7 @@ import type { Result } from "../../protocol/index.ts";
 import type { SignalName } from "../../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import { feed } from "./feed.ts";
-import type { ExitReport, Gap, OutputEvent, ProcessEvent } from "./process-events.ts";
+import type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
 import { OutputReader } from "./output-reader.ts";
@@ -17,9 +17,6 @@ import { decodeBytes } from "../session/wire-bytes.ts";
 const MAX_WRITE_BYTES = 256 * 1024;
 /** How long the end of a killed process may take before it is given up. */
 const DISPOSE_DEADLINE_MS = 5_000;
-
-/** A piece of output. `bytes` are the caller's to keep. */
-export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
 
 /** How output is read. */
 export interface OutputOptions {

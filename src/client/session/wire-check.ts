@@ -1,21 +1,9 @@
 import { ProtocolError } from "../../base/errors.ts";
 import type { MethodName, NotificationParams, Result } from "../../protocol/index.ts";
+import type { Scalar, Shape } from "./wire-shape.ts";
 import { notificationShapes, resultShapes } from "./wire-shapes.ts";
 
 // The schemas' library would be most of a web page's bundle, so the table of the wire comes here as plain data, and this holds what servers send against it.
-
-/**
- * What a value has to look like. In an object a name with `?` at its end may be absent. A nullable member may be too, and is null then: peers leave it out or
- * not, as they like. A name of an enum that is not known counts as absent where it may be, because a newer server may have more of them.
- */
-export type Shape =
-  | Scalar
-  | readonly ["enum", ...(readonly string[])]
-  | readonly ["array", Shape]
-  | readonly ["nullable", Shape]
-  | { readonly [member: string]: Shape };
-
-type Scalar = "string" | "boolean" | "number" | "integer" | "unsigned" | "seq" | "true";
 
 /** The notifications that a client reads. */
 export type ReadNotification = keyof typeof notificationShapes;
