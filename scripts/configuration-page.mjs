@@ -1,4 +1,4 @@
-// docs/guide/configuration.md, from the table of limits.
+// Renders docs/guide/configuration.md from the table of limits.
 import { build } from "esbuild";
 
 const root = new URL("..", import.meta.url);
@@ -39,7 +39,8 @@ export async function renderConfigurationPage() {
 
 # Configuration
 
-Limits keep one client from taking what others need. The defaults are generous; a machine that many share wants lower ones. They are given in a TOML file:
+Limits keep one client from using up what others need. The defaults are generous; set lower ones on a shared machine.
+Put limits in a TOML file:
 
 \`\`\`toml
 # exec-server --config limits.toml
@@ -50,39 +51,62 @@ max_retained_bytes = 268_435_456
 fs_roots = ["/srv/work", "/tmp"]
 \`\`\`
 
-or as flags, which win over the file: \`--${limitFlag("maxConnections")} 100\`, \`--${limitFlag("fsRoots")} /srv/work:/tmp\`, \`--${limitFlag("allowDirectExec")} false\`.
-A program that uses the library gives them to \`createServer({ limits: { maxConnections: 100 } })\`, in the spelling of the error data. An unknown key, a wrong type and a
-value out of range are errors, before anything is served.
+or pass them as flags, which override the file: \`--${limitFlag("maxConnections")} 100\`,
+\`--${limitFlag("fsRoots")} /srv/work:/tmp\`, \`--${limitFlag("allowDirectExec")} false\`.
+In the library, pass them as \`createServer({ limits: { maxConnections: 100 } })\`; names are camelCase, as in error data.
+The server checks the configuration before it starts to listen: an unknown key, a wrong type or a value out of range is an
+error.
 
 | Key | Default | Values | Meaning |
 | --- | --- | --- | --- |
 ${rows.join("\n")}
 
-## At a limit
+## When a limit is reached
 
-- A request that a limit forbids is answered with error -32011. The message says what there is too much of, and \`data\` has the limit and its value:
-  \`{"limit": "maxProcesses", "value": 64}\`. The connection, the session and everything else go on; when something has ended, the same request works.
-- A WebSocket beyond \`max_connections\` is answered with HTTP 503 and the same sentence. Who has no valid token is told 401 first.
-- A message longer than \`max_message_bytes\` is answered with -32011 and id -1, and its connection ends; over a WebSocket with code 1009. Only at the limit of the wire itself, the
-  default, does the connection end without a word, as that of Codex does.
-- \`max_unanswered_requests\`, \`max_buffered_bytes_per_connection\` and \`max_buffered_bytes\` are no errors: requests wait until clients read.
+- A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`
+  holds the limit and its value: \`{"limit": "maxProcesses", "value": 64}\`. The connection and the session stay usable;
+  retry the request once something has ended.
+- A WebSocket beyond \`max_connections\` is refused with HTTP 503 and the same message. A client without a valid token gets
+  401 first.
+- A message longer than \`max_message_bytes\` is answered with -32011 and id -1, then the connection ends, over WebSocket
+  with close code 1009. With the default, which is the limit of the protocol itself, the connection ends without an answer,
+  as it does with Codex.
+- \`max_unanswered_requests\`, \`max_buffered_bytes_per_connection\` and \`max_buffered_bytes\` cause no errors. They apply
+  back-pressure: requests wait until clients read their answers.
 
-## Direct and prepared
+## Concurrent requests
 
-\`process/start\` may say with \`specKind\` whether the caller's own policy has approved and resolved the request (\`prepared\`) or nobody has (\`direct\`, which is also what leaving it out
-means). With \`allow_direct_exec = false\` only prepared ones are started: a client that was not meant to start processes by itself finds out. It is the caller's word, not a proof.
-With both switches off, no process is started at all.
+\`--concurrent-requests COUNT\` (\`createServer({ concurrentRequests })\`) sets how many requests of one connection run at the
+same time. It is a flag only, not a key of the configuration file.
+
+- **1, the default,** runs requests in the order they arrive, so a client can pipeline requests that depend on each other: a
+  write followed by a read of the same file sees the write. Requests that only wait, such as a long poll with
+  \`process/read\`, do not hold up the requests behind them. Control of a running process passes queued file work.
+- **More than 1** lets independent slow requests, such as copies of large files, run side by side. Answers and effects may
+  then come in any order, so a client must wait for an answer before it sends a request that depends on it. Methods marked
+  "Lane: control" in [protocol.md](../protocol.md) have slots of their own and do not wait for other requests.
+
+## Direct and prepared starts
+
+\`specKind\` of \`process/start\` states whether the caller's own policy has approved and resolved the request (\`prepared\`) or
+not (\`direct\`, also the default). With \`allow_direct_exec = false\` the server accepts only prepared starts, so a client that
+should not start processes on its own gets an error. This is the caller's claim, not a proof. With both switches off, no
+process can be started.
 
 ## Roots
 
-With \`fs_roots\` every path that a client gives to \`fs/*\` and to discovery must lead into one of these directories, after dots and links are resolved. Each directory on the way is opened from the one
-before it, so that a rename cannot outrun the check. A link that leads outside is refused like the path it leads to; what lies outside is not told, not even whether it exists.
+With \`fs_roots\`, every path that a client passes to \`fs/*\` or to discovery must lead into one of these directories after
+dots and links are resolved. The server opens each directory relative to its parent, so a concurrent rename cannot bypass
+the check. A link that leads outside is refused in the same way as the path it points to. Errors do not reveal anything
+about paths outside, not even whether they exist.
 
-- Files are written in place then, and a root itself can be neither removed nor renamed nor replaced.
-- \`fs/watch\` and \`fs/watchMissing\` watch nothing outside: that a directory above a root goes is not told.
-- \`capabilityRoots/discoverV1\` searches roots inside only, and no directory above them. \`environmentConfig/read\` reads the configuration of projects inside only; that of the system and of the
-  server's user is always read, and so is what \`capabilities/discoverV2\` finds: those paths are the server's, not the client's.
-- A path that takes more than 3000 steps, counting those back through dots in links, is a \`Symbolic link loop\`.
-- Processes and their working directories are not confined: to confine what a client can read, forbid processes too.
+- Files are written in place, and a root itself cannot be removed, renamed or replaced.
+- \`fs/watch\` and \`fs/watchMissing\` watch nothing outside the roots, so they do not report that a directory above a root
+  was removed.
+- \`capabilityRoots/discoverV1\` searches only roots inside, and no directory above them. \`environmentConfig/read\` reads
+  project configuration only inside. The configuration of the system and of the server's user is always read, and so is
+  what \`capabilities/discoverV2\` finds: the server chooses those paths, not the client.
+- A path that takes more than 3000 steps, including steps back through dots in links, fails with \`Symbolic link loop\`.
+- Processes and their working directories are not confined. To restrict what a client can read, forbid processes too.
 `;
 }

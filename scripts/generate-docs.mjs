@@ -1,5 +1,5 @@
-// Writes docs/protocol.md from the wire table and docs/guide/configuration.md from the table of limits. `--check` fails when a file on disk is not what
-// would be written.
+// Writes docs/protocol.md from the wire table and docs/guide/configuration.md from the table of limits.
+// With `--check` it writes nothing and fails if a file on disk is out of date.
 import { readFile, writeFile } from "node:fs/promises";
 import { renderConfigurationPage } from "./configuration-page.mjs";
 import { loadProtocol } from "./load-protocol.mjs";
@@ -12,33 +12,34 @@ const { methods, serverMethods, notifications } = modules.index;
 
 const errorMeanings = {
   invalidRequest:
-    "The handshake is not complete; a process or session is unknown, or an id in use; permission was denied; the message could not be read (then the id is -1)",
-  methodNotFound: "The server does not have this method",
-  invalidParams:
-    "The parameters do not have the shape that this page gives, or a value in them is not possible",
+    "The handshake is not complete; a process or session is unknown; an id is in use; permission was denied; or the message could not be parsed (then the id is -1)",
+  methodNotFound: "The server does not implement this method",
+  invalidParams: "The parameters do not match the shape on this page, or a value is invalid",
   internal:
-    "The machine failed: a program that does not start, an OS error, an HTTP request without an answer",
+    "The machine failed: a program did not start, an OS error occurred, or an HTTP request got no answer",
   notFound: "A path or an open file does not exist",
-  sessionAttached: "The session to resume still has a connection; try again soon",
+  sessionAttached: "The session to resume still has a connection; retry soon",
   limit:
-    "A limit of this server's configuration forbids it: `data` has the `limit` and its `value`; Codex has no such limits",
+    "A configured limit of this server was reached: `data` holds the `limit` and its `value`. Codex has no such limits",
 };
 
 const limitMeanings = {
-  MAX_JSON_VALUES: "JSON values in one message; objects, arrays and scalars count, keys do not",
-  MAX_MESSAGE_BYTES: "One message: all fragments of a WebSocket message, or one line on stdio",
-  MAX_FRAME_BYTES: "One WebSocket frame; a longer message must be sent in fragments",
-  MAX_SENT_FRAME_BYTES: "One WebSocket frame that this server sends",
-  PING_INTERVAL_MS: "Between two pings of the server",
-  DETACHED_SESSION_TTL_MS: "How long a session waits for a new connection; then its processes are killed",
+  MAX_JSON_VALUES:
+    "Maximum number of JSON values in one message; objects, arrays and scalars count, keys do not",
+  MAX_MESSAGE_BYTES:
+    "Maximum size of one message: all fragments of a WebSocket message, or one line on stdio",
+  MAX_FRAME_BYTES: "Maximum size of one WebSocket frame; a longer message must be sent in fragments",
+  MAX_SENT_FRAME_BYTES: "Maximum size of one WebSocket frame that this server sends",
+  PING_INTERVAL_MS: "Interval between pings from the server",
+  DETACHED_SESSION_TTL_MS: "Time a session waits for a new connection before its processes are killed",
   EXITED_PROCESS_RETENTION_MS:
-    "How long a process can be read, and its id not be used again, after `process/closed`",
-  MAX_RETAINED_BYTES: "Output kept for `process/read`, for each process; the oldest chunks go first",
-  MAX_RETAINED_CHUNKS: "The same in chunks",
-  MAX_REMEMBERED_WRITE_IDS: "Ids of accepted writes that are remembered, for each process",
+    "Time after `process/closed` during which a process can still be read and its id cannot be reused",
+  MAX_RETAINED_BYTES: "Output kept for `process/read`, per process; the oldest chunks are evicted first",
+  MAX_RETAINED_CHUNKS: "Chunks of output kept for `process/read`, per process",
+  MAX_REMEMBERED_WRITE_IDS: "Number of accepted write ids remembered per process",
   TERMINAL_ROWS: "Rows of a new terminal",
   TERMINAL_COLUMNS: "Columns of a new terminal",
-  MALFORMED_MESSAGE_ID: "Id of the answer to a message that could not be read",
+  MALFORMED_MESSAGE_ID: "Id of the answer to a message that could not be parsed",
   SESSION_TAKEN_CLOSE_CODE: "Close code of a WebSocket whose session another connection has taken over",
 };
 
@@ -51,12 +52,12 @@ const groupTitles = {
   capabilityRoots: "Discovery",
   capabilities: "Discovery",
   http: "HTTP",
-  command: "Processes in the dialect v0",
+  command: "Processes (dialect v0)",
 };
 
-const scalarNotes = { Unsigned: "Whole number from 0; 64 bits on the wire" };
+const scalarNotes = { Unsigned: "Whole number, 0 or greater; 64 bits on the wire" };
 
-/** Schemas are built on demand, by arrow functions that are called like types. */
+/** Schemas are built on demand by arrow functions named like types. */
 const isSchemaBuilder = (name, value) =>
   /^[A-Z]/.test(name) && typeof value === "function" && value.prototype === undefined;
 
@@ -75,7 +76,7 @@ const scalarSchemas = new Set(Object.values(scalars).filter(({ def }) => def.typ
 /** Types that the page refers to by name, filled while it is rendered. */
 const referenced = new Map();
 
-// A code span needs no escape but that of the column separator.
+// Inside a code span only the column separator needs an escape.
 const escapeText = (text) => text.replace(/`[^`]*`|\*/g, (part) => (part === "*" ? "\\*" : part));
 const escapeCell = (text) => escapeText(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 const code = (text) => `\`${text}\``;
@@ -91,7 +92,7 @@ function typeLink(name, schema) {
   return `[${code(name)}](#type-${slug(name)})`;
 }
 
-/** `describe` and `refine` make copies; the type is still the one they were made from. */
+/** `describe` and `refine` copy a schema; the copy still stands for the original type. */
 function named(schema) {
   for (let current = schema; current !== undefined; current = current._zod.parent) {
     const linked = scalarSchemas.has(current) || ["object", "union"].includes(current.def.type);
@@ -106,7 +107,7 @@ function unwrap(schema) {
   let nullable = false;
   let current = schema;
   for (;;) {
-    // The description of a named type stands with the type.
+    // A named type shows its description in its own section.
     if (!nameOf.has(current)) description ??= current.description;
     if (current.def.type === "optional") required = false;
     else if (current.def.type === "nullable") nullable = true;
@@ -167,7 +168,7 @@ function bareType(schema) {
   }
 }
 
-/** The object whose members follow as rows of their own, for an object or a list of objects without a name. */
+/** For an unnamed object, or a list of them: the object whose members become rows of their own. */
 function inlineObject(schema) {
   if (named(schema) !== undefined) return undefined;
   if (schema.def.type === "object") return { object: schema, suffix: "" };
@@ -215,7 +216,8 @@ function unionTable({ def }) {
 }
 
 function shapeSection(title, schema, column, extensions) {
-  if (schema === NoParams) return [`${title}: none; absent, ${code("null")} and ${code("{}")} are the same.`];
+  if (schema === NoParams)
+    return [`${title}: none; absent, ${code("null")} and ${code("{}")} are equivalent.`];
   if (schema.def.type === "unknown") return [`${title}: ignored.`];
   const known = named(schema);
   if (known !== undefined && referenced.has(known.name))
@@ -228,7 +230,7 @@ function methodSection([name, definition]) {
   const facts = [
     definition.family === null ? "" : `Family: ${definition.family}.`,
     definition.lane === undefined ? "" : `Lane: ${definition.lane}.`,
-    definition.extension ? "Extension: a Codex peer neither sends nor serves it." : "",
+    definition.extension ? "Extension: not part of Codex." : "",
   ].filter(Boolean);
   return [
     `### ${name}`,
@@ -275,7 +277,7 @@ function typeSection([name, schema]) {
   return [...heading, `A ${code(schema.def.type)}. ${text}.`, ""];
 }
 
-/** Rendering a type may refer to further ones. */
+/** Rendering a type may reference further types. */
 function typeSections() {
   const done = new Map();
   for (let pending = [...referenced]; pending.length > 0; ) {
@@ -285,7 +287,7 @@ function typeSections() {
   return [...done].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, lines]) => lines);
 }
 
-/** In the order of the meanings, because a module lists its exports by the alphabet. */
+/** Rows in the order of the meanings, because a module lists its exports alphabetically. */
 function meaningRows(title, values, meanings, cells) {
   const different = [...Object.keys(values), ...Object.keys(meanings)].filter(
     (key) => !(key in values && key in meanings),
@@ -305,11 +307,11 @@ function introduction() {
 
 # Protocol
 
-What a client and a server say to each other, for someone who writes either. The same table validates every message of this server.
+The wire protocol, for authors of clients and servers. This page is generated from the table that validates every message of this server.
 
 ## Messages
 
-A message is one JSON object: a WebSocket message (text or binary), or one line on stdio. It may have up to ${mebibytes(MAX_MESSAGE_BYTES)}, a single WebSocket frame up to ${mebibytes(MAX_FRAME_BYTES)}. There are four kinds, told apart by their members:
+A message is one JSON object: a WebSocket message (text or binary), or one line on stdio. It may be up to ${mebibytes(MAX_MESSAGE_BYTES)} long, a single WebSocket frame up to ${mebibytes(MAX_FRAME_BYTES)}. There are four kinds, distinguished by their members:
 
 | Kind | Form |
 | --- | --- |
@@ -318,11 +320,11 @@ A message is one JSON object: a WebSocket message (text or binary), or one line 
 | Response | \`{"id", "result"}\` |
 | Error | \`{"id", "error": {"code", "message", "data"?}}\` |
 
-An \`id\` is a string or an integer of 64 bits, and comes back as it was sent. Each side numbers its own requests. A \`jsonrpc\` member is neither needed nor sent; there are no batches. Members that a receiver does not know are ignored, in the message and in its parameters.
+An \`id\` is a string or a 64-bit integer, and is echoed exactly. Each side numbers its own requests. A \`jsonrpc\` member is neither required nor sent; batches are not supported. A receiver ignores unknown members, in the message and in its parameters.
 
-A message that cannot be read is answered with an error whose id is ${MALFORMED_MESSAGE_ID}; the connection stays open. A server ends the connection without a word when it gets a notification other than \`initialized\`, an answer to nothing it asked, or a message over the limits.
+A message that cannot be parsed is answered with an error whose id is ${MALFORMED_MESSAGE_ID}; the connection stays open. A server ends the connection without an answer when it receives a notification other than \`initialized\`, a response to a request it did not send, or a message that exceeds the limits.
 
-Bytes travel as base64, paths as \`file:\` URIs. Where a type says "or \`null\`" and the member is not required, leaving it out and sending \`null\` mean the same.
+Bytes are encoded as base64, paths as \`file:\` URIs. If a type says "or \`null\`" and the member is not required, omitting it and sending \`null\` are equivalent.
 
 ## Handshake and sessions
 
@@ -332,11 +334,13 @@ server  {"id":1,"result":{"sessionId":"0b0e…","environmentInfo":{"shell":{"nam
 client  {"method":"initialized","params":{}}
 \`\`\`
 
-Until then every other method is refused with \`client must call initialize before using FAMILY methods\` or \`client must send initialized before using FAMILY methods\`; each method below names its family. Parameters are checked first.
+The \`sessionId\` comes from the server, in the result of \`initialize\`. It is random, unique to the session, and all that is needed to resume it, so treat it as a secret.
 
-Processes belong to the session, not to the connection. When a connection is lost, its session goes on for ${DETACHED_SESSION_TTL_MS / 1000} seconds: send \`initialize\` with \`resumeSessionId\` on a new connection, then \`process/read\` with the last \`seq\` you saw for each process, and put events in order by \`seq\`, because live notifications may arrive first. On stdio there is nothing to come back to: the end of input ends the session. Open files, watches and streamed HTTP bodies belong to the connection and end with it.
+Until the handshake is complete, every other method is refused with \`client must call initialize before using FAMILY methods\` or \`client must send initialized before using FAMILY methods\`; each method below names its family. Parameters are checked first.
 
-Requests may be sent without waiting for earlier answers. A server that works on several at once keeps a lane of its own for the methods marked "Lane: control", so that they are not held up by long ones; answers can then come in another order.`;
+Processes belong to the session, not to the connection. When a connection is lost, its session survives for ${DETACHED_SESSION_TTL_MS / 1000} seconds. To resume it, send \`initialize\` with \`resumeSessionId\` on a new connection, then \`process/read\` with the last \`seq\` you saw for each process, and order events by \`seq\`, because live notifications may arrive first. On stdio a session cannot be resumed: the end of input ends it. Open files, watches and streamed HTTP bodies belong to the connection and end with it.
+
+Requests may be sent without waiting for earlier answers. A server that runs several at once has a separate lane for the methods marked "Lane: control", so that long requests do not hold them up; answers may then arrive in a different order.`;
 }
 
 function overview() {
@@ -351,7 +355,7 @@ function renderBody() {
     ...methodGroups(),
     "## Requests from the server",
     "",
-    "Their ids are the server's own. A client that does not know a method answers with an error.",
+    "The server numbers these requests itself. A client that does not implement a method answers with an error.",
     "",
     ...Object.entries(serverMethods).flatMap(methodSection),
     "## Notifications",
@@ -361,7 +365,7 @@ function renderBody() {
 }
 
 function renderPage() {
-  // What a later section refers to decides whether an earlier one shows a table or a link.
+  // References in later sections decide whether an earlier section shows a table or a link, so render twice.
   renderBody();
   typeSections();
   const body = renderBody();

@@ -8,32 +8,31 @@ export const help = (): string => `Run processes and terminals on this machine f
 Usage: exec-server [serve] [OPTIONS]
 
 Options:
-      --listen <URL>                 Where to serve: ws://IP:PORT (port 0 takes a free one), or stdio
-                                     for one client on stdin and stdout [default: ws://127.0.0.1:0]
-      --stdio                        The same as --listen stdio
-      --concurrent-requests <COUNT>  Requests of one connection that run at once; with 1 they run in
-                                     the order they came [default: 1]
-      --ws-auth <MODE>               Who may connect: capability-token (a secret that the client shows) or
-                                     signed-bearer-token (a JWT signed with HS256)
+      --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), or stdio to
+                                     serve one client on stdin and stdout [default: ws://127.0.0.1:0]
+      --stdio                        Same as --listen stdio
+      --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
+                                     1 runs them in the order they arrive [default: 1]
+      --ws-auth <MODE>               Authentication: capability-token (clients send a shared secret) or
+                                     signed-bearer-token (clients send a JWT signed with HS256)
       --ws-token-file <PATH>         File with the capability token
-      --ws-token-sha256 <HEX>        SHA-256 of the capability token, instead of the token itself
+      --ws-token-sha256 <HEX>        SHA-256 digest of the capability token, instead of a token file
       --ws-shared-secret-file <PATH> File with the secret that signs tokens, at least 32 bytes
       --ws-issuer <ISSUER>           Required 'iss' of a signed token
       --ws-audience <AUDIENCE>       Required 'aud' of a signed token
       --ws-max-clock-skew-seconds <SECONDS>
-                                     How far clocks may differ [default: 30]
-      --insecure-no-auth             Serve an address that others can reach without authentication
-      --log-level <LEVEL>            What is logged on stderr: error, warn, info or debug
-                                     [default: warn]
-      --config <PATH>                TOML file with limits in a table [limits]; flags win over it
+                                     Tolerated clock difference for signed tokens [default: 30]
+      --insecure-no-auth             Serve a non-loopback address without authentication
+      --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
+      --config <PATH>                TOML file with a [limits] table; flags override it
   -h, --help                         Print help
   -V, --version                      Print version
 
-Limits, also as keys of the configuration file (max_connections = 100):
+Limits, also available as keys in the configuration file (max_connections = 100):
 ${LIMIT_NAMES.map(describeLimit).join("")}
-The address is printed on stdout, as one line. Addresses other than loopback need --ws-auth.
-Clients show their token in the header 'Authorization: Bearer TOKEN'.
-SIGTERM and SIGINT end the server and all that it started.
+The server prints its address as one line on stdout. Non-loopback addresses require --ws-auth.
+Clients send their token in the header 'Authorization: Bearer TOKEN'.
+SIGTERM and SIGINT stop the server and every process group it started.
 `;
 
 function describeLimit(name: (typeof LIMIT_NAMES)[number]): string {

@@ -15,7 +15,7 @@ export interface NumberLimit {
   readonly default: number;
   readonly min: number;
   readonly max: number;
-  /** What it limits, and what happens there. */
+  /** What it limits, and what happens when it is reached. */
   readonly doc: string;
 }
 
@@ -33,13 +33,13 @@ export interface PathsLimit {
   readonly doc: string;
 }
 
-/** What a limit is: its values, its default and what it does. */
+/** One limit: its allowed values, its default and its description. */
 export type LimitDefinition = NumberLimit | SwitchLimit | PathsLimit;
 
 const MEBIBYTE = 1024 * 1024;
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Output that waits for a slow connection must fit several times, or it would be lost. */
+/** Output queued for a slow connection must fit several times over, or it would be evicted before it is sent. */
 const MIN_RETAINED_BYTES = 512 * 1024;
 
 const number = (
@@ -48,132 +48,132 @@ const number = (
   doc: string,
 ): NumberLimit => ({ kind: "number", unit, min, default: fallback, max, doc });
 
-/** Every limit a server has. Flags, `--help`, the check of the configuration file and its page of the manual come from here. */
+/** Every limit of a server. Flags, `--help`, configuration-file validation and docs/guide/configuration.md derive from it. */
 export const LIMITS = {
   maxConnections: number(
     "count",
     [1, 16_384, 1_000_000],
-    "Connections at once; a further WebSocket is refused with HTTP 503",
+    "Maximum number of open connections; further WebSockets are refused with HTTP 503",
   ),
   maxPendingConnections: number(
     "count",
     [1, MAX_PENDING_CONNECTIONS, 1_000_000],
-    "Sockets that are no connections yet, or were refused; beyond it the oldest is cut",
+    "Maximum number of sockets that have not become a connection, or were refused; the oldest is closed to make room",
   ),
   handshakeTimeoutMs: number(
     "ms",
     [1, HANDSHAKE_TIMEOUT_MS, DAY_MS],
-    "How long a socket may take to become a WebSocket, or to make its next HTTP request; then it is cut",
+    "Time a socket has to become a WebSocket or to send its next HTTP request before it is closed",
   ),
   initializeTimeoutMs: number(
     "ms",
     [1, 5 * MINUTE_MS, DAY_MS],
-    "How long a WebSocket may take to send initialize; then it is cut",
+    "Time a WebSocket has to send initialize before it is closed",
   ),
   maxSessions: number(
     "count",
     [1, 16_384, 1_000_000],
-    "Sessions at once, with those that wait for their client to come back; a further initialize is refused",
+    "Maximum number of sessions, including those that wait for their client to reconnect; a further initialize is refused",
   ),
   maxProcessesPerSession: number(
     "count",
     [1, 16_384, 1_000_000],
-    "Processes of one session that have not closed; a further start is refused",
+    "Maximum number of processes in one session that have not closed; a further start is refused",
   ),
   maxProcesses: number(
     "count",
     [1, 65_536, 1_000_000],
-    "The same for all sessions together; a further start is refused",
+    "Maximum number of processes, all sessions together; a further start is refused",
   ),
   maxRetainedBytesPerProcess: number(
     "bytes",
     [MIN_RETAINED_BYTES, MAX_RETAINED_BYTES, 1024 * MEBIBYTE],
-    "Output of a process that is kept for process/read; the oldest goes first",
+    "Output kept for process/read, per process; the oldest is evicted first",
   ),
   maxRetainedBytes: number(
     "bytes",
     [MIN_RETAINED_BYTES, 128 * 1024 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
-    "The same for all processes together: a process that runs counts in full, one that has closed with what it left; a further start is refused",
+    "Output kept for process/read, all processes together. A running process counts with its full allowance, a closed one with the bytes it left; a further start is refused",
   ),
   maxMessageBytes: number(
     "bytes",
     [4096, MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES],
-    "One message of a client; a longer one ends its connection",
+    "Maximum size of one message from a client; a longer one ends its connection",
   ),
   maxUnansweredRequests: number(
     "count",
     [16, 65_536, 1_000_000],
-    "Unanswered requests of a connection; from there on nothing is read from it until half of them are answered",
+    "Maximum number of unanswered requests per connection; at this number the server stops reading from the connection until half of them are answered",
   ),
   maxBufferedBytesPerConnection: number(
     "bytes",
     [HIGH_WATER_BYTES, 64 * MEBIBYTE, 1024 * MEBIBYTE],
-    "Memory for one client: answers that are made or that it has not read, pieces of streams, HTTP bodies; from there on its requests wait. One at a time may be larger. At half of it in requests that have not had their turn, no more are read",
+    "Memory for one client: answers in preparation, answers it has not read, stream data, HTTP bodies. Above it, its requests wait, except that one request at a time may exceed it. When queued requests take half of it, the server stops reading from the client",
   ),
   maxBufferedBytes: number(
     "bytes",
     [HIGH_WATER_BYTES, 192 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
-    "The same for all clients together. Every client may have 1 MiB in any case, and where those that do not read have used it up, one that reads goes beyond it",
+    "Memory for all clients together. Every client is guaranteed 1 MiB, and if clients that do not read have used up the rest, a client that reads may exceed it",
   ),
   maxUnreadInputBytes: number(
     "bytes",
     [4096, 16 * MEBIBYTE, 1024 * MEBIBYTE],
-    "Input that a process has not read; a write beyond it is refused",
+    "Maximum input buffered for a process that has not read it; a write beyond it is refused",
   ),
   detachedSessionTtlMs: number(
     "ms",
     [0, DETACHED_SESSION_TTL_MS, DAY_MS],
-    "How long a session waits for its client to come back; then its processes are killed",
+    "Time a session waits for its client to reconnect before its processes are killed",
   ),
   exitedProcessRetentionMs: number(
     "ms",
     [0, EXITED_PROCESS_RETENTION_MS, DAY_MS],
-    "How long a process that has closed can still be read, once its client has heard of that",
+    "Time a closed process can still be read, counted from when its client has received the close event",
   ),
   shutdownGraceMs: number(
     "ms",
     [0, 0, DAY_MS],
-    "How long processes may take to end after SIGTERM when the server stops; then, or at once if 0, they are killed",
+    "Time processes have to end after SIGTERM when the server stops; then they are killed. 0 kills them at once",
   ),
   allowDirectExec: {
     kind: "switch",
     default: true,
-    doc: "Whether processes may be started that nobody has approved: specKind direct or none, and command/exec",
+    doc: "Allow starts that no policy has approved: specKind direct or absent, and command/exec",
   },
   allowPreparedExec: {
     kind: "switch",
     default: true,
-    doc: "Whether processes may be started that the client's policy has approved: specKind prepared",
+    doc: "Allow starts that the client's policy has approved: specKind prepared",
   },
   allowServerScope: {
     kind: "switch",
     default: false,
-    doc: "Whether every client may list the processes of all sessions: process/list with scope server",
+    doc: "Allow every client to list the processes of all sessions: process/list with scope server",
   },
   fsRoots: {
     kind: "paths",
     default: [],
-    doc: "Directories that fs/* is confined to, links resolved; all when none is given. Processes are not confined",
+    doc: "Directories that fs/* is confined to, after links are resolved. Default: no restriction. Processes are not confined",
   },
 } as const satisfies Record<string, LimitDefinition>;
 
-/** The name of a limit, as the library and error data spell it. */
+/** Name of a limit in the library and in error data. */
 export type LimitName = keyof typeof LIMITS;
 
-/** In the order of the table. */
+/** Limit names, in table order. */
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
-/** How the command line spells a limit: `max-sessions`. */
+/** Flag name on the command line: `max-sessions`. */
 export function limitFlag(name: LimitName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** How the configuration file spells it: `max_sessions`. */
+/** Key in the configuration file: `max_sessions`. */
 export function limitKey(name: LimitName): string {
   return limitFlag(name).replaceAll("-", "_");
 }
 
-/** What stands for a value in `--help` and in messages. */
+/** Placeholder for the value in `--help` and in error messages. */
 export function limitValueName(name: LimitName): string {
   const limit: LimitDefinition = LIMITS[name];
   if (limit.kind === "number") return limit.unit.toUpperCase();
@@ -189,7 +189,7 @@ export type ServerLimits = {
       : readonly string[];
 };
 
-/** Why a value cannot be the limit's, or undefined when it can. */
+/** Why the value is invalid for the limit; undefined if it is valid. */
 export function limitFault(name: LimitName, value: unknown): string | undefined {
   const limit: LimitDefinition = LIMITS[name];
   switch (limit.kind) {
@@ -206,7 +206,7 @@ export function limitFault(name: LimitName, value: unknown): string | undefined 
   }
 }
 
-/** Fills in the defaults. Throws a UsageError for an unknown name and an impossible value. */
+/** Fills in the defaults. Throws a UsageError for an unknown name or an invalid value. */
 export function resolveLimits(given: Partial<ServerLimits> = {}): ServerLimits {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(LIMITS, name)) throw new UsageError(`there is no limit called ${name}`);
