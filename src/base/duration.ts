@@ -1,7 +1,7 @@
 import { UsageError } from "./errors.ts";
 
 /** What timers of the platform can wait for; more would fire at once. It is 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** As messages tell it: `10s`, `1.5s`, `250ms`. */
 export function formatDuration(ms: number): string {

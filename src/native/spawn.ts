@@ -167,7 +167,7 @@ export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: nu
  * Keeps descriptors that this process was started with, and does not know of, from its children. Node opens its own in a way that keeps
  * them.
  */
-export function keepInheritedDescriptors(): void {
+export function withholdInheritedDescriptors(): void {
   if (libc().systemCall(CLOSE_RANGE, 3, ALL_ABOVE, CLOSE_RANGE_CLOEXEC) === 0) return;
   // Linux before 5.11.
   for (const name of listOwnDescriptors()) {

@@ -13,14 +13,14 @@ import { passAttachment } from "./attachment.ts";
 import { describeIssue } from "./describe-issue.ts";
 import type { JsonParts } from "./json-parts.ts";
 import type { JsonText } from "./json-text.ts";
-import type { LateAnswer, Waiting } from "./waiting.ts";
+import type { LazyAnswer, DeferredAnswer } from "./deferred-answer.ts";
 
 type Answer<T> = T | JsonText | JsonParts;
 
 /** What a handler may return: a value, a promise that later requests wait for, or one that they do not wait for. */
 export type HandlerResult<T> = Answer<T> | Later<T> | Promise<Answer<T> | Later<T>>;
 
-type Later<T> = Waiting<Answer<T> | LateAnswer<Answer<T>>>;
+type Later<T> = DeferredAnswer<Answer<T> | LazyAnswer<Answer<T>>>;
 
 /** One function per method. A method without one is answered like an unknown method. */
 export type Handlers<Context> = {

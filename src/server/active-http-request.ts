@@ -1,12 +1,11 @@
+import { after } from "../base/duration.ts";
 import { createDeferred, type Deferred } from "../base/deferred.ts";
 import type { Abortion } from "../capabilities/http/http-request.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** One `http/request`: aborts when the time is over, the client is gone or has cancelled. */
 export class ActiveHttpRequest implements Abortion {
   readonly id: string;
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #cancelTimer: (() => void) | undefined;
   readonly #ended: (request: ActiveHttpRequest) => void;
   aborted = false;
   cancelled = false;
@@ -17,8 +16,7 @@ export class ActiveHttpRequest implements Abortion {
     this.id = id;
     this.#ended = ended;
     if (timeoutMs === 0) this.aborted = true;
-    else if (timeoutMs !== undefined)
-      this.#timer = setTimeout(() => this.abort(), Math.min(timeoutMs, MAX_TIMER_MS));
+    else if (timeoutMs !== undefined) this.#cancelTimer = after(timeoutMs, () => this.abort());
   }
 
   abort(): void {
@@ -50,7 +48,7 @@ export class ActiveHttpRequest implements Abortion {
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    this.#cancelTimer?.();
     this.#ended(this);
   }
 }

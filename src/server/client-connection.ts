@@ -9,7 +9,7 @@ import { SESSION_TAKEN_CLOSE_CODE } from "../protocol/limits.ts";
 import { toWire } from "../rpc/error-wire.ts";
 import { RequestQueue, type Task } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
-import { LateAnswer, Waiting } from "../rpc/waiting.ts";
+import { LazyAnswer, DeferredAnswer } from "../rpc/deferred-answer.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "./limits.ts";
@@ -273,13 +273,13 @@ export class ClientConnection implements SessionHolder {
 
   /** A result that still has to be waited for no longer holds up the requests behind it. */
   #finish(id: IdText, method: string, result: unknown): void {
-    if (!(result instanceof Waiting)) {
+    if (!(result instanceof DeferredAnswer)) {
       this.#respond(id, result);
       return;
     }
-    void (result as Waiting<unknown>).promise.then(
+    void (result as DeferredAnswer<unknown>).promise.then(
       (value) => {
-        if (value instanceof LateAnswer) this.#late.push({ id, method, make: value.make as () => unknown });
+        if (value instanceof LazyAnswer) this.#late.push({ id, method, make: value.make as () => unknown });
         else this.#respond(id, value, LAZILY);
         this.#makeLate();
       },

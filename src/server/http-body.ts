@@ -1,5 +1,5 @@
 import { RpcError } from "../base/errors.ts";
-import type { HttpResponse } from "../capabilities/http/http-request.ts";
+import type { HttpResponse } from "../capabilities/http/http-message.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import type { JsonParts } from "../rpc/json-parts.ts";
 import type { JsonText } from "../rpc/json-text.ts";

@@ -1,5 +1,5 @@
 import { Fifo } from "../base/fifo.ts";
-import type { Launcher, LaunchRequest } from "../capabilities/process/process-starter.ts";
+import type { ProcessStarter, StartRequest } from "../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { ProcessPlace } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
@@ -14,7 +14,7 @@ export interface ProcessEntry {
   readonly label: string | undefined;
 }
 
-/** What a start means to its client, besides what is launched. */
+/** What a start means to its client, besides what is started. */
 export interface StartDetails {
   readonly label?: string;
   /** Makes a start that can be repeated; `body` is all that the client said. */
@@ -32,7 +32,7 @@ interface ClosedProcess {
  * still be read.
  */
 export class ProcessTable {
-  readonly #launcher: Launcher;
+  readonly #starter: ProcessStarter;
   readonly #retentionMs: number;
   readonly #maxUnheard: number;
   readonly #takePlace: () => ProcessPlace;
@@ -56,14 +56,14 @@ export class ProcessTable {
    * more than `maxUnheard` the oldest count as heard of.
    */
   constructor(options: {
-    launcher: Launcher;
+    starter: ProcessStarter;
     retentionMs: number;
     maxUnheard: number;
     takePlace: () => ProcessPlace;
     started: (processId: string, process: ManagedProcess) => void;
     closed: (processId: string) => void;
   }) {
-    this.#launcher = options.launcher;
+    this.#starter = options.starter;
     this.#retentionMs = options.retentionMs;
     this.#takePlace = options.takePlace;
     this.#started = options.started;
@@ -85,7 +85,7 @@ export class ProcessTable {
   }
 
   /** The id must be free, and no start with it under way. Throws when there is no place for another process. */
-  start(processId: string, request: LaunchRequest, details: StartDetails = {}): Promise<void> {
+  start(processId: string, request: StartRequest, details: StartDetails = {}): Promise<void> {
     const place = this.#takePlace();
     this.#places.add(place);
     const started = this.#start(processId, request, details, place);
@@ -130,11 +130,11 @@ export class ProcessTable {
 
   async #start(
     processId: string,
-    request: LaunchRequest,
+    request: StartRequest,
     { label, idempotency }: StartDetails,
     place: ProcessPlace,
   ): Promise<void> {
-    const process = await this.#launcher.launch(request);
+    const process = await this.#starter.start(request);
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
     const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label };

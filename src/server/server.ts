@@ -3,7 +3,7 @@ import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
-import { Launcher } from "../capabilities/process/process-starter.ts";
+import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import { Router } from "../rpc/router.ts";
@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions = {}): Server {
   // Clients name variables, and must not find what every object has of its own, such as `constructor`. Besides, each look into `process.env`
   // itself is a call of the system's library.
   const environment: Environment = Object.assign(Object.create(null), options.environment);
-  const launcher = new Launcher(
+  const starter = new ProcessStarter(
     { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
     logger,
   );
@@ -83,7 +83,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const sessions = new SessionRegistry({
     create: (id) => {
       const maxUnheard = limits.maxProcessesPerSession;
-      return new Session(id, { launcher, retentionMs, maxUnheard, takePlace: quota.share() });
+      return new Session(id, { starter, retentionMs, maxUnheard, takePlace: quota.share() });
     },
     detachedTtlMs: limits.detachedSessionTtlMs,
     maxSessions: limits.maxSessions,
@@ -99,7 +99,7 @@ export function createServer(options: ServerOptions = {}): Server {
     ...fileExtensionHandlers(places),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome, places),
-    ...commandHandlers(launcher, limits),
+    ...commandHandlers(starter, limits),
   };
   const environmentInfo = describeEnvironment(
     host,
@@ -125,10 +125,10 @@ export function createServer(options: ServerOptions = {}): Server {
   }
 
   async function close(): Promise<void> {
-    if (limits.shutdownGraceMs > 0) await launcher.terminateAll(limits.shutdownGraceMs);
+    if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
     await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
-    launcher.killAll();
-    await withDeadline(launcher.swept(), SHUTDOWN_DEADLINE_MS);
+    starter.killAll();
+    await withDeadline(starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of clients) client.close();
   }
 

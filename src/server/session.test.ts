@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Launcher } from "../capabilities/process/process-starter.ts";
+import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessEntry } from "./process-table.ts";
@@ -9,7 +9,7 @@ const MAX_GUESTS = 1024;
 
 function createSession(): Session {
   const session = new Session("s", {
-    launcher: {} as Launcher,
+    starter: {} as ProcessStarter,
     retentionMs: 0,
     maxUnheard: 0,
     takePlace: () => {

@@ -1,5 +1,5 @@
 import { RpcError } from "../base/errors.ts";
-import type { Launcher, LaunchRequest } from "../capabilities/process/process-starter.ts";
+import type { ProcessStarter, StartRequest } from "../capabilities/process/process-starter.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import { DeliveryReceipts } from "./delivery-receipts.ts";
 import { EventPump } from "./event-pump.ts";
@@ -34,12 +34,17 @@ export class Session {
 
   constructor(
     id: string,
-    options: { launcher: Launcher; retentionMs: number; maxUnheard: number; takePlace: () => ProcessPlace },
+    options: {
+      starter: ProcessStarter;
+      retentionMs: number;
+      maxUnheard: number;
+      takePlace: () => ProcessPlace;
+    },
   ) {
     this.id = id;
     this.takePlace = options.takePlace;
     this.#processes = new ProcessTable({
-      launcher: options.launcher,
+      starter: options.starter,
       retentionMs: options.retentionMs,
       maxUnheard: options.maxUnheard,
       takePlace: options.takePlace,
@@ -147,7 +152,7 @@ export class Session {
     return this.#processes.starting(processId);
   }
 
-  start(processId: string, request: LaunchRequest, details: StartDetails): Promise<void> {
+  start(processId: string, request: StartRequest, details: StartDetails): Promise<void> {
     return this.#processes.start(processId, request, details);
   }
 

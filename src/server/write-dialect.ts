@@ -1,7 +1,7 @@
 import { RpcError } from "../base/errors.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import type { Result } from "../protocol/index.ts";
-import { Waiting } from "../rpc/waiting.ts";
+import { DeferredAnswer } from "../rpc/deferred-answer.ts";
 import { writeInput } from "./process-input.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { ProcessEntry } from "./process-table.ts";
@@ -15,10 +15,10 @@ export function writeWithoutId(
   entry: ProcessEntry | undefined,
   { processId, bytes }: { processId: string; bytes: Uint8Array },
   limits: ServerLimits,
-): WriteResult | Waiting<WriteResult> {
+): WriteResult | DeferredAnswer<WriteResult> {
   if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
   if (entry.process.input === undefined)
     throw new RpcError(RpcCode.invalidRequest, `stdin is closed for process ${processId}`);
   const read = writeInput(entry.process, bytes, limits);
-  return read === undefined ? ACCEPTED : new Waiting(read.then(() => ACCEPTED));
+  return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
 }

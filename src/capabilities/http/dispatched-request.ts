@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { CapabilityError } from "../../base/errors.ts";
 import { type Header, inGroups, toBytes, tokens } from "./header.ts";
-import type { HttpRequest } from "./http-request.ts";
+import type { HttpRequest } from "./http-message.ts";
 import type { Route } from "./route.ts";
 
 const DIGITS = /^[0-9]+$/;

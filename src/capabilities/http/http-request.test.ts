@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Abortion, type HttpResponse, sendHttpRequest } from "./http-request.ts";
+import type { HttpResponse } from "./http-message.ts";
+import { type Abortion, sendHttpRequest } from "./http-request.ts";
 
 /** What an upstream server writes, in these pieces, and how it ends. */
 interface Script {

@@ -2,31 +2,13 @@ import { CapabilityError } from "../../base/errors.ts";
 import { shorten } from "../../base/shorten.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import { toDispatch } from "./dispatched-request.ts";
-import { type BodySink, Exchange, type ResponseHead } from "./exchange.ts";
-import { type Header, inGroups, urlCredentials } from "./header.ts";
+import { Exchange, type ResponseHead } from "./exchange.ts";
+import { inGroups, urlCredentials } from "./header.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
 import { nextHop } from "./redirect.ts";
 import { type Route, routeTo } from "./route.ts";
 import { loadClient, type UndiciClientConstructor } from "./undici.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
-
-export interface HttpRequest {
-  readonly method: string;
-  readonly url: URL;
-  /** In the order they are sent; repeats follow the first of their name. */
-  readonly headers: readonly Header[];
-  readonly body: Uint8Array | undefined;
-}
-
-export interface HttpResponse {
-  readonly status: number;
-  /** In the order they came, names in lower case; repeats follow the first of their name. */
-  readonly headers: readonly Header[];
-  /** Hands over the body as it came: nothing is decompressed. To be called once. */
-  readBody(sink: BodySink): void;
-  /** Makes the upstream server wait, and go on. */
-  pause(): void;
-  resume(): void;
-}
 
 /** Ends a request before its time. One listener is all it takes, and costs less than an AbortSignal. */
 export interface Abortion {

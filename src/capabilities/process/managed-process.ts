@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { describeExit, type ExitReport, type Killer } from "./ending/exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import {
@@ -15,7 +16,6 @@ import { type Screen, TerminalScreen } from "./output/terminal-screen.ts";
 
 /** How long an ended process's output may take before its end is told without it. */
 const EXIT_SETTLE_MS = 20;
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const PIPE_STREAMS: readonly StreamName[] = ["stdout", "stderr"];
 const TERMINAL_STREAMS: readonly StreamName[] = ["pty"];
 

@@ -14,13 +14,14 @@ import { gated } from "./gate.ts";
 import { applyLimits, checkLimits, type ResourceLimits } from "../../native/resource-limits.ts";
 import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
-import { type ProcessFamily, TracedFamily } from "./ending/process-family.ts";
+import type { ProcessFamily } from "./ending/process-family.ts";
+import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "../../native/reaper.ts";
 import { SharedDescriptor } from "../../native/shared-descriptor.ts";
 import {
-  keepInheritedDescriptors,
+  withholdInheritedDescriptors,
   openPipe,
   type Program,
   refuseTooLong,
@@ -32,7 +33,7 @@ import {
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
 
-export interface LaunchRequest extends ProcessOptions {
+export interface StartRequest extends ProcessOptions {
   readonly argv: readonly string[];
   /** What the program sees as its name, instead of `argv[0]`. */
   readonly arg0?: string;
@@ -49,7 +50,7 @@ export interface LaunchRequest extends ProcessOptions {
 const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 
 /** Starts processes, and sees to it that none is forgotten. */
-export class Launcher {
+export class ProcessStarter {
   readonly #limits: LogLimits;
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
@@ -69,13 +70,13 @@ export class Launcher {
   }
 
   /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
-  async launch(request: LaunchRequest): Promise<ManagedProcess> {
+  async start(request: StartRequest): Promise<ManagedProcess> {
     this.#prepare();
     const program = await resolveProgram(request);
     await this.#takeTurn();
     try {
       if (request.limits === undefined && request.contain !== true)
-        return await this.#start(program, request);
+        return await this.#spawn(program, request);
       return await this.#startGated(program, request);
     } finally {
       this.#giveTurn();
@@ -115,7 +116,7 @@ export class Launcher {
   #prepare(): void {
     if (!descriptorReserve.fill()) throw osError(ERRNO.EMFILE);
     if (this.#prepared) return;
-    keepInheritedDescriptors();
+    withholdInheritedDescriptors();
     this.#reaper.listen();
     this.#prepared = true;
   }
@@ -133,13 +134,13 @@ export class Launcher {
   }
 
   /** A shell waits at the gate until all is set, then becomes the program. */
-  async #startGated(program: Program, request: LaunchRequest): Promise<ManagedProcess> {
+  async #startGated(program: Program, request: StartRequest): Promise<ManagedProcess> {
     const { limits } = request;
     checkGated(request);
     const controlGroup = request.contain === true ? this.#controlGroups.create() : undefined;
     const gate = openPipe();
     try {
-      const managed = await this.#start(gated(program, request.env, gate.readEnd), request, controlGroup);
+      const managed = await this.#spawn(gated(program, request.env, gate.readEnd), request, controlGroup);
       try {
         if (controlGroup !== undefined) await this.#controlGroups.join(controlGroup, managed.pid);
         if (limits !== undefined) applyLimits(managed.pid, limits);
@@ -158,9 +159,9 @@ export class Launcher {
     }
   }
 
-  async #start(
+  async #spawn(
     program: Program,
-    request: LaunchRequest,
+    request: StartRequest,
     controlGroup?: ControlGroup,
   ): Promise<ManagedProcess> {
     const { stdin } = request;
@@ -180,7 +181,7 @@ export class Launcher {
   #manage(
     { pid, ...streams }: StartedParts,
     group: ProcessGroup,
-    request: LaunchRequest,
+    request: StartRequest,
     controlGroup: ControlGroup | undefined,
   ): ManagedProcess {
     let managed: ManagedProcess;
@@ -254,7 +255,7 @@ async function startOnPipes(
 }
 
 /** Throws a CapabilityError for what a shell at the gate cannot do. */
-function checkGated({ arg0, limits }: LaunchRequest): void {
+function checkGated({ arg0, limits }: StartRequest): void {
   if (arg0 !== undefined)
     throw new CapabilityError(
       "INVALID_INPUT",
@@ -270,7 +271,7 @@ function loginShell(): string {
   return knownLoginShell;
 }
 
-async function resolveProgram(request: LaunchRequest): Promise<Program> {
+async function resolveProgram(request: StartRequest): Promise<Program> {
   const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
   // Programs on a terminal start shells, and take SHELL for granted.
   if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
@@ -279,7 +280,7 @@ async function resolveProgram(request: LaunchRequest): Promise<Program> {
   return { path: await programPath(request), argv, env, cwd: request.cwd };
 }
 
-async function programPath({ argv, env, cwd, stdin }: LaunchRequest): Promise<string> {
+async function programPath({ argv, env, cwd, stdin }: StartRequest): Promise<string> {
   const [name] = argv;
   const onTerminal = typeof stdin === "object";
   if (name === undefined || name === "")

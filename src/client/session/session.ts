@@ -23,7 +23,7 @@ import { FlowControl } from "../process/flow-control.ts";
 import { HttpBodies } from "../http/http-bodies.ts";
 import { type Recipients, receiveNotification } from "./incoming.ts";
 import { Orphans } from "./orphans.ts";
-import { isPassing } from "./transient-errors.ts";
+import { isTransient } from "./transient-errors.ts";
 import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
 import { RecoveryBudget } from "../connect/recovery-budget.ts";
 import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
@@ -313,7 +313,7 @@ export class ClientSession implements Caller, RouteOwner {
         return;
       } catch (error) {
         logger.debug("a try to resume the session failed", { error: messageOf(error) });
-        if (!signal.aborted && !isPassing(error)) {
+        if (!signal.aborted && !isTransient(error)) {
           this.#finish(unresumable(message, error));
           return;
         }
@@ -346,7 +346,7 @@ export class ClientSession implements Caller, RouteOwner {
     try {
       await route.catchUp();
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (isTransient(error)) throw error;
       route.fail(unrecovered(route.processId, error));
       this.#orphans.add(route.processId);
     }

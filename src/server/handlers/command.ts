@@ -1,13 +1,13 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
-import type { Launcher, LaunchRequest } from "../../capabilities/process/process-starter.ts";
+import type { ProcessStarter, StartRequest } from "../../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { CommandExec } from "../../protocol/command.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { Waiting } from "../../rpc/waiting.ts";
+import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { ServerLimits } from "../limits.ts";
 import { writeInput } from "../process-input.ts";
@@ -15,12 +15,12 @@ import { checkSpecKind } from "../spec-kind.ts";
 import { decodeChunk, decodeCwd, startError } from "./process.ts";
 
 /** Serves the dialect `exec-server.v0` beside the methods of today, on the same connection. */
-export function commandHandlers(launcher: Launcher, limits: ServerLimits) {
+export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
   const commands = new WeakMap<ClientConnection, Commands>();
   const commandsOf = (client: ClientConnection): Commands => {
     let found = commands.get(client);
     if (found === undefined) {
-      found = new Commands(client, launcher);
+      found = new Commands(client, starter);
       commands.set(client, found);
     }
     return found;
@@ -28,7 +28,7 @@ export function commandHandlers(launcher: Launcher, limits: ServerLimits) {
   return {
     "command/exec": async (client, params) => {
       checkSpecKind("direct", limits);
-      return { sessionId: await commandsOf(client).start(launchRequest(params)) };
+      return { sessionId: await commandsOf(client).start(startRequest(params)) };
     },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
@@ -39,7 +39,7 @@ export function commandHandlers(launcher: Launcher, limits: ServerLimits) {
       if (process.input === undefined)
         throw new RpcError(RpcCode.invalidRequest, `stdin is closed for session ${sessionId}`);
       const read = writeInput(process, bytes, limits);
-      return read === undefined ? ACCEPTED : new Waiting(read.then(() => ACCEPTED));
+      return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
     },
 
     "command/exec/terminate": (client, { sessionId }) => {
@@ -55,15 +55,15 @@ const ACCEPTED = { accepted: true } as const;
 /** The processes of one connection. They end with it. */
 class Commands {
   readonly #client: ClientConnection;
-  readonly #launcher: Launcher;
+  readonly #starter: ProcessStarter;
   /** By id, until their exit is told. */
   readonly #known = new Map<string, ManagedProcess>();
   readonly #open = new Set<ManagedProcess>();
   #lastId = 0;
 
-  constructor(client: ClientConnection, launcher: Launcher) {
+  constructor(client: ClientConnection, starter: ProcessStarter) {
     this.#client = client;
-    this.#launcher = launcher;
+    this.#starter = starter;
     client.signal.addEventListener(
       "abort",
       () => {
@@ -78,13 +78,13 @@ class Commands {
   }
 
   /** Later requests wait for it, so that a client may use the id that it expects. */
-  async start(request: LaunchRequest): Promise<string> {
+  async start(request: StartRequest): Promise<string> {
     const place = this.#client.session.takePlace();
     this.#lastId += 1;
     const sessionId = `session-${this.#lastId}`;
     let process: ManagedProcess;
     try {
-      process = await this.#launcher.launch(request);
+      process = await this.#starter.start(request);
     } catch (error) {
       place.free();
       throw startError(error);
@@ -128,7 +128,7 @@ class Commands {
   }
 }
 
-function launchRequest({ argv, cwd, env, tty, arg0 }: CommandExec): LaunchRequest {
+function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec): StartRequest {
   const directory = decodeCwd(cwd);
   if (argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");
   return {

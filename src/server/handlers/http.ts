@@ -3,18 +3,14 @@ import { Base64Error, decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Header } from "../../capabilities/http/header.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
-import {
-  type HttpRequest,
-  type HttpResponse,
-  sendHttpRequest,
-  urlTooLong,
-} from "../../capabilities/http/http-request.ts";
+import type { HttpRequest, HttpResponse } from "../../capabilities/http/http-message.ts";
+import { sendHttpRequest, urlTooLong } from "../../capabilities/http/http-request.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
 import { attachedBytes } from "../../rpc/attachment.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { Waiting } from "../../rpc/waiting.ts";
+import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { ActiveHttpRequest } from "../active-http-request.ts";
 import type { Reservation } from "../byte-budget.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -45,7 +41,7 @@ export function httpHandlers(environment: Environment) {
         requests.add(active);
         if (params.streamResponse) requests.streams.set(requestId, active);
         // From here on only the upstream server is waited for, and that holds up nobody.
-        return new Waiting(
+        return new DeferredAnswer(
           perform(client, params, { request, environment, active, held }).finally(() => held.release()),
         );
       };

@@ -7,10 +7,10 @@ import type { Screen } from "../../capabilities/process/output/terminal-screen.t
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { LateAnswer, Waiting } from "../../rpc/waiting.ts";
+import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { known, visible, whenStarted } from "../known-process.ts";
-import { waitForProcess } from "../process-waiting.ts";
+import { waitForProcess } from "../wait-for-process.ts";
 import type { ProcessEntry } from "../process-table.ts";
 import type { Session } from "../session.ts";
 
@@ -56,7 +56,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
           timeoutMs,
           signal: client.signal,
         });
-        return new Waiting(ended.then(() => waitResult(process)));
+        return new DeferredAnswer(ended.then(() => waitResult(process)));
       }),
 
     "process/list": ({ session }, { scope }) => {
@@ -79,7 +79,9 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
           ...snapshot(process, params),
           ...(screen === undefined ? {} : { screen: screenResult(screen) }),
         });
-        return new Waiting(process.screen().then((screen) => new LateAnswer(() => withScreen(screen))));
+        return new DeferredAnswer(
+          process.screen().then((screen) => new LazyAnswer(() => withScreen(screen))),
+        );
       }),
   } satisfies Handlers<ClientConnection>;
 }

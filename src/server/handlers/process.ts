@@ -3,7 +3,7 @@ import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
-import type { LaunchRequest } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/process-starter.ts";
 import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/process/managed-process.ts";
 import type { ResourceLimits } from "../../native/resource-limits.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
@@ -12,13 +12,13 @@ import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { LateAnswer, Waiting } from "../../rpc/waiting.ts";
+import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import { visible, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
-import { waitForProcess } from "../process-waiting.ts";
+import { waitForProcess } from "../wait-for-process.ts";
 import type { ProcessEntry, StartDetails } from "../process-table.ts";
 import type { Session } from "../session.ts";
 import { checkSpecKind } from "../spec-kind.ts";
@@ -51,7 +51,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
   return {
     "process/start": ({ session }, params) => {
       checkSpecKind(params.specKind, limits);
-      const request = launchRequest(params, environment);
+      const request = startRequest(params, environment);
       const { processId } = params;
       const answer = { processId, sandboxType: "none" as const };
       return whenStarted(session, processId, () => {
@@ -61,7 +61,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         const started = session.start(processId, request, startDetails(params)).catch((error: unknown) => {
           throw startError(error);
         });
-        return new Waiting(started.then(() => answer));
+        return new DeferredAnswer(started.then(() => answer));
       });
     },
 
@@ -74,7 +74,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
           timeoutMs: waitMs,
           signal: client.signal,
         });
-        return new Waiting(news.then(() => new LateAnswer(() => readResult(process, params))));
+        return new DeferredAnswer(news.then(() => new LazyAnswer(() => readResult(process, params))));
       }),
 
     "process/write": ({ session }, { processId, chunk, writeId }) => {
@@ -141,7 +141,7 @@ function write(
   entry: ProcessEntry | undefined,
   { bytes, writeId }: { bytes: Uint8Array; writeId: string },
   limits: ServerLimits,
-): WriteResult | Waiting<WriteResult> {
+): WriteResult | DeferredAnswer<WriteResult> {
   if (entry === undefined) return { status: "unknownProcess" };
   if (entry.process.input === undefined) return { status: "stdinClosed" };
   if (entry.writeIds?.has(writeId)) return { status: "accepted" };
@@ -150,10 +150,10 @@ function write(
   remember(entry, writeId);
   return read === undefined
     ? { status: "accepted" }
-    : new Waiting(read.then(() => ({ status: "accepted" as const })));
+    : new DeferredAnswer(read.then(() => ({ status: "accepted" as const })));
 }
 
-function launchRequest(params: ProcessStart, environment: Environment): LaunchRequest {
+function startRequest(params: ProcessStart, environment: Environment): StartRequest {
   refuseProtection(params);
   const cwd = decodeCwd(params.cwd);
   if (params.argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
 import { heldLinks, type WatchedOutput } from "../output/output-holders.ts";
-import type { TracedFamily } from "./process-family.ts";
 import { inSlices } from "../slices.ts";
 import { listPids, type ProcessStat, readProcFile, readStat } from "../../../native/process-stat.ts";
 
@@ -12,6 +11,16 @@ export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
 const FIRST_LOOK_MS = 10;
 const LAST_LOOK_MS = 200;
 const MAX_LOOKS = 40;
+
+/** A family as the sweeper sees it. */
+export interface SweptFamily {
+  /** The number of the process that started it, which is also that of its session. */
+  readonly pid: number;
+  /** Asks members that have not been asked to end. `holders` have the output open. */
+  askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void;
+  /** Kills members that are left, with all below them; false when there are none. */
+  killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean>;
+}
 
 interface Sweep {
   readonly outputs: readonly WatchedOutput[];
@@ -27,7 +36,7 @@ interface OpenSweep extends Sweep {
  * while, so one look serves all families, and it lets other work pass.
  */
 export class Sweeper {
-  readonly #sweeps = new Map<TracedFamily, OpenSweep>();
+  readonly #sweeps = new Map<SweptFamily, OpenSweep>();
   readonly #isLeader: (pid: number) => boolean;
   #running: Promise<void> | undefined;
 
@@ -37,7 +46,7 @@ export class Sweeper {
   }
 
   /** Closes the outputs when done. A later sweep of the same family replaces the earlier one. */
-  sweep(family: TracedFamily, sweep: Sweep): void {
+  sweep(family: SweptFamily, sweep: Sweep): void {
     this.#finish(family);
     this.#sweeps.set(family, { ...sweep, looks: 0 });
     this.#running ??= this.#run();
@@ -85,7 +94,7 @@ export class Sweeper {
 
   /** True when another look is needed. */
   async #lookAt(
-    family: TracedFamily,
+    family: SweptFamily,
     sweep: OpenSweep,
     snapshot: ProcessSnapshot,
     holders: readonly ProcessStat[],
@@ -98,7 +107,7 @@ export class Sweeper {
 
   async #findHolders(
     snapshot: ProcessSnapshot,
-    sweeps: readonly (readonly [TracedFamily, Sweep])[],
+    sweeps: readonly (readonly [SweptFamily, Sweep])[],
   ): Promise<Map<string, ProcessStat[]>> {
     const holders = new Map<string, ProcessStat[]>();
     for (const [family, { outputs }] of sweeps)
@@ -114,12 +123,12 @@ export class Sweeper {
   }
 
   /** Another process of this server may write to the output too, if it was told to. */
-  #mayBelongTo(family: TracedFamily, holder: ProcessStat): boolean {
+  #mayBelongTo(family: SweptFamily, holder: ProcessStat): boolean {
     if (holder.session === family.pid) return true;
     return !this.#isLeader(holder.session) && !isBeingStarted(holder);
   }
 
-  #finish(family: TracedFamily): void {
+  #finish(family: SweptFamily): void {
     const sweep = this.#sweeps.get(family);
     this.#sweeps.delete(family);
     for (const output of sweep?.outputs ?? []) output.close();

@@ -1,6 +1,15 @@
 import type { Terminal } from "@xterm/headless";
-import type { ManagedProcess } from "../managed-process.ts";
 import type { TerminalSize } from "../../../native/spawn.ts";
+import type { Chunk, ProcessEvent } from "./output-log.ts";
+
+/** The output that a terminal shows: what is kept of it, and what is yet to come. */
+export interface TerminalOutput {
+  /** The oldest event that is kept; 1 when nothing was given up. */
+  readonly firstSeq: number;
+  chunksAfter(seq: number, maxBytes: number): readonly Chunk[];
+  /** Returns what ends it. */
+  listen(listener: (event: ProcessEvent) => void): () => void;
+}
 
 /** What a terminal shows. */
 export interface Screen {
@@ -20,12 +29,12 @@ const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
  * little.
  */
 export class TerminalScreen {
-  readonly #process: ManagedProcess;
+  readonly #output: TerminalOutput;
   #model: { terminal: Terminal; complete: boolean; unlisten: () => void } | undefined;
   #unreadBytes = 0;
 
-  constructor(process: ManagedProcess) {
-    this.#process = process;
+  constructor(output: TerminalOutput) {
+    this.#output = output;
   }
 
   async read(size: TerminalSize): Promise<Screen> {
@@ -47,10 +56,10 @@ export class TerminalScreen {
   }
 
   #open(terminal: Terminal) {
-    const process = this.#process;
-    const complete = process.firstSeq === 1;
-    for (const { bytes } of process.chunksAfter(0, Number.POSITIVE_INFINITY)) this.#write(terminal, bytes);
-    const unlisten = process.listen((event) => {
+    const output = this.#output;
+    const complete = output.firstSeq === 1;
+    for (const { bytes } of output.chunksAfter(0, Number.POSITIVE_INFINITY)) this.#write(terminal, bytes);
+    const unlisten = output.listen((event) => {
       if (event.kind !== "output") return;
       if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#giveUp();
       else this.#write(terminal, event.bytes);

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
-import { waitForProcess } from "./process-waiting.ts";
+import { waitForProcess } from "./wait-for-process.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

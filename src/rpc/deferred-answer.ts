@@ -2,7 +2,7 @@
  * The answer of a handler that has done its part in order and now only waits (a long poll, an upstream server): later
  * requests need not wait with it.
  */
-export class Waiting<T> {
+export class DeferredAnswer<T> {
   readonly promise: Promise<T>;
 
   constructor(promise: Promise<T>) {
@@ -10,8 +10,8 @@ export class Waiting<T> {
   }
 }
 
-/** What a `Waiting` may resolve with where its answer can be large: the answer is made when the client has room for it, and not at once for all who waited. */
-export class LateAnswer<T> {
+/** What a `DeferredAnswer` may resolve with where its answer can be large: the answer is made when the client has room for it, and not at once for all who waited. */
+export class LazyAnswer<T> {
   readonly make: () => T;
 
   constructor(make: () => T) {

@@ -1,6 +1,5 @@
+import { after } from "../base/duration.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves when an event of the process has made `holds` true, the time is over or the signal is aborted. Without a time there is no limit. */
 export function waitForProcess(
@@ -12,13 +11,12 @@ export function waitForProcess(
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {
-      clearTimeout(timer);
+      cancelTimer?.();
       unlisten();
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer =
-      typeof timeoutMs === "number" ? setTimeout(done, Math.min(timeoutMs, MAX_TIMER_MS)) : undefined;
+    const cancelTimer = typeof timeoutMs === "number" ? after(timeoutMs, done) : undefined;
     const unlisten = process.listen(() => {
       if (holds()) done();
     });

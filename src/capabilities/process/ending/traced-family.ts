@@ -1,0 +1,204 @@
+import { constants } from "node:os";
+import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
+import { findDescendants } from "./descendants.ts";
+import { type OutputEnd, WatchedOutput } from "../output/output-holders.ts";
+import type { ProcessFamily } from "./process-family.ts";
+import type { ProcessGroup } from "./process-groups.ts";
+import { type ProcessStat, readStat, signalProcess, ticksNow } from "../../../native/process-stat.ts";
+import { inSlices, takeSteps } from "../slices.ts";
+import type { ProcessSnapshot, Sweeper, SweptFamily } from "./sweeper.ts";
+
+const NO_MEMBERS = new Map<number, ProcessStat>();
+
+/**
+ * Members are known by what the kernel tells of them: their process group; parents, as long as those live; the session, which background
+ * jobs share; and the output that they hold open. Whoever has left all four cannot be told from a stranger and is left alone.
+ */
+export class TracedFamily implements ProcessFamily, SweptFamily {
+  readonly contained = false;
+  readonly pid: number;
+  readonly #group: ProcessGroup;
+  readonly #sweeper: Sweeper;
+  /** Outside the group; some may be gone by now. */
+  #members = NO_MEMBERS;
+  /** The process itself, when it was last seen with its own number. */
+  #leader: ProcessStat | undefined;
+  #leaderSeenTicks = -1;
+  #leaderReaped = false;
+  #killing = false;
+
+  constructor(pid: number, { group, sweeper }: { group: ProcessGroup; sweeper: Sweeper }) {
+    this.pid = pid;
+    this.#group = group;
+    this.#sweeper = sweeper;
+  }
+
+  get gone(): boolean {
+    return this.#group.gone && this.#members.size === 0;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#group.signal(signal);
+  }
+
+  killGroup(): void {
+    this.#group.signal("SIGKILL");
+  }
+
+  terminate(outputs: readonly OutputEnd[]): void {
+    this.#seeLeader();
+    const watched = watch(outputs);
+    const sweep = (): void => {
+      // Whoever kills sweeps too, and more thoroughly.
+      if (this.#killing) for (const output of watched) output.close();
+      else this.#sweeper.sweep(this, { outputs: watched, kill: false });
+    };
+    this.#findBelow({ stop: false }, (below) => {
+      if (this.#killing) sweep();
+      else if (below.some(({ group }) => group !== this.pid)) this.#askAtRest(sweep);
+      else {
+        this.#group.signal("SIGTERM");
+        sweep();
+      }
+    });
+  }
+
+  kill(outputs: readonly OutputEnd[]): void {
+    this.#killing = true;
+    this.#seeLeader();
+    const watched = watch(outputs);
+    // The group stands still before anyone looks: whoever were killed first would leave children without a parent to find them by.
+    this.#group.signal("SIGSTOP");
+    this.#findBelow({ stop: true }, (below) => {
+      this.#add(below.filter(({ group }) => group !== this.pid));
+      unlessBlind(() => this.#killMembers());
+      this.#group.signal("SIGKILL");
+      this.#sweeper.sweep(this, { outputs: watched, kill: true });
+    });
+  }
+
+  leaderReaped(): void {
+    this.#leaderReaped = true;
+    this.#group.leaderReaped();
+  }
+
+  askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void {
+    this.#ask(this.#find(snapshot, holders));
+  }
+
+  async killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean> {
+    const found = this.#find(snapshot, holders);
+    // All of these at once.
+    this.#group.signal("SIGKILL");
+    const outside = found.filter(({ group }) => group !== this.pid || this.#group.gone);
+    await inSlices(outside, (member) => signalProcess(member, constants.signals.SIGSTOP));
+    this.#add(outside);
+    const below = new Map<number, ProcessStat>();
+    for (const { pid } of outside) await inSlices(findDescendants(pid, below, { stop: true }), () => {});
+    this.#add([...below.values()]);
+    await inSlices(this.#members.values(), (member) => this.#killMember(member));
+    return found.length > 0;
+  }
+
+  #findBelow({ stop }: { stop: boolean }, done: (below: readonly ProcessStat[]) => void): void {
+    const found = new Map<number, ProcessStat>();
+    if (this.#leaderReaped) done([]);
+    else takeSteps(findDescendants(this.pid, found, { stop }), () => done([...found.values()]));
+  }
+
+  #seeLeader(): void {
+    if (this.#leaderReaped) return;
+    unlessBlind(() => {
+      this.#leader = readStat(this.pid);
+    });
+    this.#leaderSeenTicks = ticksNow();
+  }
+
+  /** Whoever forks while others end would have children without a parent to find them by. So all stand still for a moment. */
+  #askAtRest(done: () => void): void {
+    this.#group.signal("SIGSTOP");
+    this.#findBelow({ stop: true }, (below) => {
+      if (!this.#killing) {
+        this.#group.signal("SIGTERM");
+        unlessBlind(() => this.#ask(below));
+        for (const member of below)
+          if (!member.stopped) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
+        if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
+      }
+      done();
+    });
+  }
+
+  #ask(found: readonly ProcessStat[]): void {
+    for (const member of found) {
+      if (member.group === this.pid || this.#members.has(member.pid)) continue;
+      signalProcess(member, constants.signals.SIGTERM);
+      this.#add([member]);
+    }
+  }
+
+  #add(found: readonly ProcessStat[]): void {
+    if (found.length === 0) return;
+    // Most families have nobody outside the group.
+    if (this.#members === NO_MEMBERS) this.#members = new Map();
+    for (const member of found) this.#members.set(member.pid, member);
+  }
+
+  #killMembers(): void {
+    for (const member of this.#members.values()) this.#killMember(member);
+  }
+
+  #killMember(member: ProcessStat): void {
+    if (!signalProcess(member, constants.signals.SIGKILL)) this.#members.delete(member.pid);
+  }
+
+  #find(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): ProcessStat[] {
+    const found = new Set(holders);
+    for (const { pid, startTicks } of this.#members.values()) {
+      const now = snapshot.get(pid);
+      if (now?.startTicks === startTicks && now.alive) found.add(now);
+    }
+    const session = Array.from(snapshot.values()).filter(
+      ({ session, alive }) => alive && session === this.pid,
+    );
+    if (this.#ownsSession(snapshot, session, found)) for (const member of session) found.add(member);
+    return [...found];
+  }
+
+  /** A session's number is given to others once its last member is gone. One member that is surely ours shows that it is not. */
+  #ownsSession(
+    snapshot: ProcessSnapshot,
+    session: readonly ProcessStat[],
+    found: ReadonlySet<ProcessStat>,
+  ): boolean {
+    const leader = snapshot.get(this.pid);
+    if (leader !== undefined) return leader.startTicks === this.#leader?.startTicks;
+    return session.some(
+      (member) =>
+        // Sessions are inherited at the start, and at that moment the number was the leader's.
+        member.startTicks <= this.#leaderSeenTicks ||
+        found.has(member) ||
+        (member.group === this.pid && !this.#group.gone),
+    );
+  }
+}
+
+/** Without a descriptor to look with, the group ends all the same, and the sweep finds the others when there is one. */
+function unlessBlind(look: () => unknown): void {
+  try {
+    look();
+  } catch (error) {
+    if (!isOutOfDescriptors(error)) throw error;
+  }
+}
+
+/** An output that cannot be watched is no reason not to end the family. */
+function watch(outputs: readonly OutputEnd[]): WatchedOutput[] {
+  return outputs.flatMap((output) => {
+    try {
+      return [new WatchedOutput(output)];
+    } catch {
+      return [];
+    }
+  });
+}
