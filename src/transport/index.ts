@@ -2,5 +2,5 @@ export { type ChildCommand, startChild } from "./child.ts";
 export { JsonLinesTransport } from "./json-lines.ts";
 export { createMemoryPair } from "./memory.ts";
 export type { Transport, TransportEvents } from "./transport.ts";
-export { connectWebSocket } from "./websocket/websocket.ts";
+export { connectWebSocket } from "./websocket/connect-websocket.ts";
 export { type ListenOptions, listenWebSocket, type WebSocketListener } from "./websocket/websocket-server.ts";

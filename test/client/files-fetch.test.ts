@@ -11,7 +11,7 @@ import { FileError } from "../../src/client/files/file-error.ts";
 import { Files } from "../../src/client/files/files.ts";
 import { createServer } from "../../src/server/index.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
-import { connectWebSocket } from "../../src/transport/websocket/websocket.ts";
+import { connectWebSocket } from "../../src/transport/websocket/connect-websocket.ts";
 import {
   type Answer,
   CHUNKED_HEAD,

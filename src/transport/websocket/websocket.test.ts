@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { type ServerOptions, WebSocketServer } from "ws";
 import type { Transport } from "../transport.ts";
-import { connectWebSocket } from "./websocket.ts";
+import { connectWebSocket } from "./connect-websocket.ts";
 
 let server: WebSocketServer | undefined;
 

@@ -1,0 +1,79 @@
+// Apart from the transport, so that the types that are published do not need those of `ws`.
+import type { Socket } from "node:net";
+import { WebSocket } from "ws";
+import { after, formatDuration } from "../../base/duration.ts";
+import { ConnectionError, UsageError } from "../../base/errors.ts";
+import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
+import { shownUrl } from "../../base/shown-url.ts";
+import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import type { Transport } from "../transport.ts";
+import { CLOSING, WebSocketTransport } from "./websocket.ts";
+
+/** How a WebSocket is opened. */
+export interface ConnectOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly life?: LifeTimes;
+}
+
+/** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
+export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
+  const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+  return new Promise((resolve, reject) => {
+    const webSocket = createWebSocket(url, headers);
+    let socket: Socket | undefined;
+    const settle = (): void => {
+      cancelTimer();
+      signal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      reject(error);
+      webSocket.terminate();
+    };
+    const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
+      fail(
+        new ConnectionError(
+          `failed to connect to exec-server websocket \`${shownUrl(url)}\`: ${why}`,
+          details,
+        ),
+      );
+    const abort = (): void => fail(signal?.reason);
+    const cancelTimer = after(timeoutMs, () => {
+      const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
+      fail(new ConnectionError(text));
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+    webSocket.once("upgrade", (response) => {
+      socket = response.socket;
+    });
+    webSocket.once("open", () => {
+      settle();
+      const transport = new WebSocketTransport(webSocket, socket!, {
+        side: "client",
+        describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
+      });
+      transport.expectLife(options.life ?? DEFAULT_LIFE);
+      resolve(transport);
+    });
+    webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
+      refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
+    );
+    webSocket.on("error", (cause) => refused(cause.message, { cause }));
+    if (signal?.aborted) abort();
+  });
+}
+
+function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
+  try {
+    return new WebSocket(url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+      ...CLOSING,
+    });
+  } catch (error) {
+    throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
+  }
+}
