@@ -1,4 +1,4 @@
-// Makes HTTP requests from the host's machine, with the interface of `fetch`.
+// Makes HTTP requests from the host's machine with a `fetch` interface.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// One client starts a process and leaves; another one takes the session over, and has all of the output.
+// One client starts a process and detaches; another resumes the session and reads all of the output.
 import assert from "node:assert/strict";
 import { connect } from "exec-server";
 import { createServer } from "exec-server/server";

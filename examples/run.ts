@@ -1,4 +1,4 @@
-// Runs commands on a machine and looks at what they wrote.
+// Runs commands and checks their output.
 import assert from "node:assert/strict";
 import { CommandError, connectLocal } from "exec-server";
 

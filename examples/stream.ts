@@ -1,4 +1,4 @@
-// Reads output while a process runs, with a deadline, and learns how it ended.
+// Streams the output of a process, with a deadline, and checks its exit code.
 import assert from "node:assert/strict";
 import { connectLocal } from "exec-server";
 

@@ -1,4 +1,4 @@
-// Talks to a program on a terminal.
+// Runs a program on a terminal and sends it input.
 import assert from "node:assert/strict";
 import { connectLocal } from "exec-server";
 

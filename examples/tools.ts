@@ -1,4 +1,4 @@
-// Gives a language model the tools `exec_command` and `write_stdin`. What the model would send is written out here.
+// Gives a language model the tools `exec_command` and `write_stdin`. The model's calls are hard-coded here.
 import assert from "node:assert/strict";
 import { connectLocal, createExecTools, execToolDefinitions, toText } from "exec-server";
 
@@ -15,7 +15,7 @@ const started = await tools.exec_command({
   tty: true,
   yield_time_ms: 250,
 });
-assert.ok(started.session_id !== undefined, "it waits for input, so it is still there");
+assert.ok(started.session_id !== undefined, "it waits for input, so it is still running");
 const finished = await tools.write_stdin({
   session_id: started.session_id,
   chars: "world\n",
