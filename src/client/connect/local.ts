@@ -13,7 +13,7 @@ export interface LocalOptions extends Omit<ConnectOptions, "token" | "resumeSess
 
 /** Starts a server on this machine and connects to it. It ends with the host. */
 export function connectLocal({ cwd, env, ...options }: LocalOptions = {}): Promise<Host> {
-  const program = fileURLToPath(new URL("../../cli.js", import.meta.url));
+  const program = fileURLToPath(new URL("../../../cli.js", import.meta.url));
   return connect(
     {
       command: [process.execPath, program, "--listen", "stdio"],
