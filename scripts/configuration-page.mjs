@@ -52,10 +52,9 @@ fs_roots = ["/srv/work", "/tmp"]
 \`\`\`
 
 or pass them as flags, which override the file: \`--${limitFlag("maxConnections")} 100\`,
-\`--${limitFlag("fsRoots")} /srv/work:/tmp\`, \`--${limitFlag("allowDirectExec")} false\`.
-In the library, pass them as \`createServer({ limits: { maxConnections: 100 } })\`; names are camelCase, as in error data.
-The server checks the configuration before it starts to listen: an unknown key, a wrong type or a value out of range is an
-error.
+\`--${limitFlag("fsRoots")} /srv/work:/tmp\`, \`--${limitFlag("allowDirectExec")} false\`. In the library, pass them as
+\`createServer({ limits: { maxConnections: 100 } })\`; names are camelCase, as in error data. The server checks the
+configuration before it starts to listen: an unknown key, a wrong type or a value out of range is an error.
 
 | Key | Default | Values | Meaning |
 | --- | --- | --- | --- |
@@ -66,39 +65,39 @@ ${rows.join("\n")}
 - A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`
   holds the limit and its value: \`{"limit": "maxProcesses", "value": 64}\`. The connection and the session stay usable;
   retry the request once something has ended.
-- A WebSocket beyond \`max_connections\` is refused with HTTP 503 and the same message. A client without a valid token gets
-  401 first.
+- A WebSocket beyond \`max_connections\` is refused with HTTP 503 and the same message. A client without a valid token
+  gets 401 first.
 - A message longer than \`max_message_bytes\` is answered with -32011 and id -1, then the connection ends, over WebSocket
-  with close code 1009. With the default, which is the limit of the protocol itself, the connection ends without an answer,
-  as it does with Codex.
+  with close code 1009. With the default, which is the limit of the protocol itself, the connection ends without an
+  answer, as it does with Codex.
 - \`max_unanswered_requests\`, \`max_buffered_bytes_per_connection\` and \`max_buffered_bytes\` cause no errors. They apply
   back-pressure: requests wait until clients read their answers.
 
 ## Concurrent requests
 
-\`--concurrent-requests COUNT\` (\`createServer({ concurrentRequests })\`) sets how many requests of one connection run at the
-same time. It is a flag only, not a key of the configuration file.
+\`--concurrent-requests COUNT\` (\`createServer({ concurrentRequests })\`) sets how many requests of one connection run at
+the same time. It is a flag only, not a key of the configuration file.
 
-- **1, the default,** runs requests in the order they arrive, so a client can pipeline requests that depend on each other: a
-  write followed by a read of the same file sees the write. Requests that only wait, such as a long poll with
+- **1, the default,** runs requests in the order they arrive, so a client can pipeline requests that depend on each
+  other: a write followed by a read of the same file sees the write. Requests that only wait, such as a long poll with
   \`process/read\`, do not hold up the requests behind them. Control of a running process passes queued file work.
-- **More than 1** lets independent slow requests, such as copies of large files, run side by side. Answers and effects may
-  then come in any order, so a client must wait for an answer before it sends a request that depends on it. Methods marked
-  "Lane: control" in [protocol.md](../protocol.md) have slots of their own and do not wait for other requests.
+- **More than 1** lets independent slow requests, such as copies of large files, run side by side. Answers and effects
+  may then come in any order, so a client must wait for an answer before it sends a request that depends on it. Methods
+  marked "Lane: control" in [protocol.md](../protocol.md) have slots of their own and do not wait for other requests.
 
 ## Direct and prepared starts
 
-\`specKind\` of \`process/start\` states whether the caller's own policy has approved and resolved the request (\`prepared\`) or
-not (\`direct\`, also the default). With \`allow_direct_exec = false\` the server accepts only prepared starts, so a client that
-should not start processes on its own gets an error. This is the caller's claim, not a proof. With both switches off, no
-process can be started.
+\`specKind\` of \`process/start\` states whether the caller's own policy has approved and resolved the request (\`prepared\`)
+or not (\`direct\`, also the default). With \`allow_direct_exec = false\` the server accepts only prepared starts, so a
+client that should not start processes on its own gets an error. This is the caller's claim, not a proof. With both
+switches off, no process can be started.
 
 ## Roots
 
 With \`fs_roots\`, every path that a client passes to \`fs/*\` or to discovery must lead into one of these directories after
-dots and links are resolved. The server opens each directory relative to its parent, so a concurrent rename cannot bypass
-the check. A link that leads outside is refused in the same way as the path it points to. Errors do not reveal anything
-about paths outside, not even whether they exist.
+dots and links are resolved. The server opens each directory relative to its parent, so a concurrent rename cannot
+bypass the check. A link that leads outside is refused in the same way as the path it points to. Errors do not reveal
+anything about paths outside, not even whether they exist.
 
 - Files are written in place, and a root itself cannot be removed, renamed or replaced.
 - \`fs/watch\` and \`fs/watchMissing\` watch nothing outside the roots, so they do not report that a directory above a root
