@@ -8,6 +8,7 @@ runSteps([
   { name: "lint, with types", command: ["oxlint", "--type-aware", "--deny-warnings"] },
   { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
   { name: "lock file has every platform", command: ["node", "scripts/check-lock.mjs"] },
+  { name: "no circles of imports", command: ["node", "scripts/check-circles.mjs"] },
   { name: "regular expressions", command: ["node", "scripts/check-regexes.mjs"] },
   { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },

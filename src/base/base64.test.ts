@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Base64Error, decodeBase64, decodeBase64InPlace, encodeBase64 } from "./base64.ts";
+import { decodeBase64, decodeBase64InPlace, encodeBase64 } from "./base64.ts";
 
 const anyBytes = fc.uint8Array({ maxLength: 5_000, size: "max" });
 
@@ -9,7 +9,7 @@ it("encodes as Node does, and decodes what it encodes", () => {
     fc.property(anyBytes, (bytes) => {
       const base64 = encodeBase64(bytes);
       expect(base64).toBe(Buffer.from(bytes).toString("base64"));
-      expect(Buffer.from(decodeBase64(base64)).equals(bytes)).toBe(true);
+      expect(Buffer.from(decodeBase64(base64, Error)).equals(bytes)).toBe(true);
     }),
   );
 });
@@ -22,7 +22,7 @@ it("does the same where there is no Buffer, as in browsers", async () => {
       const bytes = Uint8Array.from({ length }, (_, index) => (first + index * index) % 251);
       const base64 = encode(bytes);
       expect(base64 === Buffer.from(bytes).toString("base64")).toBe(true);
-      expect(Buffer.from(decode(base64)).equals(bytes)).toBe(true);
+      expect(Buffer.from(decode(base64, Error)).equals(bytes)).toBe(true);
     }),
     { numRuns: 20 },
   );
@@ -48,7 +48,7 @@ it.each([
   ["YWJjZ", "Invalid input length: 5"],
   ["YQ==YQ==", "Invalid symbol 61, offset 2."],
 ])("refuses %j", (text, message) => {
-  expect(() => decodeBase64(text)).toThrow(new Base64Error(message));
+  expect(() => decodeBase64(text, (reason) => new RangeError(reason))).toThrow(new RangeError(message));
 });
 
 describe("decoding in place", () => {
@@ -62,9 +62,9 @@ describe("decoding in place", () => {
   it("gives the same bytes", () => {
     fc.assert(
       fc.property(text, (base64) => {
-        expect(Buffer.from(decodeBase64InPlace(Buffer.from(base64))!).equals(decodeBase64(base64))).toBe(
-          true,
-        );
+        expect(
+          Buffer.from(decodeBase64InPlace(Buffer.from(base64))!).equals(decodeBase64(base64, Error)),
+        ).toBe(true);
       }),
       { numRuns: 20 },
     );
@@ -94,7 +94,7 @@ describe("decoding in place", () => {
 
 function isBase64(text: string): boolean {
   try {
-    decodeBase64(text);
+    decodeBase64(text, Error);
     return true;
   } catch {
     return false;

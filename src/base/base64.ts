@@ -12,9 +12,6 @@ const nodeBuffer = (globalThis as { Buffer?: NodeBufferConstructor }).Buffer;
 const NO_SYMBOL = /[^A-Za-z0-9+/]/;
 const PADDING = 61;
 
-/** Text that is not standard, padded base64. The message is the wire's. */
-export class Base64Error extends Error {}
-
 export function encodeBase64(bytes: Uint8Array): string {
   if (nodeBuffer) return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
   let binary = "";
@@ -23,17 +20,22 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Strict: the decoders of the platform skip or accept what the wire refuses, so what they return is checked. */
-export function decodeBase64(text: string): Uint8Array {
+/** Decodes standard, padded base64. For any other text it throws what `fail` makes of the reason, which is worded as on the wire. */
+export function decodeBase64(text: string, fail: (reason: string) => Error): Uint8Array {
+  const bytes = decodeStrictly(text);
+  if (bytes === undefined) throw fail(describeFault(text));
+  return bytes;
+}
+
+/** The decoders of the platform skip or accept what the wire refuses, so what they return is checked. */
+function decodeStrictly(text: string): Uint8Array | undefined {
+  if (text.length % 4 !== 0) return undefined;
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   const expectedLength = (text.length / 4) * 3 - padding;
-  if (text.length % 4 !== 0) throw describeFault(text);
   const bytes = decode(text);
   // A skipped character makes the result shorter. The URL-safe alphabet is decoded by Node, but is not ours.
-  if (bytes === undefined || bytes.length !== expectedLength || text.includes("-") || text.includes("_"))
-    throw describeFault(text);
-  if (padding > 0 && !endsCanonically(text, padding)) throw describeFault(text);
-  return bytes;
+  if (bytes?.length !== expectedLength || text.includes("-") || text.includes("_")) return undefined;
+  return padding === 0 || endsCanonically(text, padding) ? bytes : undefined;
 }
 
 /** So much text at a time stays in the processor's cache. A multiple of 4. */
@@ -48,7 +50,7 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   if (!nodeBuffer || ascii.length % 4 !== 0) return undefined;
   const buffer = nodeBuffer.from(ascii.buffer, ascii.byteOffset, ascii.byteLength);
   const last = Math.max(0, buffer.length - 4);
-  const end = decodeExact(buffer.toString("latin1", last));
+  const end = decodeStrictly(buffer.toString("latin1", last));
   if (end === undefined) return undefined;
   for (let start = 0; start < last; start += PIECE_CHARACTERS) {
     const piece = buffer.toString("latin1", start, Math.min(last, start + PIECE_CHARACTERS));
@@ -83,15 +85,6 @@ function restoreBase64(buffer: NodeBuffer, end: number): void {
   }
 }
 
-function decodeExact(text: string): Uint8Array | undefined {
-  try {
-    return decodeBase64(text);
-  } catch (error) {
-    if (error instanceof Base64Error) return undefined;
-    throw error;
-  }
-}
-
 function decode(text: string): Uint8Array | undefined {
   if (nodeBuffer && text.length > PIECE_CHARACTERS) return decodeByPieces(nodeBuffer, text);
   if (nodeBuffer) return nodeBuffer.from(text, "base64");
@@ -108,7 +101,7 @@ function endsCanonically(text: string, padding: number): boolean {
 }
 
 /** Finds the first fault, counting bytes of UTF-8. */
-function describeFault(text: string): Base64Error {
+function describeFault(text: string): string {
   const bytes = new TextEncoder().encode(text);
   const isSymbol = (byte: number): boolean => !NO_SYMBOL.test(String.fromCharCode(byte));
   const end = bytes.findIndex((byte) => !isSymbol(byte));
@@ -120,11 +113,11 @@ function describeFault(text: string): Base64Error {
     const tooMany = inLastGroup < 2 || bytes.length - end > 4 - inLastGroup;
     if (after >= 0 || tooMany) return invalidSymbol(bytes, end);
   }
-  if (inLastGroup === 1) return new Base64Error(`Invalid input length: ${symbols}`);
-  if (bytes.length % 4 !== 0) return new Base64Error("Invalid padding");
-  return new Base64Error(`Invalid last symbol ${bytes[symbols - 1]}, offset ${symbols - 1}.`);
+  if (inLastGroup === 1) return `Invalid input length: ${symbols}`;
+  if (bytes.length % 4 !== 0) return "Invalid padding";
+  return `Invalid last symbol ${bytes[symbols - 1]}, offset ${symbols - 1}.`;
 }
 
-function invalidSymbol(bytes: Uint8Array, offset: number): Base64Error {
-  return new Base64Error(`Invalid symbol ${bytes[offset]}, offset ${offset}.`);
+function invalidSymbol(bytes: Uint8Array, offset: number): string {
+  return `Invalid symbol ${bytes[offset]}, offset ${offset}.`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decodeBase64 } from "../base/base64.ts";
 import { parseMessage } from "../protocol/envelope.ts";
 import { liftLongString } from "../transport/long-string.ts";
-import { attachedBytes, parseLongMessage } from "./attachment.ts";
+import { parseLongRequest } from "./attachment.ts";
 
 const LONG = 50_000;
 
@@ -28,22 +28,23 @@ function asText(text: string): unknown {
 
 function asBytes(text: string): unknown {
   const long = liftLongString(Buffer.from(text));
-  const message = long && parseLongMessage(long);
-  if (message === undefined) {
+  const request = long && parseLongRequest(long);
+  if (request === undefined) {
     // Whatever was tried, the text is what came.
     if (long !== undefined) expect(long.text() === text).toBe(true);
     return asText(text);
   }
+  const { attachment, ...message } = request;
   return outcome(
-    () => message,
-    (params) => binary(attachedBytes(params)!),
+    () => ({ kind: "request", ...message }),
+    () => binary(attachment!.bytes),
   );
 }
 
 function decoded(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
-    return binary(decodeBase64(value));
+    return binary(decodeBase64(value, Error));
   } catch (error) {
     return String(error);
   }
@@ -136,13 +137,12 @@ describe("a long message", () => {
   it("gives the bytes of its long string without making text of it", () => {
     const bytes = noise(LONG + 1, 5);
     const text = `{"id":1,"method":"fs/writeFile","params":{"path":"file:///a","dataBase64":"${bytes.toString("base64")}"}}`;
-    const parsed = parseLongMessage(liftLongString(Buffer.from(text))!);
-    expect(parsed).toEqual({
-      kind: "request",
+    const { attachment, ...request } = parseLongRequest(liftLongString(Buffer.from(text))!)!;
+    expect(request).toEqual({
       id: "1",
       method: "fs/writeFile",
       params: { path: "file:///a", dataBase64: "<attached>" },
     });
-    expect(bytes.equals(attachedBytes((parsed as { params: object }).params)!)).toBe(true);
+    expect(bytes.equals(attachment!.bytes)).toBe(true);
   });
 });

@@ -50,7 +50,7 @@ function connectRaw(
 describe("Connection", () => {
   it("gives each request the answer with its id, in whatever order answers come", async () => {
     const ids: string[] = [];
-    const [client, server] = connect({}, { request: (id) => void ids.push(id) });
+    const [client, server] = connect({}, { request: ({ id }) => void ids.push(id) });
     const first = client.request("a", null);
     const second = client.request("b", { x: 1 });
     await vi.waitFor(() => expect(ids).toEqual(["1", "2"]));
@@ -63,8 +63,8 @@ describe("Connection", () => {
 
   it("carries requests in both directions at once", async () => {
     const [left, right] = connect(
-      { request: (id) => left.respond(id, '"from left"') },
-      { request: (id) => right.respond(id, '"from right"') },
+      { request: ({ id }) => left.respond(id, '"from left"') },
+      { request: ({ id }) => right.respond(id, '"from right"') },
     );
     await expect(Promise.all([left.request("m", null), right.request("m", null)])).resolves.toEqual([
       "from right",

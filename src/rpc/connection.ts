@@ -14,14 +14,15 @@ import {
 } from "../protocol/envelope.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
-import { parseLongMessage } from "./attachment.ts";
+import { parseLongRequest } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";
+import type { IncomingRequest } from "./incoming-request.ts";
 import { PendingRequests } from "./pending-requests.ts";
 
 /** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
 export interface ConnectionHooks {
   /** `bytes` is about what the message takes. */
-  request(id: IdText, method: string, params: unknown, bytes: number): void;
+  request(request: IncomingRequest, bytes: number): void;
   notification(method: string, params: unknown): void;
   /** Text that is no message. `reason` names the source. */
   malformed(reason: string): void;
@@ -197,9 +198,10 @@ export class Connection {
 
   #receiveLong(long: LongMessage): void {
     if (this.#ended) return;
-    const message = parseLongMessage(long);
-    if (message !== undefined) {
-      this.#take(message, long.value.length);
+    const request = parseLongRequest(long);
+    if (request !== undefined) {
+      this.#receivedMessages += 1;
+      this.#hooks.request(request, long.value.length);
       return;
     }
     const text = long.text();
@@ -211,7 +213,7 @@ export class Connection {
     this.#receivedMessages += 1;
     switch (message.kind) {
       case "request":
-        this.#hooks.request(message.id, message.method, message.params, bytes);
+        this.#hooks.request(message, bytes);
         break;
       case "notification":
         this.#hooks.notification(message.method, message.params);

@@ -9,8 +9,8 @@ import {
   type Result,
   RpcCode,
 } from "../protocol/index.ts";
-import { passAttachment } from "./attachment.ts";
 import { describeIssue } from "./describe-issue.ts";
+import type { Attachment } from "./incoming-request.ts";
 import type { JsonParts } from "./json-parts.ts";
 import type { JsonText } from "./json-text.ts";
 import type { LazyAnswer, DeferredAnswer } from "./deferred-answer.ts";
@@ -24,11 +24,17 @@ type Later<T> = DeferredAnswer<Answer<T> | LazyAnswer<Answer<T>>>;
 
 /** One function per method. A method without one is answered like an unknown method. */
 export type Handlers<Context> = {
-  readonly [M in MethodName]?: (context: Context, params: Params<M>) => HandlerResult<Result<M>>;
+  readonly [M in MethodName]?: (
+    context: Context,
+    params: Params<M>,
+    attachment?: Attachment,
+  ) => HandlerResult<Result<M>>;
 };
 
+type Call<Context> = (context: Context, params: unknown, attachment?: Attachment) => HandlerResult<unknown>;
+
 interface Route<Context> extends Precedence {
-  call(context: Context, params: unknown): HandlerResult<unknown>;
+  readonly call: Call<Context>;
 }
 
 /** What decides which requests a method's may pass, and which not. */
@@ -45,15 +51,15 @@ export class Router<Context> {
     for (const [name, handler] of Object.entries(handlers)) {
       const definition: Method = methods[name as MethodName];
       // The handler's parameter type comes from this very schema, which `parse` applies.
-      const run = handler as (context: Context, params: unknown) => HandlerResult<unknown>;
+      const run = handler as Call<Context>;
       this.#routes.set(name, {
         ...(definition.lane && { lane: definition.lane }),
         ...(definition.ordered && { ordered: definition.ordered }),
         ...(definition.overtakes && { overtakes: definition.overtakes }),
-        call: (context, params) => {
+        call: (context, params, attachment) => {
           const checked = parse(definition, name, params);
           if (definition.family !== null) gate(context, definition.family);
-          return run(context, checked);
+          return run(context, checked, attachment);
         },
       });
     }
@@ -65,14 +71,14 @@ export class Router<Context> {
   }
 
   /** Throws an RpcError for a method that is not served, parameters that do not fit and a closed gate, in this order. */
-  call(name: string, context: Context, params: unknown): HandlerResult<unknown> {
+  call(name: string, context: Context, params: unknown, attachment?: Attachment): HandlerResult<unknown> {
     const route = this.#routes.get(name);
     if (route === undefined)
       throw new RpcError(
         RpcCode.methodNotFound,
         `exec-server stub does not implement \`${shorten(name)}\` yet`,
       );
-    return route.call(context, params);
+    return route.call(context, params, attachment);
   }
 }
 
@@ -84,10 +90,7 @@ const FIRST_FAULT = { async: false, abortEarly: true, reportInput: false } as co
 
 function parse(definition: Method, name: string, params: unknown): unknown {
   const parsed = definition.params._zod.run({ value: params, issues: [] }, FIRST_FAULT);
-  if (!(parsed instanceof Promise) && parsed.issues.length === 0) {
-    passAttachment(params, parsed.value);
-    return parsed.value;
-  }
+  if (!(parsed instanceof Promise) && parsed.issues.length === 0) return parsed.value;
   const { error } = definition.params.safeParse(params, FIRST_FAULT);
   throw new RpcError(RpcCode.invalidParams, describeIssue(error!, params, name));
 }

@@ -13,7 +13,7 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
   /** Told since the last moment at which the server had read all that was sent. */
   let unreadRefusals = 0;
   const connection = new Connection(transport, {
-    request: (id, method) => {
+    request: ({ id, method }) => {
       if (connection.queuedBytes === 0) unreadRefusals = 0;
       const message = `this client does not serve ${shorten(method, MAX_NAME_CHARACTERS)}`;
       unreadRefusals += id.length + message.length;

@@ -7,6 +7,7 @@ import type { IdText, WireError } from "../protocol/envelope.ts";
 import { type Family, type NotificationName, type NotificationParams, RpcCode } from "../protocol/index.ts";
 import { SESSION_TAKEN_CLOSE_CODE } from "../protocol/limits.ts";
 import { toWire } from "../rpc/error-wire.ts";
+import type { IncomingRequest } from "../rpc/incoming-request.ts";
 import { RequestQueue, type Task } from "../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../rpc/deferred-answer.ts";
@@ -46,14 +47,6 @@ export interface InitializeOptions {
   readonly urgentInput: boolean;
 }
 
-interface Request {
-  readonly id: IdText;
-  readonly method: string;
-  readonly params: unknown;
-  /** About what it takes. */
-  readonly bytes: number;
-}
-
 const AT_ONCE = { lazily: false };
 const LAZILY = { lazily: true };
 
@@ -83,13 +76,13 @@ export class ClientConnection implements SessionHolder {
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
   /** Answers that are made when there is room for them. */
-  readonly #late = new Fifo<Pick<Request, "id" | "method"> & { readonly make: () => unknown }>();
+  readonly #late = new Fifo<Pick<IncomingRequest, "id" | "method"> & { readonly make: () => unknown }>();
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
     this.identity = options.identity;
     this.peer = connect({
-      request: (id, method, params, bytes) => this.#enqueue({ id, method, params, bytes }),
+      request: (request, bytes) => this.#enqueue(request, bytes),
       notification: (method) => {
         if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
       },
@@ -222,22 +215,22 @@ export class ClientConnection implements SessionHolder {
     else this.#drop(`unexpected notification ${shorten(method)}`);
   }
 
-  #enqueue({ id, method, params, bytes }: Request): void {
+  #enqueue(request: IncomingRequest, bytes: number): void {
     if (this.#closing) return;
     this.#intake.came(bytes);
     const run: Task = () => {
-      const pending = this.#run(id, method, params);
+      const pending = this.#run(request);
       if (pending !== undefined) return pending.then(() => this.#intake.done(bytes));
       this.#intake.done(bytes);
       return undefined;
     };
     if (!this.#initialized || (this.#options.concurrency === 1 && this.#requests.isFree))
       this.#requests.submit(run, "ordinary");
-    else this.#enqueueByPrecedence(method, params, run);
+    else this.#enqueueByPrecedence(request, run);
   }
 
   /** Others wait, or may run at the same time. */
-  #enqueueByPrecedence(method: string, params: unknown, run: Task): void {
+  #enqueueByPrecedence({ method, params }: IncomingRequest, run: Task): void {
     const precedence = this.#options.router.precedenceOf(method);
     if (this.#order.mayOvertake(precedence, params)) {
       this.#requests.submit(run, "urgent");
@@ -251,10 +244,10 @@ export class ClientConnection implements SessionHolder {
     }, lane);
   }
 
-  #run(id: IdText, method: string, params: unknown): Promise<void> | undefined {
+  #run({ id, method, params, attachment }: IncomingRequest): Promise<void> | undefined {
     let result: HandlerResult<unknown>;
     try {
-      result = this.#options.router.call(method, this, params);
+      result = this.#options.router.call(method, this, params, attachment);
     } catch (error) {
       this.#fail(id, method, error);
       return undefined;

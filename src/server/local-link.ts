@@ -77,7 +77,7 @@ export class LocalLink implements Link {
     const { value, bytes } = copyJson(params ?? null);
     const answer = createDeferred<unknown>();
     this.#pending.set(id, answer);
-    this.#toServer.push(bytes, () => this.#hooks?.request(id, method, value, bytes));
+    this.#toServer.push(bytes, () => this.#hooks?.request({ id, method, params: value }, bytes));
     return answer.promise;
   }
 

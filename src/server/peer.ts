@@ -1,11 +1,12 @@
 import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
+import type { IncomingRequest } from "../rpc/incoming-request.ts";
 import type { Farewell } from "../transport/transport.ts";
 
 /** What a client's end of the line tells the server. */
 export interface PeerHooks {
   /** `bytes` is about what the request takes. */
-  request(id: IdText, method: string, params: unknown, bytes: number): void;
+  request(request: IncomingRequest, bytes: number): void;
   notification(method: string, params: unknown): void;
   /** What to answer to a message that is longer than allowed. */
   tooLong(): WireError;

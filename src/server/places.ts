@@ -1,10 +1,10 @@
-import { CapabilityError, RpcError } from "../base/errors.ts";
+import { CapabilityError } from "../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../base/file-uri.ts";
 import { AllowedRoots } from "../capabilities/files/allowed-roots.ts";
 import { type FileAccess, freeAccess } from "../capabilities/files/file-access.ts";
 import { toNativePath } from "../capabilities/files/native-path.ts";
 import { Place } from "../capabilities/files/place.ts";
-import { RpcCode } from "../protocol/errors.ts";
+import { invalidParams } from "./invalid-params.ts";
 import { pathFromParam } from "./path-dialect.ts";
 
 /** Where paths of the wire become places: the only way from a request to a file. What a place does is confined to the roots. */
@@ -21,7 +21,7 @@ export class Places {
     try {
       return new Place(toNativePath(pathFromParam(text)), this.#access);
     } catch (error) {
-      if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
+      if (error instanceof PathUriError) throw invalidParams(error.message);
       if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);
       throw error;
     }

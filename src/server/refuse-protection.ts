@@ -1,5 +1,4 @@
-import { RpcError } from "../base/errors.ts";
-import { RpcCode } from "../protocol/errors.ts";
+import { invalidParams } from "./invalid-params.ts";
 import type { ProcessStart } from "../protocol/process.ts";
 
 /**
@@ -9,7 +8,7 @@ import type { ProcessStart } from "../protocol/process.ts";
 export function refuseProtection({ sandbox, enforceManagedNetwork, networkProxy }: Protection): void {
   const confined = sandbox?.permissions.type === "managed";
   if (confined || enforceManagedNetwork === true || (networkProxy !== undefined && networkProxy !== null))
-    throw new RpcError(RpcCode.invalidParams, "sandbox intent cannot be enforced on this executor");
+    throw invalidParams("sandbox intent cannot be enforced on this executor");
 }
 
 type Protection = {

@@ -16,7 +16,7 @@ export class TransportPeer implements Peer {
 
   constructor(transport: Transport, hooks: PeerHooks) {
     this.#connection = new Connection(transport, {
-      request: (id, method, params, bytes) => hooks.request(id, method, params, bytes),
+      request: (request, bytes) => hooks.request(request, bytes),
       notification: (method, params) => hooks.notification(method, params),
       malformed: (reason) =>
         this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),

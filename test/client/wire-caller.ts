@@ -17,7 +17,7 @@ export async function openWireCaller(transport: Transport): Promise<WireCaller> 
   const bodies = new HttpBodies();
   const sent: string[] = [];
   const connection = new Connection(transport, {
-    request: (id) => connection.fail(id, { code: -32601, message: "not served" }),
+    request: ({ id }) => connection.fail(id, { code: -32601, message: "not served" }),
     notification: (method, params) => {
       if (method === "http/request/bodyDelta") bodies.receive(params);
     },

@@ -38,18 +38,14 @@ function outputOf(params: unknown): { readonly processId: string; readonly event
     checkedParams("process/output", params);
     throw new ProtocolError("exec-server notification handling failed: process/output does not fit");
   }
-  return { processId, event: { kind: "output", seq: seq as number, stream, bytes: decoded(chunk) } };
+  const bytes = decodeBase64(chunk, noBase64);
+  return { processId, event: { kind: "output", seq: seq as number, stream, bytes } };
 }
 
 function isStream(value: unknown): value is OutputStream {
   return value === "stdout" || value === "stderr" || value === "pty";
 }
 
-function decoded(chunk: string): Uint8Array {
-  try {
-    return decodeBase64(chunk);
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new ProtocolError(`exec-server notification handling failed: process/output: ${reason}`, { cause });
-  }
+function noBase64(reason: string): ProtocolError {
+  return new ProtocolError(`exec-server notification handling failed: process/output: ${reason}`);
 }

@@ -1,4 +1,4 @@
-import { Base64Error, decodeBase64 } from "../../base/base64.ts";
+import { decodeBase64 } from "../../base/base64.ts";
 import { ProtocolError } from "../../base/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
 
@@ -10,12 +10,7 @@ export const MAX_BYTES_IN_MESSAGE = Math.floor((MAX_MESSAGE_BYTES - RESERVED_BYT
 
 /** Decodes bytes that a server sent as `what`. */
 export function decodeBytes(text: string, what: string): Uint8Array {
-  try {
-    return ownBytes(decodeBase64(text));
-  } catch (error) {
-    if (!(error instanceof Base64Error)) throw error;
-    throw new ProtocolError(`${what} is not base64: ${error.message}`, { cause: error });
-  }
+  return ownBytes(decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`)));
 }
 
 /** Bytes that fill their memory, and are of no class of Node's: a caller may take or give away `buffer`. */

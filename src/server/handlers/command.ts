@@ -1,4 +1,4 @@
-import { encodeBase64 } from "../../base/base64.ts";
+import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
 import type { ProcessStarter, StartRequest } from "../../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
@@ -12,7 +12,8 @@ import type { ClientConnection } from "../client-connection.ts";
 import type { ServerLimits } from "../limits.ts";
 import { writeInput } from "../process-input.ts";
 import { checkSpecKind } from "../spec-kind.ts";
-import { decodeChunk, decodeCwd, startError } from "./process.ts";
+import { invalidParams } from "../invalid-params.ts";
+import { decodeCwd, startError } from "./process.ts";
 
 /** Serves the dialect `exec-server.v0` beside the methods of today, on the same connection. */
 export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
@@ -32,7 +33,7 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
     },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
-      const bytes = decodeChunk(chunk);
+      const bytes = decodeBase64(chunk, invalidParams);
       const process = commandsOf(client).get(sessionId);
       if (process === undefined)
         throw new RpcError(RpcCode.invalidRequest, `unknown session id ${sessionId}`);
@@ -130,7 +131,7 @@ class Commands {
 
 function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec): StartRequest {
   const directory = decodeCwd(cwd);
-  if (argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");
+  if (argv.length === 0) throw invalidParams("argv must not be empty");
   return {
     argv,
     ...(typeof arg0 === "string" ? { arg0 } : {}),

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { CapabilityError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import {
   type ConfigLayer,
@@ -10,9 +10,9 @@ import type { KeyPaths } from "../../capabilities/discovery/config-projection.ts
 import type { Place } from "../../capabilities/files/place.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
-import { RpcCode } from "../../protocol/errors.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import { invalidParams } from "../invalid-params.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { Places } from "../places.ts";
 
@@ -56,16 +56,15 @@ function directoryAt(uri: string, places: Places): Place | undefined {
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
     // Here a path of another host is a fault of the parameters.
-    if (error instanceof CapabilityError) throw new RpcError(RpcCode.invalidParams, error.message);
+    if (error instanceof CapabilityError) throw invalidParams(error.message);
     throw error;
   }
 }
 
 function checkKeyPaths(paths: KeyPaths): void {
-  if (paths.length === 0)
-    throw new RpcError(RpcCode.invalidParams, "at least one config or requirements path is required");
+  if (paths.length === 0) throw invalidParams("at least one config or requirements path is required");
   if (paths.some((path) => path.length === 0))
-    throw new RpcError(RpcCode.invalidParams, "TOML paths must contain at least one key segment");
+    throw invalidParams("TOML paths must contain at least one key segment");
 }
 
 /** Layers from the cloud would go below all of this machine's. */

@@ -1,4 +1,4 @@
-import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { base64Length } from "../../native/base64-into.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
@@ -15,10 +15,10 @@ import { MAX_WATCHED_PATHS, watchMissing } from "../../capabilities/files/watch-
 import { writeFile } from "../../capabilities/files/write-file.ts";
 import { Turns } from "../../capabilities/turns.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import { attachedBytes, releaseAttachment } from "../../rpc/attachment.ts";
 import type { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import { invalidParams } from "../invalid-params.ts";
 import { BulkAnswer } from "../bulk-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { Places } from "../places.ts";
@@ -69,13 +69,11 @@ export function fileHandlers(places: Places) {
         }),
       ),
 
-    "fs/writeBlock": (client, params) => {
-      const { handleId, offset, chunk } = params;
-      const bytes =
-        attachedBytes(params) ?? decodeBytes(chunk, (reason) => new RpcError(RpcCode.invalidParams, reason));
+    "fs/writeBlock": (client, { handleId, offset, chunk }, attachment) => {
+      const bytes = attachment?.bytes ?? decodeBase64(chunk, invalidParams);
       return inFiles(async () => {
         await handlesOf(client).write(handleId, offset, bytes);
-        releaseAttachment(params);
+        attachment?.release();
         return {};
       });
     },
@@ -86,19 +84,13 @@ export function fileHandlers(places: Places) {
         return {};
       }),
 
-    "fs/writeFile": (_, params) => {
-      const bytes =
-        attachedBytes(params) ??
-        decodeBytes(
-          params.dataBase64,
-          (reason) =>
-            new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`),
-        );
+    "fs/writeFile": (_, params, attachment) => {
+      const bytes = attachment?.bytes ?? decodeBase64(params.dataBase64, noBase64);
       const place = placeOf(params);
       return inFiles(() => {
         const written = writeFile(place, bytes, linksOf(params));
         if (written === undefined) return {};
-        return written.finally(() => releaseAttachment(params)).then(() => ({}));
+        return written.finally(() => attachment?.release()).then(() => ({}));
       });
     },
 
@@ -267,13 +259,8 @@ function linksOf({ followSymlinks }: { followSymlinks?: boolean | null | undefin
   return { followSymlinks: followSymlinks ?? true };
 }
 
-function decodeBytes(text: string, describe: (reason: string) => RpcError): Uint8Array {
-  try {
-    return decodeBase64(text);
-  } catch (error) {
-    if (error instanceof Base64Error) throw describe(error.message);
-    throw error;
-  }
+function noBase64(reason: string): RpcError {
+  return new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`);
 }
 
 /** Characters that JSON spells as they are. */

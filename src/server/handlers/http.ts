@@ -1,5 +1,5 @@
 import { base64Length } from "../../native/base64-into.ts";
-import { Base64Error, decodeBase64 } from "../../base/base64.ts";
+import { decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Header } from "../../capabilities/http/header.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
@@ -8,12 +8,13 @@ import { sendHttpRequest, urlTooLong } from "../../capabilities/http/http-reques
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
-import { attachedBytes } from "../../rpc/attachment.ts";
+import type { Attachment } from "../../rpc/incoming-request.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { ActiveHttpRequest } from "../active-http-request.ts";
 import type { Reservation } from "../byte-budget.ts";
 import type { ClientConnection } from "../client-connection.ts";
+import { invalidParams } from "../invalid-params.ts";
 import { answerWithBody, streamBody } from "../http-body.ts";
 
 type RequestParams = Params<"http/request">;
@@ -24,15 +25,12 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 export function httpHandlers(environment: Environment) {
   return {
-    "http/request": (client, params) => {
+    "http/request": (client, params, attachment) => {
       const requests = requestsOf(client);
       const { requestId } = params;
       if (params.streamResponse && requests.streams.has(requestId))
-        throw new RpcError(
-          RpcCode.invalidParams,
-          `http/request streamResponse requestId \`${requestId}\` is already active`,
-        );
-      const request = decodeRequest(params, environment);
+        throw invalidParams(`http/request streamResponse requestId \`${requestId}\` is already active`);
+      const request = decodeRequest(params, environment, attachment);
       const held = client.budget.open();
       const begin = () => {
         const active = new ActiveHttpRequest(requestId, params.timeoutMs ?? undefined, (ended) =>
@@ -142,18 +140,21 @@ function requestFailed(cause: CapabilityError, reason = cause.message): RpcError
   return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause });
 }
 
-function decodeRequest(params: RequestParams, environment: Environment): HttpRequest {
-  if (!TOKEN.test(params.method)) throw refusal("http/request method is invalid: invalid HTTP method");
+function decodeRequest(
+  params: RequestParams,
+  environment: Environment,
+  attachment: Attachment | undefined,
+): HttpRequest {
+  if (!TOKEN.test(params.method)) throw invalidParams("http/request method is invalid: invalid HTTP method");
   const url = parseUrl(params.url);
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw refusal(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
+    throw invalidParams(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
   const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
-  return {
-    method: params.method,
-    url,
-    headers,
-    body: attachedBytes(params) ?? decodeBody(params.bodyBase64 ?? undefined),
-  };
+  return { method: params.method, url, headers, body: attachment?.bytes ?? decodeBody(params) };
+}
+
+function decodeBody({ bodyBase64 }: RequestParams): Uint8Array | undefined {
+  return typeof bodyBase64 === "string" ? decodeBase64(bodyBase64, invalidParams) : undefined;
 }
 
 function parseUrl(text: string): URL {
@@ -162,7 +163,7 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text);
   } catch {
-    throw refusal("http/request url is invalid: relative URL without a base");
+    throw invalidParams("http/request url is invalid: relative URL without a base");
   }
 }
 
@@ -170,10 +171,10 @@ function decodeHeader(
   { name, value, valueEnvVar }: NonNullable<RequestParams["headers"]>[number],
   environment: Environment,
 ): Header {
-  if (!TOKEN.test(name)) throw refusal("http/request header name is invalid: invalid HTTP header name");
+  if (!TOKEN.test(name)) throw invalidParams("http/request header name is invalid: invalid HTTP header name");
   const full = typeof valueEnvVar === "string" ? value + variable(name, valueEnvVar, environment) : value;
   if (!HEADER_VALUE.test(full))
-    throw refusal(`http/request header value is invalid for ${name}: failed to parse header value`);
+    throw invalidParams(`http/request header value is invalid for ${name}: failed to parse header value`);
   return [name, full];
 }
 
@@ -181,21 +182,7 @@ function variable(header: string, name: string, environment: Environment): strin
   try {
     return readHeaderVariable(header, name, environment);
   } catch (error) {
-    if (error instanceof CapabilityError) throw refusal(error.message);
+    if (error instanceof CapabilityError) throw invalidParams(error.message);
     throw error;
   }
-}
-
-function decodeBody(bodyBase64: string | undefined): Uint8Array | undefined {
-  if (bodyBase64 === undefined) return undefined;
-  try {
-    return decodeBase64(bodyBase64);
-  } catch (error) {
-    if (error instanceof Base64Error) throw refusal(error.message);
-    throw error;
-  }
-}
-
-function refusal(message: string): RpcError {
-  return new RpcError(RpcCode.invalidParams, message);
 }

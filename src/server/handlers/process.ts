@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { Base64Error, decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
@@ -18,6 +18,7 @@ import { visible, whenStarted } from "../known-process.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../path-dialect.ts";
 import { writeInput } from "../process-input.ts";
+import { invalidParams } from "../invalid-params.ts";
 import { waitForProcess } from "../wait-for-process.ts";
 import type { ProcessEntry, StartDetails } from "../process-table.ts";
 import type { Session } from "../session.ts";
@@ -78,8 +79,8 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       }),
 
     "process/write": ({ session }, { processId, chunk, writeId }) => {
-      const bytes = decodeChunk(chunk);
-      if (writeId === "") throw new RpcError(RpcCode.invalidParams, "writeId must not be empty");
+      const bytes = decodeBase64(chunk, invalidParams);
+      if (writeId === "") throw invalidParams("writeId must not be empty");
       return whenStarted(session, processId, () => {
         const entry = session.process(processId);
         return writeId === undefined
@@ -156,7 +157,7 @@ function write(
 function startRequest(params: ProcessStart, environment: Environment): StartRequest {
   refuseProtection(params);
   const cwd = decodeCwd(params.cwd);
-  if (params.argv.length === 0) throw new RpcError(RpcCode.invalidParams, "argv must not be empty");
+  if (params.argv.length === 0) throw invalidParams("argv must not be empty");
   return {
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
@@ -204,7 +205,7 @@ function canonicalUuid(text: string): string {
     /^(?:urn:uuid:|\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i.exec(
       text,
     );
-  if (digits === null) throw new RpcError(RpcCode.invalidParams, "threadId must be a UUID");
+  if (digits === null) throw invalidParams("threadId must be a UUID");
   return digits.slice(1).join("-").toLowerCase();
 }
 
@@ -212,21 +213,12 @@ export function decodeCwd(text: string): string | Uint8Array {
   try {
     return pathFromParam(text);
   } catch (error) {
-    if (error instanceof PathUriError) throw new RpcError(RpcCode.invalidParams, error.message);
+    if (error instanceof PathUriError) throw invalidParams(error.message);
     if (error instanceof ForeignPathError)
       throw new RpcError(
         RpcCode.invalidParams,
         `cwd URI \`${error.uri}\` is not valid on this exec-server host: ${error.message}`,
       );
-    throw error;
-  }
-}
-
-export function decodeChunk(chunk: string): Uint8Array {
-  try {
-    return decodeBase64(chunk);
-  } catch (error) {
-    if (error instanceof Base64Error) throw new RpcError(RpcCode.invalidParams, error.message);
     throw error;
   }
 }
