@@ -1,7 +1,6 @@
-import { createRequire } from "node:module";
-import { CapabilityError } from "../base/errors.ts";
 import { hasFreeDescriptors } from "./descriptor-reserve.ts";
 import { ERRNO, osError } from "./os-error.ts";
+import { loadFfiLibrary } from "./platform.ts";
 
 /** An integer result with the arguments of the C function. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
@@ -174,9 +173,7 @@ function loadIfPossible(): Libc {
 }
 
 function load(): Libc {
-  if (process.platform !== "linux")
-    throw new CapabilityError("UNSUPPORTED", `${process.platform} is not supported: only Linux is`);
-  const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
+  const koffi = loadFfiLibrary();
   // Memory for calls on other threads is kept for as many as are made at once; otherwise each call maps and unmaps its own.
   koffi.config({ resident_async_pools: MAX_ASYNC_CALLS, max_async_calls: MAX_ASYNC_CALLS * 4 });
   const library = koffi.load(null);

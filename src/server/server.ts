@@ -1,5 +1,6 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
+import { assertCanServe } from "../native/platform.ts";
 import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
@@ -66,8 +67,9 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** Throws a UsageError when a limit is impossible. */
+/** Throws a UsageError when a limit is impossible, and a CapabilityError on a machine that cannot serve. */
 export function createServer(options: ServerOptions = {}): Server {
+  assertCanServe();
   const limits = resolveLimits(options.limits);
   const logger = options.logger ?? silentLogger;
   // Clients name variables, and must not find what every object has of its own, such as `constructor`. Besides, each look into `process.env`

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
-import { UsageError } from "../../base/errors.ts";
+import { CapabilityError, UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { libc } from "../../native/libc.ts";
 import { describeErrno } from "../../native/os-error.ts";
@@ -60,7 +60,7 @@ function finishStart(logger: Logger): void {
     try {
       libc();
     } catch (error) {
-      logger.debug("the C library could not be loaded early", { error: String(error) });
+      logger.warn("the C library could not be loaded", { error: String(error) });
     }
     // The schema is built by its first use, which takes longer than the start of a process.
     setImmediate(() => methods["process/start"].params.safeParse({}));
@@ -75,12 +75,12 @@ interface ServeOptions {
   readonly logger: Logger;
 }
 
-/** What is wrong with the limits only the machine knows: a root that is not there. */
+/** Only the machine knows that it cannot serve, or that a root of the limits does not exist. */
 function create(options: ServerOptions): Server {
   try {
     return createServer(options);
   } catch (error) {
-    if (error instanceof UsageError) throw failure(error.message);
+    if (error instanceof UsageError || error instanceof CapabilityError) throw failure(error.message);
     throw error;
   }
 }

@@ -1,0 +1,158 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packageRoot, startServer } from "../fault/server-under-test.ts";
+
+// The package as npm would publish it: packed from sources that nobody has built, and installed into an empty folder without what is optional.
+
+const DEADLINE_MS = 100_000;
+const NOT_SOURCES = [".cache", ".git", "dist", "node_modules"];
+const tool = (name: string): string => join(packageRoot, "node_modules", ".bin", name);
+
+let directory: string;
+let tarball: string;
+let packedFiles: string[];
+let app: string;
+
+async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
+  const done = promisify(execFile)(command, args, { cwd, timeout: DEADLINE_MS });
+  const { stdout } = await done.catch((error: { message: string; stdout: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`);
+  });
+  return stdout;
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "exec-server-package-"));
+  const sources = join(directory, "sources");
+  await cp(packageRoot, sources, {
+    recursive: true,
+    filter: (path) => !NOT_SOURCES.some((name) => path === join(packageRoot, name)),
+  });
+  await symlink(join(packageRoot, "node_modules"), join(sources, "node_modules"));
+  const packed = await run(sources, "npm", "pack", "--json", "--silent", "--pack-destination", directory);
+  const [{ filename, files }] = JSON.parse(packed.slice(packed.indexOf("[\n"))) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  tarball = join(directory, filename);
+  packedFiles = files.map(({ path }) => path);
+  app = join(directory, "app");
+  await mkdir(app);
+  await writeFile(join(app, "package.json"), '{ "private": true, "type": "module" }');
+  await run(app, "npm", "install", "--omit=optional", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+}, DEADLINE_MS);
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+test("holds the built library, the program, docs and examples, and nothing that only development needs", () => {
+  for (const file of [
+    "dist/cli.js",
+    "dist/lib/client/index.js",
+    "dist/lib/client/browser.d.ts",
+    "docs/guide/client.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+  ])
+    expect(packedFiles).toContain(file);
+  expect(packedFiles.filter((path) => /^examples\/.*\.ts$/.test(path))).not.toEqual([]);
+  expect(packedFiles.filter((path) => /^(?:src|test|scripts|bench)\/|\.cache$|\.test\./.test(path))).toEqual(
+    [],
+  );
+});
+
+test("satisfies publint and arethetypeswrong", async () => {
+  expect(await run(directory, tool("publint"), "run", tarball, "--strict")).toContain("All good!");
+  // Fails by its exit status. CommonJS programs have to use `import()`, which is no fault of the package.
+  expect(await run(directory, tool("attw"), tarball, "--profile", "esm-only")).toContain(
+    "exec-server/protocol",
+  );
+});
+
+test("runs a command on a server, without the optional dependency", async () => {
+  await expect(readFile(join(app, "node_modules/koffi/package.json"))).rejects.toThrow("ENOENT");
+  await using server = await startServer();
+  await writeFile(
+    join(app, "run.js"),
+    `import { connect } from "exec-server";
+     const host = await connect(${JSON.stringify(server.url)});
+     console.log((await host.run(["echo", "from the package"])).stdout.trim());
+     await host.close();`,
+  );
+  expect(await run(app, process.execPath, "run.js")).toBe("from the package\n");
+});
+
+test("says in one sentence that it cannot serve without the optional dependency", async () => {
+  const sentence = "exec-server cannot serve without its optional dependency koffi: ";
+  const program = join(app, "node_modules/.bin/exec-server");
+  const failed = promisify(execFile)(program, [], { timeout: DEADLINE_MS });
+  await expect(failed).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(new RegExp(`^Error: ${sentence}.*\n$`)) as string,
+  });
+  await writeFile(
+    join(app, "serve.js"),
+    'import { createServer } from "exec-server/server"; createServer();',
+  );
+  await expect(run(app, process.execPath, "serve.js")).rejects.toThrow(sentence);
+});
+
+describe("the published types", () => {
+  const compile = async (name: string, text: string, options: object): Promise<string> => {
+    await writeFile(join(app, `${name}.ts`), text);
+    await writeFile(
+      join(app, `tsconfig.${name}.json`),
+      JSON.stringify({
+        compilerOptions: { target: "es2022", strict: true, noEmit: true, skipLibCheck: false, ...options },
+        files: [`${name}.ts`],
+      }),
+    );
+    return run(app, tool("tsc"), "-p", `tsconfig.${name}.json`);
+  };
+  const client = `
+    import { connect, type Host } from "exec-server";
+    export const host: Host = await connect("ws://127.0.0.1:1");
+    const { stdout } = await host.run(["true"]);
+    export const text: string = stdout;
+    // @ts-expect-error A number is no exit text: the types are really there.
+    export const wrong: number = stdout;
+  `;
+
+  test.each(["nodenext", "bundler"])(
+    "of the client compile with the types of a browser alone (%s)",
+    async (resolution) => {
+      await compile(`client-${resolution}`, client, {
+        module: resolution === "bundler" ? "preserve" : resolution,
+        moduleResolution: resolution,
+        lib: ["es2023", "esnext.disposable", "dom"],
+        types: [],
+      });
+    },
+  );
+
+  test("of every entry compile with those of Node and nothing else", async () => {
+    await mkdir(join(app, "node_modules", "@types"), { recursive: true });
+    for (const name of ["@types/node", "undici-types"])
+      await cp(join(packageRoot, "node_modules", name), join(app, "node_modules", name), { recursive: true });
+    const text = `
+      import { connect, connectLocal } from "exec-server";
+      import type { Params, Result } from "exec-server/protocol";
+      import { createServer, LIMITS } from "exec-server/server";
+      import { connectWebSocket, JsonLinesTransport, listenWebSocket } from "exec-server/transport";
+      export const server = createServer({ environment: process.env });
+      export const listener = await listenWebSocket({ host: "127.0.0.1", port: 0, accept: (each) => server.accept(each) });
+      export const host = await connect(await connectWebSocket(listener.url));
+      export const start: Params<"process/start"> = { processId: "1", argv: ["true"], cwd: "file:///", env: {}, tty: false };
+      export const end: Result<"process/terminate"> = { running: true };
+      export { connectLocal, JsonLinesTransport, LIMITS };
+    `;
+    await compile("all", text, {
+      module: "nodenext",
+      lib: ["es2023", "esnext.disposable"],
+      types: ["node"],
+    });
+  });
+});
