@@ -1,4 +1,4 @@
-// `Buffer` is named through globalThis, because this code also runs where there is none.
+// Refers to `Buffer` through globalThis, because this code also runs where there is none.
 interface NodeBuffer extends Uint8Array {
   toString(encoding?: "base64" | "latin1", start?: number, end?: number): string;
   write(text: string, offset: number, encoding: "base64" | "latin1"): number;
@@ -33,18 +33,18 @@ function decodeStrictly(text: string): Uint8Array | undefined {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   const expectedLength = (text.length / 4) * 3 - padding;
   const bytes = decode(text);
-  // A skipped character makes the result shorter. The URL-safe alphabet is decoded by Node, but is not ours.
+  // A skipped character shortens the result. Node also decodes the URL-safe alphabet, which the wire does not allow.
   if (bytes?.length !== expectedLength || text.includes("-") || text.includes("_")) return undefined;
   return padding === 0 || endsCanonically(text, padding) ? bytes : undefined;
 }
 
-/** So much text at a time stays in the processor's cache. A multiple of 4. */
+/** Small enough to stay in the processor's cache. A multiple of 4. */
 const PIECE_CHARACTERS = 32 * 1024;
 
 /**
- * The same for a long text that is still bytes, which the result takes the place of: fresh memory for megabytes costs as much as the decoding. It is done
- * piece by piece, because one string of all of it would take as long again. Undefined when it is not standard, padded base64; the text is as it was then, and
- * `decodeBase64` of it tells why.
+ * Decodes a long base64 text, given as bytes, in place: allocating megabytes costs as much as decoding them. Works in
+ * pieces, because one string of the whole text would take as long again. Returns undefined if the text is not standard,
+ * padded base64; the text is then restored, and `decodeBase64` can report the fault.
  */
 export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   if (!nodeBuffer || ascii.length % 4 !== 0) return undefined;
@@ -54,7 +54,7 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   if (end === undefined) return undefined;
   for (let start = 0; start < last; start += PIECE_CHARACTERS) {
     const piece = buffer.toString("latin1", start, Math.min(last, start + PIECE_CHARACTERS));
-    // Node takes the URL-safe alphabet too. Padding within the text, and whatever is no symbol, makes a piece shorter.
+    // Node also accepts the URL-safe alphabet. Inner padding and invalid symbols shorten a piece.
     const isOurs = !piece.includes("-") && !piece.includes("_");
     if (isOurs && buffer.write(piece, (start / 4) * 3, "base64") === (piece.length / 4) * 3) continue;
     buffer.write(piece, start, "latin1");
@@ -65,7 +65,7 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
   return buffer.subarray(0, (last / 4) * 3 + end.length);
 }
 
-/** Node takes long for text that is no base64, so the first piece that is none ends it. */
+/** Node is slow on text that is not base64, so stop at the first invalid piece. */
 function decodeByPieces(buffers: NodeBufferConstructor, text: string): Uint8Array | undefined {
   const bytes = new Uint8Array((text.length / 4) * 3);
   const buffer = buffers.from(bytes.buffer, 0, bytes.length);
@@ -77,7 +77,7 @@ function decodeByPieces(buffers: NodeBufferConstructor, text: string): Uint8Arra
   return bytes.subarray(0, filled);
 }
 
-/** Makes text again of what was decoded, up to there: from the end, where nothing is in the way. */
+/** Re-encodes the decoded pieces up to `end`, from the last to the first, so that nothing is overwritten too early. */
 function restoreBase64(buffer: NodeBuffer, end: number): void {
   for (let start = end - PIECE_CHARACTERS; start >= 0; start -= PIECE_CHARACTERS) {
     const text = buffer.toString("base64", (start / 4) * 3, ((start + PIECE_CHARACTERS) / 4) * 3);
@@ -100,7 +100,7 @@ function endsCanonically(text: string, padding: number): boolean {
   return padding === 2 ? "AQgw".includes(last) : "AEIMQUYcgkosw048".includes(last);
 }
 
-/** Finds the first fault, counting bytes of UTF-8. */
+/** Finds the first fault. Offsets count UTF-8 bytes. */
 function describeFault(text: string): string {
   const bytes = new TextEncoder().encode(text);
   const isSymbol = (byte: number): boolean => !NO_SYMBOL.test(String.fromCharCode(byte));

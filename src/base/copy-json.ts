@@ -1,10 +1,10 @@
-/** What a value would be after a trip through JSON text, and about how long that text would be. */
+/** A value as it would be after a round trip through JSON, with the approximate length of that JSON. */
 export interface JsonCopy {
   readonly value: unknown;
   readonly bytes: number;
 }
 
-/** Copies a value as JSON would, without making the text. Throws a TypeError for what JSON has no form for. */
+/** Copies a value as JSON would, without producing text. Throws a TypeError for values that JSON cannot represent. */
 export function copyJson(value: unknown): JsonCopy {
   let bytes = 0;
 
@@ -40,7 +40,7 @@ export function copyJson(value: unknown): JsonCopy {
     for (const [name, member] of Object.entries(from)) {
       if (member === undefined) continue;
       bytes += name.length + 3;
-      // As JSON.parse does it: such a member is data, not a prototype.
+      // Like JSON.parse: such a member is data, not a prototype.
       if (name === "__proto__") Object.defineProperty(to, name, { ...DATA, value: copy(member) });
       else to[name] = copy(member);
     }

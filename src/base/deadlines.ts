@@ -1,6 +1,6 @@
 import { after } from "./duration.ts";
 
-/** Settles like `promise`, or rejects with the signal's reason first. The work itself goes on. */
+/** Settles like `promise`, or rejects with the signal's reason if it is aborted first. The work itself continues. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
   });
 }
 
-/** Settles like `promise`, or rejects with what `late` makes when it takes longer. Infinity waits for ever. */
+/** Settles like `promise`, or rejects with `late()` after the timeout. Infinity means no timeout. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> {
   let cancel: (() => void) | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -34,12 +34,12 @@ export async function within<T>(promise: Promise<T>, timeoutMs: number, late: ()
   }
 }
 
-/** Resolves when `promise` has settled, however, or after a while. */
+/** Resolves once `promise` has settled either way, or after the timeout. */
 export async function settledWithin(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
   await within(promise, timeoutMs, () => new Error("late")).catch(() => {});
 }
 
-/** Resolves after a while, or as soon as the signal is aborted. */
+/** Resolves after `ms`, or as soon as the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -56,7 +56,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Does some work with a signal that is aborted with `outer`, or with what `late` makes when the time is over. Nothing stays behind. */
+/**
+ * Runs `work` with a signal that aborts with `outer`, or with `late()` after the timeout. Leaves no timer or listener
+ * behind.
+ */
 export async function limited<T>(
   { timeoutMs, outer, late }: { timeoutMs: number; outer: AbortSignal; late: () => Error },
   work: (signal: AbortSignal) => Promise<T>,

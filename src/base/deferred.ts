@@ -1,4 +1,4 @@
-/** A promise with its two ends in hand (`Promise.withResolvers` is not there on Node 20). */
+/** A promise with its `resolve` and `reject` (Node 20 lacks `Promise.withResolvers`). */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

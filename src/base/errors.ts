@@ -1,4 +1,4 @@
-/** Why something failed, for a program to switch on. */
+/** Reason for a failure, for programs to switch on. */
 export type ErrorCode =
   | "NOT_FOUND"
   | "PERMISSION_DENIED"
@@ -17,7 +17,7 @@ export type ErrorCode =
   | "PROTOCOL_ERROR"
   | "USAGE";
 
-/** The root of every error this package throws on purpose. */
+/** Root of every error that this package throws on purpose. */
 export class ExecError extends Error {
   readonly code: ErrorCode;
 
@@ -28,7 +28,7 @@ export class ExecError extends Error {
   }
 }
 
-/** The machine refused or failed: a system call, a missing program, input the system cannot take. */
+/** The machine refused or failed: a system call, a missing program, input that the system cannot accept. */
 export class CapabilityError extends ExecError {
   /** Symbolic name of the system's error, such as `EACCES`. */
   readonly errno: string | undefined;
@@ -39,7 +39,7 @@ export class CapabilityError extends ExecError {
   }
 }
 
-/** An error answer of the wire: thrown by a handler to give it, and by a client that got it. */
+/** An error response on the wire: thrown by a handler to send it, and by a client that received it. */
 export class RpcError extends ExecError {
   readonly rpcCode: number;
   readonly data: unknown;
@@ -55,12 +55,13 @@ export class RpcError extends ExecError {
 export type ConnectionErrorCode = Extract<ErrorCode, "CONNECTION_CLOSED" | "SESSION_LOST" | "EFFECT_UNKNOWN">;
 
 /**
- * No answer will come. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has the session, so that nothing of it can
- * be had back. EFFECT_UNKNOWN: the session goes on, but the answer to this call was lost, and it is not one that may be made twice.
+ * No answer will come. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has
+ * the session, and nothing in it can be recovered. EFFECT_UNKNOWN: the session continues, but the answer to this call
+ * was lost, and the call must not be repeated.
  */
 export class ConnectionError extends ExecError {
   declare readonly code: ConnectionErrorCode;
-  /** The HTTP status with which a server refused to talk at all. */
+  /** HTTP status with which the server refused the connection. */
   readonly status: number | undefined;
 
   constructor(message: string, options?: { cause?: unknown; status?: number; code?: ConnectionErrorCode }) {
@@ -69,7 +70,7 @@ export class ConnectionError extends ExecError {
   }
 }
 
-/** The one wording for a connection that is gone, whoever finds out. */
+/** The single wording for a lost connection. */
 export function disconnected(reason: string | undefined): ConnectionError {
   return new ConnectionError(
     reason === undefined
@@ -78,21 +79,21 @@ export function disconnected(reason: string | undefined): ConnectionError {
   );
 }
 
-/** The peer sent what the protocol does not allow. */
+/** The peer violated the protocol. */
 export class ProtocolError extends ExecError {
   constructor(message: string, options?: { cause?: unknown }) {
     super("PROTOCOL_ERROR", message, options);
   }
 }
 
-/** The caller's own mistake, found before anything is done. */
+/** The caller's mistake, found before anything is done. */
 export class UsageError extends ExecError {
   constructor(message: string) {
     super("USAGE", message);
   }
 }
 
-/** What to say of anything that was thrown. */
+/** Message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** A queue whose `shift` does not move the rest. Its bound is its owner's business. */
+/** A queue with a constant-time `shift`. It is unbounded; the owner limits its size. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -27,7 +27,7 @@ export class Fifo<T> {
     return item;
   }
 
-  /** The item that far behind the first. */
+  /** The item at `offset` behind the first. */
   at(offset: number): T | undefined {
     return this.#items[this.#head + offset];
   }

@@ -1,8 +1,8 @@
-/** Text that is no path URI at all, whatever the host. The message is the wire's. */
+/** Text that is not a path URI on any host. The message is fixed by the wire. */
 export class PathUriError extends Error {}
-/** A path URI that names nothing on this host, such as a Windows path. */
+/** A path URI that cannot exist on this host, such as a Windows path. */
 export class ForeignPathError extends Error {
-  /** As it reads after URL parsing. */
+  /** The URI after URL parsing. */
   readonly uri: string;
 
   constructor(uri: string) {
@@ -13,15 +13,15 @@ export class ForeignPathError extends Error {
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const DRIVE = /^\/[A-Za-z](?::|%3[aA])(?:\/|$)/;
-/** What most URIs look like: nothing to decode, nothing to resolve, nothing foreign. */
+/** The common case: nothing to decode, nothing to resolve, nothing foreign. */
 const ORDINARY = /^file:\/\/((?:\/\.?[A-Za-z0-9_-][A-Za-z0-9._-]*)+|\/)$/;
-/** Longer ones are looked at byte by byte: a regular expression keeps the way back from every character. */
+/** Longer URIs are parsed byte by byte, because the regular expression keeps backtracking state per character. */
 const MAX_ORDINARY_LENGTH = 4096;
-/** What names the host, up to the path. */
+/** The authority, up to the path. */
 const HOST = /^file:[/\\]{2}([^/\\?#]*)/i;
-/** No name of a host is longer. To bring a long one into the form of a URL can take the parser minutes. */
+/** Host names are never longer. Normalizing a very long one can take the URL parser minutes. */
 const MAX_HOST_LENGTH = 255;
-/** Printable characters that a URI spells as they are. All other bytes are percent-encoded. */
+/** Printable characters that a URI contains unescaped. All other bytes are percent-encoded. */
 const PLAIN = /^[!$&'()*+,\-./0-9:;=@A-Z[\]^_a-z|~]*$/;
 
 const SLASH = 0x2f;
@@ -32,13 +32,14 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Turns a `file:` URI into an absolute POSIX path: text, or bytes when it is not UTF-8. `%2F` is a separator. Dots are resolved in the text, first as URLs do
- * it and then once more in what the escapes stand for, so the path that comes out has none. It is the one to check, never the URI.
+ * Turns a `file:` URI into an absolute POSIX path: text, or bytes if it is not UTF-8. `%2F` is a separator. Dots are
+ * resolved textually, first as in URLs and then again after unescaping, so the result contains none. Check this path,
+ * never the URI.
  */
 export function pathFromUri(uri: string): string | Uint8Array {
   const ordinaryPath = uri.length <= MAX_ORDINARY_LENGTH ? ORDINARY.exec(uri)?.[1] : undefined;
   if (ordinaryPath !== undefined) return ordinaryPath;
-  // Line breaks and tabs are nothing to a URL, wherever they are.
+  // URLs ignore line breaks and tabs everywhere.
   const text = uri.trim().replace(/[\t\n\r]/g, "");
   const scheme = SCHEME.exec(text)?.[1];
   if (scheme === undefined) throw new PathUriError("invalid URI: relative URL without a base");
@@ -51,13 +52,13 @@ export function pathFromUri(uri: string): string | Uint8Array {
   if (url.hash !== "" || text.includes("#")) throw new PathUriError("fragments are not allowed in path URIs");
   const { pathname } = url;
   if (url.host !== "" || DRIVE.test(pathname)) throw foreign(url);
-  // The escape for paths without a faithful URI starts with %00; this host has none of those, for bytes can be encoded.
+  // Paths without a faithful URI are escaped with a leading %00. This host has none, because it can encode any bytes.
   if (pathname.startsWith("/%00/bad/path/")) throw foreign(url);
   if (pathname.includes("%00")) throw new PathUriError(foreign(url).message);
   return textOrBytes(resolve(encoder.encode(pathname), { escapes: true }));
 }
 
-/** The same for an absolute path as it is written: without dots, and with one slash between names. */
+/** Resolves dots and repeated slashes in an absolute path, textually. */
 export function resolveDots(path: string): string {
   return decoder.decode(resolve(encoder.encode(path), { escapes: false }));
 }
@@ -70,7 +71,7 @@ export function uriFromPath(path: string | Uint8Array): string {
   return uri;
 }
 
-/** How each byte is written in a URI. */
+/** URI spelling of each byte. */
 let spellings: string[] | undefined;
 
 function spell(byte: number): string {
@@ -93,11 +94,11 @@ function foreign(url: URL): ForeignPathError {
 }
 
 /**
- * Decodes and resolves an absolute path in its own memory, in one pass: what is written never overtakes what is read. A percent sign that escapes nothing
- * stands for itself.
+ * Decodes and resolves an absolute path in place, in one pass: the write position never overtakes the read position. A
+ * percent sign that is not part of an escape stands for itself.
  */
 function resolve(path: Uint8Array, { escapes }: { escapes: boolean }): Uint8Array {
-  // The first slash stays. Names that stay have a slash behind them.
+  // Keep the first slash. Every name that is kept is followed by a slash.
   let end = 1;
   let nameStart = 1;
   for (let at = 1; at <= path.length; at += 1) {

@@ -1,44 +1,47 @@
-/** What shows that a peer lives. Each number means something only by its change. */
+/** Counters that show a peer is alive. Only their changes matter. */
 export interface LifeSigns {
-  /** What has come from the peer. */
+  /** Amount received from the peer. */
   readonly received: number;
-  /** What the network has taken for the peer. It counts while more waits: then the network takes what the peer has room for. */
+  /**
+   * Amount the network has accepted for the peer. It counts only while more is queued: then the network accepts what
+   * the peer has room for.
+   */
   readonly sent: number;
-  /** What waits to be sent. */
+  /** Amount waiting to be sent. */
   readonly queued: number;
 }
 
-/** A peer that is watched. */
 export interface Watched {
   signs(): LifeSigns;
-  /** False while this side does not read: then silence proves nothing. */
+  /** False while this side does not read: silence then proves nothing. */
   isReading(): boolean;
-  /** How many times longer than usual the peer may take, because of what it is known to do. 1 when absent. */
+  /** Factor by which the peer may take longer than usual, because of work it is known to do. Default: 1. */
   patience?(): number;
-  /** Asks the peer for a sign. */
+  /** Asks the peer for a sign of life. */
   ask(): void;
   lost(): void;
 }
 
-/** How often a sign is asked for when none comes by itself, and how long after that a peer is given up. */
+/** How often to ask an idle peer for a sign of life, and how long after that to give it up. */
 export interface LifeTimes {
   readonly askMs: number;
   readonly silenceMs: number;
 }
 
-/** With looks every 1.5 s, a silence is noticed within 9 s, and a peer that does something else for 5 s at a time is kept. */
+/** Detects silence within 9 s, and tolerates a peer that is busy for 5 s at a time. */
 export const DEFAULT_LIFE: LifeTimes = { askMs: 1_500, silenceMs: 5_000 };
 
 /**
- * Notices that a peer is gone although nobody says so. A look that comes far too late proves nothing, because this program or its machine has slept, and signs may wait to be
- * read: the peer is asked once more and given half of the time.
+ * Detects that a peer is gone although the network reports nothing. A check that runs far too late proves nothing,
+ * because this program or its machine was suspended and data may be waiting to be read: the peer is then asked once
+ * more and given half the time.
  */
 export class LifeWatch {
   readonly #watched: Watched;
   readonly #times: LifeTimes;
   readonly #timer: ReturnType<typeof setInterval>;
   #signs: LifeSigns;
-  /** Since when a sign that was asked for has not come. */
+  /** When the pending question was asked; undefined if none is pending. */
   #askedAt: number | undefined;
   #lookedAt = performance.now();
   #lookedAtClock = Date.now();
@@ -48,7 +51,7 @@ export class LifeWatch {
     this.#times = times;
     this.#signs = watched.signs();
     this.#timer = setInterval(() => this.#look(), times.askMs);
-    // Node's has it, a page's is a number. A peer is watched only as long as there is something else to do.
+    // Node's timer has `unref`; a browser's is a number. Watching must not keep the program alive.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -60,7 +63,7 @@ export class LifeWatch {
     const { askMs } = this.#times;
     const silenceMs = this.#times.silenceMs * (this.#watched.patience?.() ?? 1);
     const now = performance.now();
-    // Clocks of which one stands still while a machine sleeps. One that is set back counts as no time.
+    // One of these clocks stops while the machine sleeps. A clock that is set back counts as no time passed.
     const clock = Date.now();
     const passedMs = Math.max(now - this.#lookedAt, clock - this.#lookedAtClock);
     this.#lookedAt = now;

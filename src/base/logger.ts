@@ -1,4 +1,4 @@
-/** Where the package reports what no caller is told. `fields` are facts for a machine to search; they never hold secrets. */
+/** Receives events that no caller is told about. `fields` are searchable facts; they never contain secrets. */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;

@@ -2,7 +2,7 @@ const MAX_CHARACTERS = 256;
 const FIRST_LOW_SURROGATE = 0xdc00;
 const LAST_LOW_SURROGATE = 0xdfff;
 
-/** Text of a peer, for messages and logs: its beginning, and a sign that there is more. No character is cut in two. */
+/** Shortens text from a peer for messages and logs, and marks the cut. Never splits a character. */
 export function shorten(text: string, maxCharacters: number = MAX_CHARACTERS): string {
   if (text.length <= maxCharacters) return text;
   const next = text.charCodeAt(maxCharacters);

@@ -1,4 +1,4 @@
-/** A URL for messages and logs: without a user, a password and a query, which may be secrets. */
+/** A URL for messages and logs, without user, password and query, which may be secrets. */
 export function shownUrl(url: string): string {
   const schemeEnd = url.indexOf("//");
   const queryStart = url.search(/[?#]/);

@@ -1,9 +1,9 @@
 import { UsageError } from "./errors.ts";
 
-/** With the flag `u` a pair is one character, so only halves match. */
+/** With the `u` flag a surrogate pair is one character, so only lone surrogates match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
-/** Throws unless a system can take the text as an argument, a variable or a path: it has a UTF-8 form, and no NUL, which would end it. */
+/** Throws unless the text can be an argument, a variable or a path: it must have a UTF-8 form and contain no NUL. */
 export function checkText(what: string, text: string): void {
   if (typeof text !== "string") throw new UsageError(`${what} must be text, not ${typeof text}`);
   if (text.includes("\0")) throw new UsageError(`${what} holds a NUL`);

@@ -6,7 +6,7 @@ import { describeErrno } from "../native/os-error.ts";
 import type { AuthenticationPolicy } from "../server/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
 
-/** The flags, and how their values are called. */
+/** Authentication flags with the placeholders of their values. */
 export const AUTHENTICATION_FLAGS = {
   "ws-auth": "MODE",
   "ws-token-file": "PATH",
@@ -30,7 +30,7 @@ type Flags = ReadonlyMap<string, string>;
 /** Reads the files that the flags name. */
 export type LoadAuthentication = () => AuthenticationPolicy;
 
-/** Checks the flags, and leaves the files for later; undefined when no authentication is asked for. */
+/** Validates the flags; the returned function reads the files later. Undefined if no authentication is requested. */
 export function parseAuthentication(flags: Flags): LoadAuthentication | undefined {
   const mode = flags.get("ws-auth");
   if (mode === undefined) {
@@ -103,7 +103,7 @@ function parseSeconds(text: string | undefined): bigint {
   return BigInt(text);
 }
 
-/** Shells expand `~` only where it stands alone, which it does not after an equals sign. */
+/** Shells expand `~` only at the start of a word, not after an equals sign. */
 function resolveHome(path: string): string {
   const home = process.env["HOME"];
   return home !== undefined && /^~(?:\/|$)/.test(path) ? resolve(home, path.slice(2)) : resolve(path);

@@ -1,4 +1,4 @@
-/** Ends the program with a message on stderr and nothing else. */
+/** Ends the program with only a message on stderr. */
 export class CliError extends Error {
   readonly exitCode: number;
 
@@ -8,12 +8,12 @@ export class CliError extends Error {
   }
 }
 
-/** The command line makes no sense. */
+/** An invalid command line. */
 export function usageError(message: string): CliError {
   return new CliError(`error: ${message}\n\nFor more information, try '--help'.`, 2);
 }
 
-/** It makes sense, but cannot be done. */
+/** A valid command line that cannot be carried out. */
 export function failure(message: string): CliError {
   return new CliError(`Error: ${message}`, 1);
 }

@@ -5,7 +5,7 @@ import { type CliError, failure } from "./cli-error.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
-/** Reads the table `[limits]` of a configuration file. Anything else in the file is a mistake. */
+/** Reads the `[limits]` table of a configuration file. Anything else in the file is an error. */
 export async function readLimits(path: string): Promise<Partial<ServerLimits>> {
   const text = readText(path);
   const file = await parseToml(path, text);
@@ -50,7 +50,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** Where a key is written, found by its last part; the parser does not tell. Undefined when it is spelled in some other way. */
+/** Line of a key, found by its last part, because the parser does not report it. Undefined for unusual spellings. */
 function lineOf(text: string, key: string): number | undefined {
   const last = key.split(".").at(-1) ?? key;
   const isKey = (line: string): boolean => {

@@ -1,14 +1,14 @@
 import { usageError } from "./cli-error.ts";
 
-/** Values that make no sense empty, by what they are called. */
+/** Placeholders of values that must not be empty. */
 const NEVER_EMPTY = new Set(["PATH", "MODE"]);
 
-/** Flags with a value, and how the value is called in messages. */
+/** Flags that take a value, with the placeholder used in messages. */
 export type FlagNames = Readonly<Record<string, string>>;
 
 /**
- * Reads `--name value` and `--name=value`, and `--name` alone for a switch, whose value is then empty. Every flag may be given once; anything else is
- * refused.
+ * Parses `--name value`, `--name=value`, and `--name` alone for a switch, whose value is then empty. A flag with a
+ * value may be given once; anything else is refused.
  */
 export function parseFlags(
   args: readonly string[],

@@ -11,12 +11,12 @@ import {
 import { usageError } from "./cli-error.ts";
 import type { FlagNames } from "./flags.ts";
 
-/** One flag for each limit, and how its value is called. */
+/** One flag per limit, with the placeholder of its value. */
 export const LIMIT_FLAGS: FlagNames = Object.fromEntries(
   LIMIT_NAMES.map((name) => [limitFlag(name), limitValueName(name)]),
 );
 
-/** The limits that flags were given for. */
+/** The limits set by flags. */
 export function parseLimitFlags(flags: ReadonlyMap<string, string>): Partial<ServerLimits> {
   const limits: Record<string, unknown> = {};
   for (const name of LIMIT_NAMES) {

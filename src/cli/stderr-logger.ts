@@ -3,7 +3,7 @@ import type { LogFields, Logger } from "../base/logger.ts";
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One JSON object a line. */
+/** Writes one JSON object per line. */
 export function createStderrLogger(level: LogLevel): Logger {
   const most = LOG_LEVELS.indexOf(level);
   const at = (rank: LogLevel) => (message: string, fields?: LogFields) => {

@@ -2,9 +2,10 @@ import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, optional, PathUri, record } from "./fields.ts";
 
-// The dialect `exec-server.v0`, which Codex spoke before `process/*`: the server chooses the ids, and nothing outlives the connection.
+// The dialect `exec-server.v0`, which Codex used before `process/*`: the server assigns the ids, and nothing outlives
+// the connection.
 
-/** Names the dialect in the answer to `initialize`. Clients of that time look for it; later ones ignore it. */
+/** Names the dialect in the result of `initialize`. Clients of that dialect look for it; later ones ignore it. */
 export const V0_PROTOCOL_VERSION = "exec-server.v0";
 
 const SessionId = schema(() =>

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 
 /**
- * What a method belongs to. It names the gate errors of the handshake: `client must call initialize before
- * using FAMILY methods`. `null` is `initialize` itself, which has no gate.
+ * Group of a method, named in the gate errors of the handshake:
+ * `client must call initialize before using FAMILY methods`. `null` is `initialize` itself, which has no gate.
  */
 export type Family =
   | "exec"
@@ -13,16 +13,16 @@ export type Family =
   | "environment config"
   | "capability discovery";
 
-/** A schema that is built when it is first asked for. A server that built all of them would start a third more slowly. */
+/** Defers building a schema to its first use. Building all of them would slow server start by a third. */
 export function schema<T extends z.ZodType>(build: () => T): () => T {
   let built: T | undefined;
   return () => (built ??= build());
 }
 
-/** The type of the values that a schema describes. */
+/** Type of the values that a schema describes. */
 export type Infer<S extends () => z.ZodType> = z.infer<ReturnType<S>>;
 
-/** One request of the wire: what it is for, what it takes, what it answers. */
+/** One request of the wire: purpose, parameters and result. */
 export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType>
   extends MethodFacts {
   readonly params: P;
@@ -32,19 +32,25 @@ export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z
 interface MethodFacts<Param = string> {
   readonly doc: string;
   readonly family: Family | null;
-  /** Control calls have a lane of their own when a server runs requests concurrently. */
+  /** Control methods have a lane of their own when a server runs requests concurrently. */
   readonly lane?: "control";
-  /** Requests about one process keep their order among themselves. This parameter names it; of `v0` all are one process. */
+  /**
+   * Requests about one process keep their order. This parameter names the process; all `v0` requests count as one
+   * process.
+   */
   readonly ordered?: Param | "v0";
-  /** Passes requests about other things that wait, such as long file work: always, or where the client asked for it in `initialize`. */
+  /**
+   * Passes queued requests about other things, such as long file work: always, or if the client asked for it in
+   * `initialize`.
+   */
   readonly overtakes?: "always" | "urgentInput";
-  /** True for our own methods, which a Codex peer neither sends nor serves. */
+  /** True for methods of this server that are not part of Codex. */
   readonly extension?: true;
-  /** Parameters that this server adds to a method of Codex's, which ignores them. */
+  /** Parameters that this server adds to a Codex method. Codex ignores them. */
   readonly extensionParams?: readonly Param[];
 }
 
-/** Marks a field that this server adds to a result or notification of Codex's. */
+/** Marks a field that this server adds to a Codex result or notification. */
 export function extensionField<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), extension: true });
 }

@@ -91,7 +91,7 @@ export const DiscoveredSkill = schema(() =>
 );
 export type DiscoveredSkill = Infer<typeof DiscoveredSkill>;
 
-/** Codex reads the sandbox of this one method with another type: `cwd` is required, `policyContext` unknown. */
+/** Codex parses the sandbox of this one method with a different type: `cwd` is required, `policyContext` is unknown. */
 export const DiscoverySandbox = schema(() =>
   SandboxContext().omit({ policyContext: true }).extend({ cwd: PathUri() }),
 );

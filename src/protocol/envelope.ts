@@ -10,21 +10,21 @@ export interface WireError {
   readonly data?: unknown;
 }
 
-/** One message of the wire. Which kind it is follows from the members it has. */
+/** One message of the wire. Its members determine its kind. */
 export type Message =
   | { readonly kind: "request"; readonly id: IdText; readonly method: string; readonly params: unknown }
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
   | { readonly kind: "response"; readonly id: IdText; readonly result: unknown }
   | { readonly kind: "error"; readonly id: IdText; readonly error: WireError };
 
-/** Text that is no message. The peer is told and the connection goes on. */
+/** Text that is not a message. The peer gets an error, and the connection continues. */
 export class MalformedMessageError extends Error {}
 
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
-/** With the flag `u` a pair is one character, so only halves match. */
+/** With the `u` flag a surrogate pair is one character, so only lone surrogates match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
-/** What is younger than some browsers is faster. */
+/** The built-in is faster, but some browsers lack it. */
 const isWellFormed = (text: string & { isWellFormed?: () => boolean }): boolean =>
   text.isWellFormed?.() ?? !LONE_SURROGATE.test(text);
 const LONG_TEXT = 64 * 1024;
@@ -56,7 +56,7 @@ export function parseMessage(text: string): Message {
   return { kind: "error", error: checkError(members["error"]), id: checkId(idText) };
 }
 
-// Messages are put together as text: ids must not pass through a number, and results are stringified once.
+// Messages are assembled as text: ids must not pass through a number, and results are stringified once.
 
 export function formatRequest(id: IdText, method: string, params: unknown): string {
   return `{"id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(params ?? null)}}`;
@@ -84,7 +84,7 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new Error("expected a JSON-RPC object");
     idText = parsed.memberText ?? (Object.hasOwn(value, "id") ? "" : undefined);
-    // JSON can spell text that has no UTF-8 form, which the wire refuses.
+    // JSON can spell text without a UTF-8 form, which the wire refuses.
     if (maySpellSurrogates(text) && hasLoneSurrogate(value)) throw new Error("lone surrogate in a string");
   } catch (cause) {
     throw new MalformedMessageError(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -92,7 +92,10 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
   return { members: value as Record<string, unknown>, idText };
 }
 
-/** The search for any escape is many times faster than that for one of a surrogate, and mostly finds none. In long text that is full of escapes it takes longer than to look at the values. */
+/**
+ * Searching for any escape is many times faster than for a surrogate escape, and usually finds none. In long text full
+ * of escapes, the regular expression takes longer than checking the parsed values.
+ */
 function maySpellSurrogates(text: string): boolean {
   if (text.length > LONG_TEXT) return text.includes("\\");
   return text.includes("\\u") && ESCAPED_SURROGATE.test(text);
@@ -114,7 +117,7 @@ function checkId(idText: string | undefined): IdText {
   throw new MalformedMessageError("data did not match any variant of untagged enum RequestId");
 }
 
-/** What almost all ids are: one digit, or more of which the first is no zero. */
+/** The common case: one digit, or several without a leading zero. */
 function isSmallCount(text: string): boolean {
   if (text.length > 15 || (text.length > 1 && text.charCodeAt(0) === ZERO)) return false;
   for (let index = 0; index < text.length; index += 1) {
@@ -160,7 +163,7 @@ function checkError(error: unknown): WireError {
   throw new MalformedMessageError("invalid error object");
 }
 
-/** The name of a JSON value's type in the peer's error messages. */
+/** Name of a JSON value's type in Codex's error messages. */
 export function describeJsonType(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "sequence";

@@ -4,7 +4,7 @@ import { NoParams, optional, PathUri, Unsigned } from "./fields.ts";
 
 const flag = schema(() => z.boolean().optional());
 
-/** A name that is absent is a feature the server does not have; clients ignore names they do not know. */
+/** An absent name means that the server lacks the feature; clients ignore unknown names. */
 export const EnvironmentCapabilities = schema(() =>
   z.object({
     networkProxyLaunch: flag().describe("`process/start` takes `networkProxy`"),

@@ -1,4 +1,4 @@
-/** The numbers a peer can meet in `error.code`. All but `limit` are Codex's; clients live by them. */
+/** Values of `error.code`. All but `limit` are Codex's, and clients depend on them. */
 export const RpcCode = {
   /** Gates, unknown processes and sessions, ids in use, permission denied; also malformed input, with id -1. */
   invalidRequest: -32600,
@@ -8,7 +8,7 @@ export const RpcCode = {
   internal: -32603,
   notFound: -32004,
   sessionAttached: -32010,
-  /** A limit of the server's configuration; `data` has its name and value. */
+  /** A configured limit of the server; `data` holds its name and value. */
   limit: -32011,
 } as const;
 

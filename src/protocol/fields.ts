@@ -1,11 +1,14 @@
 import * as z from "zod";
 import { schema } from "./define.ts";
 
-// Schemas describe the wire and nothing else: no defaults, no coercion. What they accept reaches the handler as it came.
+// Schemas describe the wire and nothing else: no defaults, no coercion. Accepted values reach the handler unchanged.
 
 const MAX_U64 = 2 ** 64;
 
-/** Unsigned 64-bit on the wire. Above 2^53 digits are lost, so the greatest value reads as 2^64; it is what peers send for "no limit". */
+/**
+ * Unsigned 64-bit on the wire. Digits above 2^53 are lost, so the maximum, which peers send for "no limit", reads as
+ * 2^64.
+ */
 export const Unsigned = schema(() =>
   z
     .number({ error: (issue) => (issue.input === undefined ? undefined : "invalid number") })
@@ -19,7 +22,7 @@ export const Seq = schema(() =>
 /** Not `z.base64()`: it costs more than decoding. The bytes are checked where they are decoded. */
 export const Base64 = schema(() => z.string().describe("Standard base64 with padding"));
 
-/** The scheme and shape are checked where the path is used, because the error depends on the method. */
+/** Scheme and shape are checked where the path is used, because the error depends on the method. */
 export const PathUri = schema(() =>
   z.string().describe("`file:` URI of an absolute path, or the path itself, which Codex refuses"),
 );
@@ -28,15 +31,15 @@ export const ProcessId = schema(() => z.string().describe("Chosen by the client,
 
 export const Empty = schema(() => z.object({}));
 
-/** Parameters of a method that takes none: absent, null and `{}` are the same. */
+/** Parameters of a method without parameters: absent, null and `{}` are equivalent. */
 export const NoParams = schema(() => z.union([z.null(), z.strictObject({})]));
 
 /**
- * Members under names that the peer chooses. Zod's own record leaves out `__proto__`, which is a name like any other; here all reach the handler as
- * they came.
+ * An object whose keys the peer chooses. Zod's own record drops `__proto__`, a valid key; this one passes every key to
+ * the handler.
  */
 export function record<V extends z.ZodType>(valueType: V): z.ZodType<Record<string, z.infer<V>>> {
-  // What almost all values are, a hundred thousand of them at times.
+  // The common case, sometimes with a hundred thousand values.
   const isText = valueType instanceof z.ZodString && valueType.def.checks === undefined;
   return z
     .custom<Record<string, z.infer<V>>>()
@@ -45,14 +48,14 @@ export function record<V extends z.ZodType>(valueType: V): z.ZodType<Record<stri
         context.addIssue({ code: "invalid_type", expected: "record", input });
         return;
       }
-      // Entries take three times as long.
+      // `Object.entries` would take three times as long.
       for (const name of Object.keys(input)) {
         const value = (input as Readonly<Record<string, unknown>>)[name];
         if (isText && typeof value === "string") continue;
         const issue = valueType.safeParse(value).error?.issues[0];
         if (issue === undefined) continue;
         context.addIssue({ ...issue, path: [name, ...issue.path] });
-        // Only the first fault is told.
+        // Report only the first fault.
         return;
       }
     })

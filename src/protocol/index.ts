@@ -10,7 +10,7 @@ import { processExtensionMethods, processExtensionNotifications } from "./proces
 import { processMethods, processNotifications } from "./process.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 
-/** Every request a client may send. The one definition: validation, types and docs come from here. */
+/** Every request a client may send. The single definition from which validation, types and docs derive. */
 export const methods = {
   ...sessionMethods,
   ...processMethods,
@@ -39,9 +39,9 @@ export const notifications = {
 
 /** Names of the requests that a client may send. */
 export type MethodName = keyof typeof methods;
-/** What a request takes. */
+/** Parameters of a request. */
 export type Params<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
-/** What it is answered with. */
+/** Result of a request. */
 export type Result<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
 export type NotificationName = keyof typeof notifications;

@@ -1,11 +1,11 @@
 import { shorten } from "../base/shorten.ts";
 import { MAX_JSON_VALUES } from "./limits.ts";
 
-/** What a look at JSON text tells before it is parsed. */
+/** Facts about JSON text, collected before it is parsed. */
 export interface JsonScan {
   /** A member of the outermost object exactly as written, so that digits above 2^53 survive. */
   readonly memberText: string | undefined;
-  /** Keys as they are written, in all objects together. */
+  /** Number of keys as written, in all objects together. */
   readonly keys: number;
 }
 
@@ -20,31 +20,32 @@ const CLOSE_OBJECT = 125;
 const SPACE = 32;
 const NEWLINE = 10;
 const MAX_DEPTH = 127;
-/** Characters outside strings: thirty for each of as many values as there may be. */
+/** Maximum characters outside strings: thirty per allowed value. */
 const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
-/** A key is looked up, and kept in memory longer than other strings. */
+/** Keys are interned, so they cost more than other strings. */
 const MAX_KEY_CHARACTERS = 1024 * 1024;
-/** Escapes in all strings together; each costs far more than a plain character. */
+/** Maximum escapes in all strings together; each costs far more than a plain character. */
 const MAX_ESCAPES = 512 * 1024;
-/** From here on `indexOf` is faster than looking at each character. */
+/** From this length on, `indexOf` is faster than checking each character. */
 const SHORT_STRING = 48;
-/** Lines are not counted any further than this. */
+/** Line and column are counted only up to this offset. */
 const MAX_COUNTED = 1024 * 1024;
-/** Where escapes are dense, it is not: so many characters are looked at before it is tried again. */
+/** `indexOf` is slower where escapes are dense; check this many characters before trying it again. */
 const DENSE_STRETCH = 1024;
-/** Escapes in such a stretch from which on they are dense. */
+/** Escapes in a stretch that make it dense. */
 const DENSE = 64;
 
 /**
- * Parses what the wire allows, and tells a member of the outermost object as it was written. What it forbids, too many values, too deep nesting, too many escapes or blanks
- * and a key twice in one object, is found by a walk over the text that comes first: `JSON.parse` takes seconds and gigabytes for a few megabytes of brackets. Long strings
- * are skipped, so that megabytes of base64 cost next to nothing. Throws an Error in the words of the wire.
+ * Parses JSON within the limits of the wire, and returns a member of the outermost object as written. A scan before
+ * parsing rejects too many values, deep nesting, too many escapes or blanks, and repeated keys: `JSON.parse` takes
+ * seconds and gigabytes for a few megabytes of brackets. Long strings are skipped, so megabytes of base64 cost almost
+ * nothing. Throws an Error with the wire's wording.
  */
 export function parseJson(text: string, member = "id"): { value: unknown; memberText: string | undefined } {
   checkEscapes(text);
   const { memberText, keys } = scanJson(text, member);
   const value = JSON.parse(text) as unknown;
-  // Of a repeated key JSON.parse keeps one, so there are fewer keys than were written.
+  // JSON.parse keeps only one of a repeated key, so the value has fewer keys than the text.
   if (typeof value === "object" && value !== null && missingKeys(value, keys) > 0)
     throw new Error(describeRepeatedKey(text));
   return { value, memberText };
@@ -62,19 +63,19 @@ function checkEscapes(text: string): void {
   }
 }
 
-/** Of text that is no JSON it tells nothing, but costs no more. */
+/** For text that is not JSON the result means nothing, but the cost is the same. */
 function scanJson(text: string, member: string): JsonScan {
   let depth = 0;
   let values = 0;
   let keys = 0;
   let memberText: string | undefined;
-  /** The next value is the member's. */
+  /** The next value belongs to the member. */
   let isMember = false;
   let keyStart = 0;
   let keyEnd = 0;
   let index = 0;
   const length = text.length;
-  /** Where too much would be outside strings. */
+  /** Offset at which too many characters would be outside strings. */
   let limit = MAX_OUTSIDE_STRINGS;
 
   while (index < length) {
@@ -97,7 +98,7 @@ function scanJson(text: string, member: string): JsonScan {
       if (isMember) memberText = text.slice(keyStart, keyEnd);
       isMember = false;
     } else if (code === COLON) {
-      // What came before was a key, not a value.
+      // The preceding string was a key, not a value.
       if (keyEnd - keyStart > MAX_KEY_CHARACTERS)
         throw new Error(
           `JSON object key exceeds the limit of ${MAX_KEY_CHARACTERS} characters at ${position(text, keyEnd)}`,
@@ -122,7 +123,7 @@ function scanJson(text: string, member: string): JsonScan {
       isMember = false;
       index = end;
     }
-    // One more may still turn out to be a key.
+    // The last one may still turn out to be a key.
     if (values > MAX_JSON_VALUES + 1) break;
   }
   if (values > MAX_JSON_VALUES)
@@ -132,7 +133,7 @@ function scanJson(text: string, member: string): JsonScan {
   return { memberText, keys };
 }
 
-/** How many of so many keys are not in the value. There cannot be more in it, so that nothing is looked at once all are found. */
+/** How many of `keys` are not in the value. Stops as soon as all are found. */
 function missingKeys(value: object, keys: number): number {
   let missing = keys;
   if (Array.isArray(value)) {
@@ -152,7 +153,7 @@ function missingKeys(value: object, keys: number): number {
   return missing;
 }
 
-/** The slow way, for the message only. */
+/** Slow; used only to build the error message. */
 function describeRepeatedKey(text: string): string {
   const open: Set<string>[] = [];
   for (let index = 0; index < text.length; index += 1) {
@@ -171,7 +172,7 @@ function describeRepeatedKey(text: string): string {
   return "duplicate JSON object key";
 }
 
-/** Whether the quoted text there spells that name; a shorter one cannot, a longer one only with escapes. */
+/** True if the quoted text spells `name`: a shorter text cannot, a longer one only with escapes. */
 function isKey(text: string, start: number, end: number, name: string): boolean {
   const length = end - start - 2;
   if (length < name.length) return false;
@@ -180,7 +181,7 @@ function isKey(text: string, start: number, end: number, name: string): boolean 
   return raw.includes("\\") && JSON.parse(raw) === name;
 }
 
-/** Where the closing quote is, or -1. */
+/** Index of the closing quote, or -1. */
 function stringEnd(text: string, start: number): number {
   let end = start + 1;
   let stretchEnd = start + SHORT_STRING;
@@ -203,14 +204,14 @@ function stringEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Nothing before `from` escapes anything. */
+/** Nothing before `from` is an escape. */
 function isEscaped(text: string, index: number, from: number): boolean {
   let start = index;
   while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
   return (index - start) % 2 === 1;
 }
 
-/** Or somewhere behind the limit. */
+/** End of the scalar, or an index beyond the limit. */
 function scalarEnd(text: string, start: number, limit: number): number {
   let end = start + 1;
   for (; end < text.length && end <= limit; end += 1) {

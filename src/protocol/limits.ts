@@ -2,7 +2,7 @@
 export const MAX_JSON_VALUES = 262_144;
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** What we send stays well under the peer's frame limit; longer messages go out as fragments. */
+/** Frames we send stay well below the peer's limit; longer messages are fragmented. */
 export const MAX_SENT_FRAME_BYTES = 4 * 1024 * 1024;
 export const PING_INTERVAL_MS = 30_000;
 
@@ -14,7 +14,7 @@ export const MAX_REMEMBERED_WRITE_IDS = 4096;
 export const TERMINAL_ROWS = 24;
 export const TERMINAL_COLUMNS = 80;
 
-/** Id of the answer to a message that could not be read. */
+/** Id of the answer to a message that could not be parsed. */
 export const MALFORMED_MESSAGE_ID = -1;
 
 /** Close code of a WebSocket whose session was taken over by another connection. */

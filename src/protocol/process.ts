@@ -41,10 +41,10 @@ export const ProcessLimits = schema(() =>
     ),
   }),
 );
-/** What a process, and each that it starts, may use. */
+/** Resource limits of a process and of each process it starts. */
 export type ProcessLimits = Infer<typeof ProcessLimits>;
 
-/** How a process ended, as far as it is known: nothing in it is guessed. */
+/** How a process ended, as far as known; nothing is guessed. */
 export const ExitReport = schema(() =>
   z.object({
     signal: z.string().optional().describe("Name of the signal that ended the process, such as `SIGKILL`"),
@@ -95,7 +95,7 @@ const SIGNAL_NAMES = [
 ] as const;
 
 export const SignalName = schema(() => z.enum(SIGNAL_NAMES));
-/** Signals that can be sent, by their names in POSIX or in the protocol. */
+/** Signals that can be sent, by POSIX name or protocol name. */
 export type SignalName = Infer<typeof SignalName>;
 
 const Shell = schema(() => z.object({ name: z.string(), path: z.string() }));

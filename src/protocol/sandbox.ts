@@ -2,7 +2,7 @@ import * as z from "zod";
 import { schema, type Infer } from "./define.ts";
 import { optional, PathUri, Unsigned } from "./fields.ts";
 
-// Members of the permission profile are in snake case, those around it in camel case: so the wire has them.
+// On the wire, members of the permission profile are snake_case, those around it camelCase.
 
 const Subpath = schema(() => optional(z.string()).describe("Relative path below it"));
 

@@ -9,7 +9,7 @@ const ATTACHABLE: ReadonlyMap<string, string> = new Map([
   ["fs/writeBlock", "chunk"],
   ["http/request", "bodyBase64"],
 ]);
-/** Stands for the long string while the rest is parsed. It is no base64, so that nobody can take it for bytes by mistake. */
+/** Replaces the long string while the rest is parsed. It is not valid base64, so it cannot be mistaken for data. */
 const PLACEHOLDER = "<attached>";
 
 /**
@@ -23,7 +23,7 @@ export function parseLongRequest(long: LongMessage): IncomingRequest | undefined
   try {
     message = parseMessage(`${head}"${PLACEHOLDER}"${tail}`);
   } catch (error) {
-    // The text itself has to be parsed to tell where the fault is.
+    // Only parsing the full text can locate the fault.
     if (error instanceof MalformedMessageError) return undefined;
     throw error;
   }
@@ -37,7 +37,7 @@ export function parseLongRequest(long: LongMessage): IncomingRequest | undefined
   return { id: message.id, method, params, attachment: { bytes, release: () => long.release() } };
 }
 
-/** Also with escapes in its place. */
+/** Escapes could spell it too. */
 function mayContainPlaceholder(text: string): boolean {
   return text.includes(PLACEHOLDER) || text.includes("\\u");
 }

@@ -19,26 +19,26 @@ import { encodeRequest } from "./encode-request.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import { PendingRequests } from "./pending-requests.ts";
 
-/** What a connection hands up. Each side decides what it does about a peer that breaks the rules. */
+/** Events of a connection. Each side decides how to treat a peer that violates the protocol. */
 export interface ConnectionHooks {
-  /** `bytes` is about what the message takes. */
+  /** `bytes` is the approximate size of the message. */
   request(request: IncomingRequest, bytes: number): void;
   notification(method: string, params: unknown): void;
-  /** Text that is no message. `reason` names the source. */
+  /** Text that is not a message. `reason` names the source. */
   malformed(reason: string): void;
-  /** A message is longer than the transport was told to take; the connection ends after this. */
+  /** A message exceeds the transport's limit; the connection ends after this. */
   tooLong?(): void;
-  /** An answer to nothing that was asked. */
+  /** A response to a request that was not sent. */
   unsolicited(id: IdText): void;
   /** Unsent bytes have drained; see `Transport`. */
   drain(): void;
   closed(reason?: string): void;
 }
 
-/** While file work is under way, which can take long, a silence has to last 25 s. */
+/** Factor for pending file work, which can take long: silence must then last 25 s. */
 const FILE_WORK_PATIENCE = 5;
 
-/** One peer: correlates requests with answers, in both directions, and ends once. */
+/** One peer: correlates requests and responses in both directions, and ends once. */
 export class Connection {
   readonly #transport: Transport;
   readonly #hooks: ConnectionHooks;
@@ -69,7 +69,7 @@ export class Connection {
     return this.#transport.receivedBytes;
   }
 
-  /** See `Transport`. False when the carrier has no such question. */
+  /** See `Transport`. False if the transport has no ping. */
   ping(answered: () => void): boolean {
     this.#transport.ping?.(answered);
     return this.#transport.ping !== undefined;
@@ -85,7 +85,7 @@ export class Connection {
     });
   }
 
-  /** Rejects with a UsageError what no peer could read, before it is sent. */
+  /** Rejects with a UsageError, before sending, if no peer could parse the request. */
   request(method: string, params: unknown): Promise<unknown> {
     if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
@@ -102,7 +102,7 @@ export class Connection {
     return answer;
   }
 
-  /** Asks the peer for signs of life, with small requests while nothing else comes, where the transport does not know of its end by itself. */
+  /** Detects a silent peer on transports that cannot, by sending small requests while nothing else arrives. */
   expectLife(times: LifeTimes = DEFAULT_LIFE): void {
     if (this.#transport.mayGoSilent !== true || this.#ended) return;
     let asking = false;
@@ -117,7 +117,7 @@ export class Connection {
           queued: this.queuedBytes,
         }),
         isReading: () => !this.#paused,
-        // Servers do the work of files in its order, and answer nothing that came behind it.
+        // Servers run file work in order and answer nothing queued behind it.
         patience: () => (this.#pending.some((method) => method.startsWith("fs/")) ? FILE_WORK_PATIENCE : 1),
         ask: () => {
           if (asking) return;
@@ -134,7 +134,10 @@ export class Connection {
     this.#transport.send(formatNotification(method, params));
   }
 
-  /** Sends a notification that is already text, together with others of this turn of the event loop. `flushed` gives the bytes back to their owner. */
+  /**
+   * Queues an encoded notification, to be sent with others of this turn of the event loop. `flushed` returns the bytes
+   * to their owner.
+   */
   sendEncoded(message: string | Uint8Array, flushed?: () => void): void {
     this.#transport.sendLazily(message, flushed);
   }
@@ -143,12 +146,12 @@ export class Connection {
     this.#transport.send(formatResponse(id, resultJson));
   }
 
-  /** The same for an answer that took its time: a little more, to go out together with others, does not matter. */
+  /** Like `respond`, for an answer that is not urgent: it may wait to be sent together with others. */
   respondLazily(id: IdText, resultJson: string): void {
     this.#transport.sendLazily(formatResponse(id, resultJson));
   }
 
-  /** `parts` are JSON, encoded and cut anywhere. `flushed` gives them back to their owner. */
+  /** `parts` are encoded JSON, split anywhere. `flushed` returns them to their owner. */
   respondInParts(id: IdText, parts: readonly Uint8Array[], flushed?: () => void): void {
     const encoder = new TextEncoder();
     const head = encoder.encode(`{"id":${id},"result":`);
@@ -159,7 +162,7 @@ export class Connection {
     this.#transport.send(formatError(id, error));
   }
 
-  /** Answers a message whose id could not be read. */
+  /** Answers a message whose id could not be parsed. */
   failMalformed(error: WireError): void {
     this.fail(String(MALFORMED_MESSAGE_ID), error);
   }
@@ -183,7 +186,7 @@ export class Connection {
   }
 
   #receive(text: string): void {
-    // A transport may hold messages it has already read when it is destroyed.
+    // A destroyed transport may still deliver messages it has already read.
     if (this.#ended) return;
     let message: Message;
     try {

@@ -1,6 +1,6 @@
 /**
- * The answer of a handler that has done its part in order and now only waits (a long poll, an upstream server): later
- * requests need not wait with it.
+ * Answer of a handler that has done its ordered part and now only waits (a long poll, an upstream server), so later
+ * requests need not wait for it.
  */
 export class DeferredAnswer<T> {
   readonly promise: Promise<T>;
@@ -10,7 +10,10 @@ export class DeferredAnswer<T> {
   }
 }
 
-/** What a `DeferredAnswer` may resolve with where its answer can be large: the answer is made when the client has room for it, and not at once for all who waited. */
+/**
+ * Result of a `DeferredAnswer` that may be large: the answer is built when the client has room for it, not at once for
+ * everyone who waited.
+ */
 export class LazyAnswer<T> {
   readonly make: () => T;
 

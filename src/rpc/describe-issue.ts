@@ -13,7 +13,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a map",
 };
 
-/** Says what is wrong with parameters, in the words that a Codex client knows. Only the first fault is told. */
+/** Describes invalid parameters in the wording that Codex clients know. Reports only the first fault. */
 export function describeIssue(error: z.ZodError, params: unknown, method: string): string {
   const issue = error.issues[0];
   if (issue === undefined) return "invalid params";

@@ -2,18 +2,19 @@ import { messageOf, UsageError } from "../base/errors.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
 import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 
-// `Buffer` is named through globalThis, because this code also runs where there is none.
+// Refers to `Buffer` through globalThis, because this code also runs where there is none.
 const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
-/** How JSON spells a half of a pair begins so. */
+/** Start of the JSON escape of a surrogate. */
 const ESCAPED_D = "\\ud";
 const LAST_OF_PLANE = "7";
 const BACKSLASH = 92;
-/** What envelope and members of the params add to the values of the params themselves, at least. */
+/** Minimum number of values that the envelope and the params object add to the members of the params. */
 const ENVELOPE_VALUES = 3;
 
 /**
- * Makes the text of a request. What a server could not read is the caller's mistake and is refused here: sent, it would be answered to nobody, or end the connection
- * for all others. Short messages without escapes, which almost all are, cost two looks.
+ * Encodes a request. A request that no server could parse is the caller's mistake and is refused here: if sent, it
+ * would get no answer, or end the connection for all other requests. Short messages without escapes, which are the
+ * common case, need only two checks.
  */
 export function encodeRequest(id: IdText, method: string, params: unknown): string {
   const text = toText(id, method, params);
@@ -27,7 +28,7 @@ export function encodeRequest(id: IdText, method: string, params: unknown): stri
   return text;
 }
 
-/** An escaped backslash before `ud800` is text. */
+/** An escaped backslash before `ud800` is plain text. */
 function spellsSurrogate(text: string): boolean {
   for (let at = text.indexOf(ESCAPED_D); at >= 0; at = text.indexOf(ESCAPED_D, at + ESCAPED_D.length)) {
     let start = at;
@@ -41,7 +42,7 @@ function toText(id: IdText, method: string, params: unknown): string {
   try {
     return formatRequest(id, method, params);
   } catch (error) {
-    // A cycle, a BigInt, nesting or text beyond what the platform can do.
+    // A cycle, a BigInt, or nesting or text beyond the platform's limits.
     throw unsendable(method, messageOf(error));
   }
 }
@@ -57,7 +58,7 @@ function utf8Length(text: string): number {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x80) continue;
-    // Each half of a pair counts two of the four bytes.
+    // Each surrogate of a pair accounts for two of the four bytes.
     bytes += code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 1 : 2;
   }
   return bytes;

@@ -2,7 +2,7 @@ import { CapabilityError, RpcError } from "../base/errors.ts";
 import type { WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
 
-/** What a peer is told about an error, or undefined when the error is a fault of ours and nothing of it may leave. */
+/** The error as sent to a peer; undefined for an internal fault, of which nothing may leave the process. */
 export function toWire(error: unknown): WireError | undefined {
   if (error instanceof RpcError)
     return {

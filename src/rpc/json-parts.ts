@@ -1,7 +1,7 @@
-/** A result that is JSON in pieces, already encoded, because it is too large to be put together. Each piece fits into a frame. */
+/** A result as encoded JSON pieces, because it is too large to join. Each piece fits into a frame. */
 export class JsonParts {
   readonly parts: readonly Uint8Array[];
-  /** Gives the pieces back to their owner; to be called when they have been sent, or will never be. */
+  /** Returns the pieces to their owner. Call it once they have been sent, or will never be. */
   readonly release: (() => void) | undefined;
 
   constructor(parts: readonly Uint8Array[], release?: () => void) {

@@ -1,4 +1,4 @@
-/** A result that its handler has already turned into JSON, because it knows a cheaper way than `JSON.stringify`. */
+/** A result that its handler has already serialized, because it knows a cheaper way than `JSON.stringify`. */
 export class JsonText {
   readonly text: string;
 

@@ -1,16 +1,16 @@
 import type { LifeTimes } from "../base/life-watch.ts";
 
 /**
- * One open way to a server, below sessions and above transports: requests go in, answers and notifications come out. A `Connection` over a
- * transport is one; a server in the same program can give another, which encodes nothing.
+ * One open channel to a server, below sessions and above transports: requests go in, answers and notifications come
+ * out. A `Connection` over a transport is a link; a server in the same program provides one that encodes nothing.
  */
 export interface Link {
-  /** Rejects with an RpcError that the server gave, or a ConnectionError when no answer will come. */
+  /** Rejects with the server's RpcError, or with a ConnectionError if no answer will come. */
   request(method: string, params: unknown): Promise<unknown>;
   notify(method: string, params: unknown): void;
-  /** After the handshake: ends when the server gives no sign of life any more. For links that can go away without a word. */
+  /** After the handshake: ends the link when the server gives no sign of life. For links that can go silent. */
   expectLife?(times?: LifeTimes): void;
-  /** Stops and restarts the delivery of answers and notifications, so that the server's writes wait. */
+  /** Stops and restarts delivery of answers and notifications, so that back-pressure reaches the server. */
   pause(): void;
   resume(): void;
   /** Sends what is queued, then ends. */
@@ -19,10 +19,13 @@ export interface Link {
   destroy(reason?: string): void;
 }
 
-/** What a link tells. Nothing is told before `OpenLink` has returned. */
+/** Events of a link. None is emitted before `OpenLink` has returned. */
 export interface LinkEvents {
   notification(method: string, params: unknown): void;
-  /** The end, told once, after every notification that came before it. `reason` is absent when the server simply left. */
+  /**
+   * The end, reported once, after every earlier notification. `reason` is absent if the server closed the link
+   * normally.
+   */
   closed(reason?: string): void;
 }
 

@@ -3,24 +3,27 @@ import { after } from "../base/duration.ts";
 import { disconnected, ProtocolError, RpcError } from "../base/errors.ts";
 import type { IdText, Message, WireError } from "../protocol/envelope.ts";
 
-/** How long requests that a server may have failed to read are given to be answered all the same. */
+/** Time that requests, one of which the server could not parse, still have to be answered. */
 const SUSPICION_MS = 1_000;
-/** Late answers to requests that were given up; beyond it the oldest are forgotten, and their answers are answers to nothing. */
+/**
+ * Number of given-up requests whose late answers are tolerated. Beyond it the oldest are forgotten, and their answers
+ * count as unsolicited.
+ */
 const MAX_GIVEN_UP = 1_024;
 
 interface Pending {
   readonly method: string;
   readonly answer: Deferred<unknown>;
-  /** Characters that were sent. */
+  /** Length of the sent text in characters. */
   readonly length: number;
 }
 
 /** Requests that wait for their answers. */
 export class PendingRequests {
   readonly #pending = new Map<IdText, Pending>();
-  /** Those of which one or more, `#unread` in number, could not be read by the peer. */
+  /** Candidates for the `#unread` requests that the peer could not parse. */
   readonly #suspects = new Map<IdText, ProtocolError>();
-  /** A late answer to one of these is no answer to nothing. */
+  /** Requests whose late answers are not unsolicited. */
   readonly #givenUp = new Set<IdText>();
   #unread = 0;
   #cancelTimer = (): void => {};
@@ -31,13 +34,13 @@ export class PendingRequests {
     return answer.promise;
   }
 
-  /** True when a request of such a method waits. */
+  /** True if a request with a matching method is pending. */
   some(matches: (method: string) => boolean): boolean {
     for (const { method } of this.#pending.values()) if (matches(method)) return true;
     return false;
   }
 
-  /** False when nothing was asked under this id. */
+  /** False if no request has this id. */
   settle(message: Extract<Message, { kind: "response" | "error" }>): boolean {
     const pending = this.#pending.get(message.id);
     if (pending === undefined) return this.#givenUp.delete(message.id);
@@ -49,8 +52,8 @@ export class PendingRequests {
   }
 
   /**
-   * The peer could not read a message, and so cannot say which. Those that wait are told: one if it alone can be meant, and otherwise whichever are not answered
-   * soon. False when nothing waits.
+   * The peer could not parse a request and therefore cannot name it. Rejects the pending request if only one qualifies;
+   * otherwise rejects those that are not answered soon. False if none is pending.
    */
   unread(error: WireError): boolean {
     if (this.#pending.size === 0) return false;
@@ -98,7 +101,7 @@ function rpcError({ code, message, data }: WireError): RpcError {
   return new RpcError(code, message, { data });
 }
 
-/** A server that takes shorter messages than the wire allows says how long they may be. */
+/** A server with a lower message limit than the protocol's reports it. */
 function messageLimit({ data }: WireError): number {
   const { limit, value } = (data ?? {}) as { limit?: unknown; value?: unknown };
   return limit === "maxMessageBytes" && typeof value === "number" ? value : 0;

@@ -1,33 +1,34 @@
 import { Fifo } from "../base/fifo.ts";
 
-/** Does one request. A promise keeps its place in the lane until it settles; it must not reject. */
+/** Runs one request. A returned promise occupies a slot of the lane until it settles; it must not reject. */
 export type Task = () => Promise<void> | undefined;
 
 export type LaneName = "urgent" | "control" | "ordinary";
 
 /**
- * Decides when requests of one connection run. With a concurrency of 1 they run in the order they came, so that a client that pipelines sees what
- * it would have seen one by one. With more, up to that many run at once, and control requests have a lane of their own. Urgent ones pass all that waits.
+ * Schedules the requests of one connection. With a concurrency of 1 they run in order of arrival, so a pipelining
+ * client sees the same results as one that waits for each answer. With more, up to that many run at once, and control
+ * requests have a lane of their own. Urgent requests pass everything that is queued.
  */
 export class RequestQueue {
   readonly #ordinary: Lane;
   readonly #control: Lane;
   readonly #urgent: Lane;
 
-  /** Nothing starts while `mayStart` says no; call `resume` when that has changed. */
+  /** Nothing starts while `mayStart` returns false; call `resume` when that changes. */
   constructor(concurrency: number, mayStart: () => boolean) {
     this.#ordinary = new Lane(concurrency, mayStart);
     this.#control = concurrency > 1 ? new Lane(concurrency, mayStart) : this.#ordinary;
     this.#urgent = new Lane(concurrency, mayStart);
   }
 
-  /** True when an ordinary request would be started at once. */
+  /** True if an ordinary request would start at once. */
   get isFree(): boolean {
     return this.#urgent.isEmpty && this.#ordinary.isFree;
   }
 
   submit(task: Task, lane: LaneName): void {
-    // What may start by now goes first.
+    // Urgent requests that can start now go first.
     if (lane !== "urgent") this.#urgent.run();
     (lane === "urgent" ? this.#urgent : lane === "control" ? this.#control : this.#ordinary).submit(task);
   }

@@ -17,12 +17,12 @@ import type { LazyAnswer, DeferredAnswer } from "./deferred-answer.ts";
 
 type Answer<T> = T | JsonText | JsonParts;
 
-/** What a handler may return: a value, a promise that later requests wait for, or one that they do not wait for. */
+/** Result of a handler: a value, a promise that later requests wait for, or one that they do not wait for. */
 export type HandlerResult<T> = Answer<T> | Later<T> | Promise<Answer<T> | Later<T>>;
 
 type Later<T> = DeferredAnswer<Answer<T> | LazyAnswer<Answer<T>>>;
 
-/** One function per method. A method without one is answered like an unknown method. */
+/** One function per method. A method without a handler is answered like an unknown method. */
 export type Handlers<Context> = {
   readonly [M in MethodName]?: (
     context: Context,
@@ -37,20 +37,20 @@ interface Route<Context> extends Precedence {
   readonly call: Call<Context>;
 }
 
-/** What decides which requests a method's may pass, and which not. */
+/** Determines which requests a method may pass. */
 export type Precedence = Pick<Method, "lane" | "ordered" | "overtakes">;
 
 const NONE: Precedence = {};
 
-/** Finds, checks and calls. It is the one place where the table's types are erased. */
+/** Looks up, validates and calls handlers. The only place where the table's types are erased. */
 export class Router<Context> {
   readonly #routes = new Map<string, Route<Context>>();
 
-  /** `gate` throws when the peer may not use that family of methods yet. */
+  /** `gate` throws if the peer may not use that family of methods yet. */
   constructor(handlers: Handlers<Context>, gate: (context: Context, family: Family) => void) {
     for (const [name, handler] of Object.entries(handlers)) {
       const definition: Method = methods[name as MethodName];
-      // The handler's parameter type comes from this very schema, which `parse` applies.
+      // The handler's parameter type comes from this schema, which `parse` applies.
       const run = handler as Call<Context>;
       this.#routes.set(name, {
         ...(definition.lane && { lane: definition.lane }),
@@ -65,12 +65,12 @@ export class Router<Context> {
     }
   }
 
-  /** Of a method that is not served, none. */
+  /** Empty for a method that is not served. */
   precedenceOf(name: string): Precedence {
     return this.#routes.get(name) ?? NONE;
   }
 
-  /** Throws an RpcError for a method that is not served, parameters that do not fit and a closed gate, in this order. */
+  /** Throws an RpcError for an unknown method, invalid parameters or a closed gate, in this order. */
   call(name: string, context: Context, params: unknown, attachment?: Attachment): HandlerResult<unknown> {
     const route = this.#routes.get(name);
     if (route === undefined)
@@ -83,8 +83,8 @@ export class Router<Context> {
 }
 
 /**
- * Only the first fault is told; to find all of a hundred thousand would hold up everybody. One object for all calls: `safeParse` copies its options each
- * time, which costs a small request more than all other checks together.
+ * Reports only the first fault: finding all of a hundred thousand would hold up everyone. One object for all calls,
+ * because `safeParse` copies its options each time, which costs a small request more than all other checks together.
  */
 const FIRST_FAULT = { async: false, abortEarly: true, reportInput: false } as const;
 

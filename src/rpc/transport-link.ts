@@ -4,13 +4,16 @@ import type { Transport } from "../transport/transport.ts";
 import { Connection } from "./connection.ts";
 import type { Link, LinkEvents } from "./link.ts";
 
-/** Refusals that a server may leave unread, in characters. One that reads them comes nowhere near: they are no more than what comes in one piece. */
+/** Maximum characters of refusals that a server may leave unread. A server that reads them stays far below it. */
 const MAX_UNREAD_REFUSALS = 1024 * 1024;
 const MAX_NAME_CHARACTERS = 100;
 
-/** A client's link over a transport. A server that breaks the rules of the wire is cut off: nothing it says could be relied on. */
+/**
+ * A client's link over a transport. A server that violates the protocol is disconnected, because nothing it says could
+ * be relied on.
+ */
 export function openTransportLink(transport: Transport, events: LinkEvents): Link {
-  /** Told since the last moment at which the server had read all that was sent. */
+  /** Characters of refusals sent since the server had last read everything. */
   let unreadRefusals = 0;
   const connection = new Connection(transport, {
     request: ({ id, method }) => {

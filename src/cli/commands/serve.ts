@@ -34,10 +34,10 @@ const FLAGS = {
 };
 const SWITCHES = ["insecure-no-auth", "stdio"];
 
-/** Most clients of a new server have made themselves known by then. */
+/** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
 
-/** Flags of Codex that change what is served. Leaving one out silently would be a lie. */
+/** Codex flags that change what is served. Ignoring one silently would mislead the caller. */
 const REFUSED_FLAGS = {
   remote: "URL",
   "environment-id": "ID",
@@ -45,7 +45,7 @@ const REFUSED_FLAGS = {
   "linux-sandbox-pid-namespace": "MODE",
 };
 
-/** Serves until it is told to stop, or its only client leaves. */
+/** Serves until it is stopped, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
   const { address, authentication, concurrentRequests, limits, logger } = await parseOptions(args);
   const server = create({ environment: process.env, logger, concurrentRequests, limits });
@@ -54,7 +54,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   finishStart(logger);
 }
 
-/** Loads what the first process needs, if there is time for that before it is started. */
+/** Preloads what the first process needs, if there is time before it starts. */
 function finishStart(logger: Logger): void {
   setTimeout(() => {
     try {
@@ -62,7 +62,7 @@ function finishStart(logger: Logger): void {
     } catch (error) {
       logger.warn("the C library could not be loaded", { error: String(error) });
     }
-    // The schema is built by its first use, which takes longer than the start of a process.
+    // The first use builds the schema, which takes longer than starting a process.
     setImmediate(() => methods["process/start"].params.safeParse({}));
   }, FINISH_DELAY_MS).unref();
 }
@@ -196,7 +196,10 @@ function openInput(): NodeJS.ReadStream | Socket {
   return isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
 }
 
-/** Node writes to a piped stdout synchronously, so a reader that stops would stop the server. A socket of our own does not. */
+/**
+ * Node writes to a piped stdout synchronously, so a stalled reader would block the server. Writing through a socket
+ * does not block.
+ */
 function openOutput(): NodeJS.WriteStream | Socket {
   return isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
 }
