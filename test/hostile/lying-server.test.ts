@@ -24,7 +24,7 @@ interface Report {
 }
 
 async function run(plan: object): Promise<Report> {
-  await using script = await bundleScript("./lying-server-run.ts");
+  await using script = await bundleScript("../hostile/lying-server-run.ts");
   const args = ["--enable-source-maps", script.path, JSON.stringify({ seed: hostileSeed, ...plan })];
   // Rejects when the program does not end, or not well.
   const { stdout } = await promisify(execFile)(process.execPath, args, {
@@ -43,7 +43,7 @@ async function run(plan: object): Promise<Report> {
 function namedByClient(names: readonly string[]): string[] {
   const files = readdirSync(CLIENT, { recursive: true, encoding: "utf8" }).filter(
     (file) =>
-      file.endsWith(".ts") && !file.endsWith(".test.ts") && !/^(?:wire-shapes|repeatable)\.ts$/.test(file),
+      file.endsWith(".ts") && !file.endsWith(".test.ts") && !/(?:wire-shapes|repeatable)\.ts$/.test(file),
   );
   const code = files.map((file) => readFileSync(new URL(file, CLIENT), "utf8")).join("\n");
   return names.filter((name) => code.includes(`"${name}"`));

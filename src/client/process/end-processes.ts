@@ -2,9 +2,9 @@ import type { Link } from "../../rpc/link.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import { within } from "../../base/deadlines.ts";
 
-/** How long ended processes may take to tell the next piece of their end. */
-const QUIET_MS = 2_000;
-/** And all of it. */
+/** How long closing waits for the next event of the processes that it ends. */
+const QUIET_MS = 1_000;
+/** How long it waits in all while events keep coming. */
 const DEADLINE_MS = 10_000;
 
 /**
