@@ -20,16 +20,19 @@ export type { ConnectOptions } from "./connect/connect-options.ts";
 export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
 export { FileError } from "./files/file-error.ts";
-export type { DirectoryEntry, FileStat } from "./files/file-stat.ts";
+export type { DetailedEntry, DirectoryEntry, FileStat } from "./files/file-stat.ts";
 export type { FileChanges, WatchOptions } from "./files/file-watches.ts";
 export {
   type CopyOptions,
   Files,
   type MakeDirectoryOptions,
   type ReadOptions,
+  type ReadStreamOptions,
   type RemoveOptions,
+  type SymlinkOptions,
   type WalkOptions,
   type WalkResult,
+  type WriteOptions,
 } from "./files/files.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";

@@ -58,7 +58,10 @@ export class Host implements Caller, AsyncDisposable {
 
   constructor(session: ClientSession) {
     this.#session = session;
-    this.files = new Files(session, session.supports("fs/watch") ? session.watches : undefined);
+    this.files = new Files(session, {
+      watches: session.supports("fs/watch") ? session.watches : undefined,
+      supports: (extension) => session.supports(extension),
+    });
     this.fetch = createFetch(session, session.bodies);
   }
 

@@ -19,6 +19,13 @@ export const Seq = schema(() =>
   Unsigned().describe("Number of an event of one process, from 1 without gaps"),
 );
 
+/** Permissions of a file. */
+export const FileMode = schema(() =>
+  Unsigned()
+    .refine((value) => value <= 0o7777, "invalid file mode")
+    .describe("Permission bits as a number, at most 4095 (octal 7777)"),
+);
+
 /** Not `z.base64()`: it costs more than decoding. The bytes are checked where they are decoded. */
 export const Base64 = schema(() => z.string().describe("Standard base64 with padding"));
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { method, notification, schema } from "./define.ts";
-import { Empty, optional, PathUri } from "./fields.ts";
+import { Empty, FileMode, optional, PathUri } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";
 
 const WatchId = schema(() => z.string().describe("Chosen by the client, unique in its connection"));
@@ -13,6 +13,35 @@ export const fileExtensionMethods = {
     extension: true,
     params: () => z.object({ from: PathUri(), to: PathUri(), sandbox: optional(SandboxContext()) }),
     result: Empty,
+  }),
+  "fs/chmod": method({
+    doc: "Sets the permissions of what a path leads to.",
+    family: "filesystem",
+    extension: true,
+    params: () => z.object({ path: PathUri(), mode: FileMode(), sandbox: optional(SandboxContext()) }),
+    result: Empty,
+  }),
+  "fs/symlink": method({
+    doc: "Creates a symbolic link. Its target need not exist, and may be anywhere: whoever follows the link is checked then.",
+    family: "filesystem",
+    extension: true,
+    params: () =>
+      z.object({
+        target: z.string().describe("Text of the link, a path that is absolute or relative to the link"),
+        path: PathUri().describe("Where the link is created"),
+        replace: optional(z.boolean()).describe(
+          "False when absent; true puts the link in the place of a file or another link, in one step",
+        ),
+        sandbox: optional(SandboxContext()),
+      }),
+    result: Empty,
+  }),
+  "fs/readLink": method({
+    doc: "Returns the text of a symbolic link; anything else is an error (EINVAL).",
+    family: "filesystem",
+    extension: true,
+    params: () => z.object({ path: PathUri(), sandbox: optional(SandboxContext()) }),
+    result: () => z.object({ target: z.string() }),
   }),
   "fs/watch": method({
     doc: "Tells of what comes, goes or changes at a file, or in a directory, as `fs/watch/changed`. A watch ends with its connection.",

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { method, notification, schema, type Infer } from "./define.ts";
-import { Base64, Empty, optional, PathUri, Unsigned } from "./fields.ts";
+import { extensionField, method, notification, schema, type Infer } from "./define.ts";
+import { Base64, Empty, FileMode, optional, PathUri, Unsigned } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";
 
 const sandbox = schema(() => optional(SandboxContext()));
@@ -10,6 +10,9 @@ const followSymlinks = schema(() =>
 const HandleId = schema(() =>
   z.string().describe("Chosen by the client, unique in its connection, at most 32 bytes"),
 );
+/** A member of an entry in a detailed listing. */
+const detail = <T extends z.ZodType>(type: T) =>
+  extensionField(type.optional().describe("Present with `detailed`"));
 const TimeMs = schema(() => z.number().int().describe("Milliseconds since the epoch"));
 
 export const WalkOptions = schema(() =>
@@ -86,11 +89,15 @@ export const fileMethods = {
   "fs/writeFile": method({
     doc: "Creates or replaces a file; its directory must exist.",
     family: "filesystem",
+    extensionParams: ["mode"],
     params: () =>
       z.object({
         path: PathUri(),
         dataBase64: Base64(),
         followSymlinks: followSymlinks(),
+        mode: optional(FileMode()).describe(
+          "Permissions of the regular file, whatever the umask; when absent, a new file gets 0666 less the umask and an existing one keeps its own",
+        ),
         sandbox: sandbox(),
       }),
     result: Empty,
@@ -110,7 +117,14 @@ export const fileMethods = {
   "fs/getMetadata": method({
     doc: "Describes what a path names.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
+    extensionParams: ["includeMode"],
+    params: () =>
+      z.object({
+        path: PathUri(),
+        followSymlinks: followSymlinks(),
+        includeMode: optional(z.boolean()).describe("True adds `mode` to the result"),
+        sandbox: sandbox(),
+      }),
     result: () =>
       z.object({
         isDirectory: z.boolean(),
@@ -119,6 +133,7 @@ export const fileMethods = {
         size: Unsigned().describe("In bytes"),
         createdAtMs: TimeMs().describe("Milliseconds since the epoch, 0 when the platform does not know"),
         modifiedAtMs: TimeMs(),
+        mode: extensionField(FileMode().optional().describe("Permission bits; present with `includeMode`")),
       }),
   }),
   "fs/canonicalize": method({
@@ -130,12 +145,29 @@ export const fileMethods = {
   "fs/readDirectory": method({
     doc: "Lists a directory in no particular order, without broken links.",
     family: "filesystem",
-    params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
+    extensionParams: ["detailed"],
+    params: () =>
+      z.object({
+        path: PathUri(),
+        detailed: optional(z.boolean()).describe(
+          "True describes the entries themselves: links are links, also broken ones, and have neither type",
+        ),
+        sandbox: sandbox(),
+      }),
     result: () =>
       z.object({
         entries: z
-          .array(z.object({ fileName: z.string(), isDirectory: z.boolean(), isFile: z.boolean() }))
-          .describe("A link has the type of its target"),
+          .array(
+            z.object({
+              fileName: z.string(),
+              isDirectory: z.boolean(),
+              isFile: z.boolean(),
+              isSymlink: detail(z.boolean()),
+              mode: detail(FileMode()),
+              size: detail(Unsigned()),
+            }),
+          )
+          .describe("A link has the type of its target, unless the listing is `detailed`"),
       }),
   }),
   "fs/walk": method({

@@ -17,7 +17,6 @@ import { commandHandlers } from "./handlers/command.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
-import { fileExtensionHandlers } from "./handlers/files-extensions.ts";
 import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { processAttachHandlers } from "./handlers/process-attach.ts";
@@ -98,7 +97,6 @@ export function createServer(options: ServerOptions = {}): Server {
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
     ...fileHandlers(places),
-    ...fileExtensionHandlers(places),
     ...httpHandlers(environment),
     ...discoveryHandlers(codexHome, places),
     ...commandHandlers(starter, limits),

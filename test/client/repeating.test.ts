@@ -104,6 +104,7 @@ const answers: Record<string, unknown> = {
   "fs/readFile": { dataBase64: "" },
   "fs/readDirectory": { entries: [] },
   "fs/canonicalize": { path: "file:///a" },
+  "fs/readLink": { target: "b" },
   "fs/walk": { entries: [], errors: [], truncated: false },
 };
 
@@ -115,6 +116,9 @@ test.each<[string, string, Act]>([
   ["realpath", "fs/canonicalize", (host) => host.files.realpath("/a")],
   ["write", "fs/writeFile", (host) => host.files.write("/a", "x")],
   ["mkdir", "fs/createDirectory", (host) => host.files.mkdir("/a")],
+  ["chmod", "fs/chmod", (host) => host.files.chmod("/a", 0o600)],
+  ["readLink", "fs/readLink", (host) => host.files.readLink("/a")],
+  ["symlink that replaces", "fs/symlink", (host) => host.files.symlink("b", "/a", { replace: true })],
   ["remove with force", "fs/remove", (host) => host.files.remove("/a", { force: true })],
 ])("%s is made again when its answer was lost", async (_, method, act) => {
   const { acting, second } = await lose(method, act);
@@ -125,6 +129,7 @@ test.each<[string, string, Act]>([
 test.each<[string, string, Act]>([
   ["a plain mkdir", "fs/createDirectory", (host) => host.files.mkdir("/a", { recursive: false })],
   ["a plain remove", "fs/remove", (host) => host.files.remove("/a")],
+  ["a plain symlink", "fs/symlink", (host) => host.files.symlink("b", "/a")],
   ["copy", "fs/copy", (host) => host.files.copy("/a", "/b")],
   ["rename", "fs/rename", (host) => host.files.rename("/a", "/b")],
   [

@@ -5,7 +5,10 @@ const EXTENSION_METHODS = [
   "command/exec",
   "command/exec/terminate",
   "command/exec/write",
+  "fs/chmod",
+  "fs/readLink",
   "fs/rename",
+  "fs/symlink",
   "fs/unwatch",
   "fs/watch",
   "http/cancel",
@@ -20,6 +23,9 @@ const EXTENSION_METHODS = [
   "process/wait",
 ];
 const EXTENSION_FIELDS = [
+  "fs/getMetadata.includeMode",
+  "fs/readDirectory.detailed",
+  "fs/writeFile.mode",
   "initialize.urgentInput",
   "process/signal.signal",
   "process/start.closeOnExit",

@@ -302,7 +302,7 @@ describe("with fsRoots", () => {
     for (const path of [root, join(root, "d")])
       await expect(session.request("fs/remove", { path })).rejects.toMatchObject({
         code: -32600,
-        message: `path \`${path}\` is a root of this server and cannot be removed`,
+        message: `path \`${path}\` is a root of this server and cannot be removed or changed`,
       });
     await session.request("fs/remove", { path: join(root, "d/g") });
     mkdirSync(join(root, "empty"));

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
@@ -250,8 +251,26 @@ function expectServed(method: string, params: Record<string, unknown>, { path, e
       return stat === undefined
         ? expectRefusal
         : succeeds((result) => expect(result).toEqual({ path: `file://${path}` }));
+    case "fs/chmod":
+      if (stat === undefined || path === world.root) return expectRefusal;
+      return succeeds(() => expect(lstatSync(path).mode & 0o7777).toBe(0o700));
+    case "fs/readLink": {
+      if (!stat?.isSymbolicLink()) return expectRefusal;
+      const target = readlinkSync(path);
+      return succeeds((result) => expect(result).toEqual({ target }));
+    }
+    case "fs/symlink": {
+      const parent = lstatSync(dirname(path), { throwIfNoEntry: false });
+      const isFree = stat === undefined || (params["replace"] === true && !stat.isDirectory());
+      if (!isFree || !parent?.isDirectory()) return expectRefusal;
+      return succeeds(() => expect(readlinkSync(path)).toBe(params["target"]));
+    }
     case "fs/readDirectory":
       if (!stat?.isDirectory()) return expectRefusal;
+      if (params["detailed"] === true)
+        return succeeds(({ entries }: { entries: { fileName: string }[] }) =>
+          expect(entries.map(({ fileName }) => fileName).toSorted()).toEqual(readdirSync(path).toSorted()),
+        );
       return succeeds(({ entries }: { entries: { fileName: string }[] }) =>
         expect(entries.map(({ fileName }) => fileName).toSorted()).toEqual(listed(path)),
       );

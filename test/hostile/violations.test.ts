@@ -66,6 +66,7 @@ function effect(random: SeededRandom, index: number): string {
     ["fs/open", { handleId: "h", path, mode: "replace" }],
     ["fs/copy", { sourcePath: `file://${kept}`, destinationPath: path, recursive: false }],
     ["fs/rename", { from: `file://${kept}`, to: path }],
+    ["fs/symlink", { target: "anything", path }],
     ["fs/remove", { path: `file://${kept}` }],
     ["process/start", { processId: "p", ...start, tty: random.pick([true, false]) }],
     ["command/exec", start],

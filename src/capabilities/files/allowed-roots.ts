@@ -59,13 +59,13 @@ export class AllowedRoots implements FileAccess {
     });
   }
 
-  checkRemoval(path: NativePath): void {
+  checkChange(path: NativePath): void {
     const { names } = this.#resolve(path, { followSymlinks: false }, (resolved) => resolved);
     const keys = keysOf(names);
     if (this.#roots.some((root) => keys.every((key, index) => key === root[index])))
       throw new CapabilityError(
         "PERMISSION_DENIED",
-        `path \`${showPath(path)}\` is a root of this server and cannot be removed`,
+        `path \`${showPath(path)}\` is a root of this server and cannot be removed or changed`,
       );
   }
 

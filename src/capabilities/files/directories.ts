@@ -1,9 +1,9 @@
-import { mkdirSync, statSync } from "node:fs";
+import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { isErrno } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
-import type { NativePath } from "./native-path.ts";
+import { joinPath, type NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 
@@ -15,6 +15,13 @@ export interface DirectoryEntry {
   readonly fileName: string;
   readonly isDirectory: boolean;
   readonly isFile: boolean;
+}
+
+/** An entry itself, be it a link. */
+export interface DetailedEntry extends DirectoryEntry {
+  readonly isSymlink: boolean;
+  readonly mode: number;
+  readonly size: number;
 }
 
 export function createDirectory(
@@ -65,12 +72,42 @@ export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
       isFile: target.isFile(),
     });
   }
-  if (entries.length > MAX_DIRECTORY_ENTRIES)
+  checkCount(entries.length);
+  return entries;
+}
+
+/** The same with links as links, wherever they lead, and with what the system knows of each entry. */
+export async function readDirectoryDetails(place: Place): Promise<DetailedEntry[]> {
+  return place.onTarget({ followSymlinks: true }, async (directory) => {
+    // As bytes, so that each name can be looked up.
+    const names = await readdir(directory, { encoding: "buffer" });
+    checkCount(names.length);
+    const entries: DetailedEntry[] = [];
+    const turns = new Turns();
+    for (const name of names) {
+      if (turns.over) await turns.next();
+      const stat = lstatSync(joinPath(directory, name), { throwIfNoEntry: false });
+      // Removed meanwhile.
+      if (stat === undefined) continue;
+      entries.push({
+        fileName: name.toString("utf8"),
+        isDirectory: stat.isDirectory(),
+        isFile: stat.isFile(),
+        isSymlink: stat.isSymbolicLink(),
+        mode: stat.mode & 0o7777,
+        size: stat.size,
+      });
+    }
+    return entries;
+  });
+}
+
+function checkCount(count: number): void {
+  if (count > MAX_DIRECTORY_ENTRIES)
     throw new CapabilityError(
       "OS_ERROR",
-      `fs/readDirectory returned ${entries.length} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
+      `fs/readDirectory returned ${count} entries; limit is ${MAX_DIRECTORY_ENTRIES}`,
     );
-  return entries;
 }
 
 interface Listed {

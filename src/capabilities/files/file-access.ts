@@ -20,8 +20,8 @@ export interface FileAccess {
     options: { followSymlinks: boolean; create?: boolean },
     work: (path: NativePath) => T,
   ): T;
-  /** Throws for a path that must stay. */
-  checkRemoval(path: NativePath): void;
+  /** Throws for a path that must stay as it is. */
+  checkChange(path: NativePath): void;
   /** How many of its first names lead to where access begins: 0 for the top of all. Undefined for a path that is not in there, going by its text. */
   depthOfTop(path: NativePath): number | undefined;
 }
@@ -31,6 +31,6 @@ export const freeAccess: FileAccess = {
   check: (path, { followSymlinks }) => ({ path, followSymlinks }),
   onEntry: (path, work) => work(path),
   onTarget: (path, _, work) => work(path),
-  checkRemoval: () => {},
+  checkChange: () => {},
   depthOfTop: () => 0,
 };

@@ -9,6 +9,8 @@ export interface Metadata {
   readonly isSymlink: boolean;
   readonly size: number;
   readonly modifiedAtMs: number;
+  /** Permission bits. */
+  readonly mode: number;
 }
 
 export function readMetadata(place: Place, options: { followSymlinks: boolean }): Metadata {
@@ -25,5 +27,6 @@ function describe(stat: Stats, isSymlink: boolean): Metadata {
     isSymlink,
     size: stat.size,
     modifiedAtMs: Math.trunc(stat.mtimeMs),
+    mode: stat.mode & 0o7777,
   };
 }

@@ -103,9 +103,9 @@ export class Place {
     return this.#access.onTarget(this.#path, options, work);
   }
 
-  /** Throws for a place that must stay. */
-  checkRemoval(): void {
-    this.#access.checkRemoval(this.#path);
+  /** Throws for a place that must stay as it is. */
+  checkChange(): void {
+    this.#access.checkChange(this.#path);
   }
 
   async stat(): Promise<Stats> {

@@ -22,7 +22,7 @@ export async function remove(
   if (!followSymlinks && recursive)
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
-    place.checkRemoval();
+    place.checkChange();
     if (followSymlinks) await place.onEntry((entry) => removeFrom(entry, recursive));
     else removeNoFollow(place.check({ followSymlinks }).path);
   } catch (error) {

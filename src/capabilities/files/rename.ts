@@ -3,7 +3,7 @@ import type { Place } from "./place.ts";
 
 /** Gives an entry another name, in the place of what has it. A link is renamed, not followed. */
 export async function rename(from: Place, to: Place): Promise<void> {
-  from.checkRemoval();
-  to.checkRemoval();
+  from.checkChange();
+  to.checkChange();
   await from.onEntry((here) => to.onEntry((there) => renameEntry(here, there)));
 }

@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
+  fchmodSync,
   fchownSync,
   fstatSync,
   ftruncateSync,
@@ -16,9 +16,10 @@ import { promisify } from "node:util";
 import { libc } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
-import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
+import { type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
+import { temporaryName } from "./temporary-name.ts";
 
 const writeAsync = promisify(write);
 
@@ -32,6 +33,8 @@ const O_CLOEXEC = 0o2000000;
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY | O_CLOEXEC;
 const NEW_FILE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_CLOEXEC;
 const PRIVATE_MODE = 0o600;
+/** Set-user-ID and set-group-ID, which the system takes away when a file is written. */
+const SET_ID_BITS = 0o6000;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 const AT_EMPTY_PATH = 0x1000;
@@ -49,6 +52,11 @@ interface Draft {
   close(): void;
 }
 
+interface WriteOptions {
+  /** Permissions that a regular file gets, whatever the umask. A new file has no other before, and an old one gets them before the new contents. */
+  readonly mode?: number | undefined;
+}
+
 /**
  * Creates or replaces a file; a small one is written when this returns. The new contents are written beside the old and take their place in one step, so
  * that a full disk or a crash leaves the old file or the new one, never a part. Where a new file could not be the same as the old in all but its
@@ -57,10 +65,10 @@ interface Draft {
 export function writeFile(
   place: Place,
   bytes: Uint8Array,
-  options: { followSymlinks: boolean },
+  options: WriteOptions & { followSymlinks: boolean },
 ): void | Promise<void> {
   const { path, followSymlinks } = place.check(options);
-  const draft = followSymlinks ? openDraft(path) : new InPlace(openRegularNoFollow(path));
+  const draft = followSymlinks ? openDraft(path, options) : new InPlace(openRegularNoFollow(path), options);
   return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }
 
@@ -104,36 +112,49 @@ function check(result: number): number {
   return result;
 }
 
-function openDraft(path: NativePath): Draft {
+function openDraft(path: NativePath, options: WriteOptions): Draft {
   const { target, existing } = resolveLinks(path);
   // Whoever may not write a file may not replace it either, though the directory would allow it.
   if (existing?.isFile()) check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
   const replacement =
-    existing === undefined || isReplaceable(target, existing) ? openReplacement(target, existing) : undefined;
-  return replacement ?? openInPlace(target);
+    existing === undefined || isReplaceable(target, existing)
+      ? openReplacement(target, existing, options)
+      : undefined;
+  return replacement ?? openInPlace(target, options);
 }
 
-function openInPlace(target: NativePath): Draft {
-  return new InPlace(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE));
+function openInPlace(target: NativePath, options: WriteOptions): Draft {
+  return new InPlace(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, creationMode(options)), options);
+}
+
+/** What a file is created with. The umask may take from it, so it gets its mode again once it is open. */
+function creationMode({ mode }: WriteOptions): number {
+  return mode === undefined ? NEW_FILE_MODE : mode & 0o777;
 }
 
 /** The file itself. Room is made for all of it first, so that a full disk leaves the old contents. */
 class InPlace implements Draft {
   readonly fd: number;
+  readonly #mode: number | undefined;
   #isFile = false;
 
-  constructor(fd: number) {
+  constructor(fd: number, { mode }: WriteOptions) {
     this.fd = fd;
+    this.#mode = mode;
   }
 
   begin(length: number): void {
     const stat = fstatSync(this.fd);
     this.#isFile = stat.isFile();
-    if (this.#isFile) reserve(this.fd, stat.size, length);
+    if (!this.#isFile) return;
+    reserve(this.fd, stat.size, length);
+    if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
   }
 
   commit(length: number): undefined {
-    if (this.#isFile) ftruncateSync(this.fd, length);
+    if (!this.#isFile) return;
+    ftruncateSync(this.fd, length);
+    if (this.#mode !== undefined && (this.#mode & SET_ID_BITS) !== 0) fchmodSync(this.fd, this.#mode);
   }
 
   close(): void {
@@ -188,28 +209,30 @@ class Replacement implements Draft {
   readonly fd: number;
   readonly #target: NativePath;
   readonly #existing: Stats | undefined;
+  readonly #options: WriteOptions;
   #name: NativePath | undefined;
 
   constructor(
     { fd, name }: { fd: number; name: NativePath | undefined },
     target: NativePath,
     existing: Stats | undefined,
+    options: WriteOptions,
   ) {
     this.fd = fd;
     this.#name = name;
     this.#target = target;
     this.#existing = existing;
+    this.#options = options;
   }
 
   begin(): void {}
 
   commit(): Draft | undefined {
-    if (this.#existing !== undefined && !copyIdentity(this.fd, this.#existing))
-      return openInPlace(this.#target);
+    if (!this.#takeIdentity()) return openInPlace(this.#target, this.#options);
     if (this.#name === undefined) {
       if (this.#existing === undefined && link(this.fd, this.#target)) return undefined;
       const name = temporaryName(splitPath(this.#target).directory);
-      if (!link(this.fd, name)) return openInPlace(this.#target);
+      if (!link(this.fd, name)) return openInPlace(this.#target, this.#options);
       this.#name = name;
     }
     if (libc().renameat(AT_FDCWD, toCString(this.#name), AT_FDCWD, toCString(this.#target)) === 0) {
@@ -218,8 +241,16 @@ class Replacement implements Draft {
     }
     const errno = libc().errno();
     // The file itself is a mount point, so nothing can take its place.
-    if (errno === ERRNO.EBUSY) return openInPlace(this.#target);
+    if (errno === ERRNO.EBUSY) return openInPlace(this.#target, this.#options);
     throw osError(errno);
+  }
+
+  /** False when the system does not let the new file have the old one's owner, or the mode that was asked for. */
+  #takeIdentity(): boolean {
+    const existing = this.#existing;
+    if (existing !== undefined && !copyOwner(this.fd, existing)) return false;
+    const mode = this.#options.mode ?? existing?.mode;
+    return mode === undefined || libc().fchmod(this.fd, mode & 0o7777) === 0;
   }
 
   close(): void {
@@ -229,28 +260,22 @@ class Replacement implements Draft {
 }
 
 /** Undefined when the directory does not allow it. */
-function openReplacement(target: NativePath, existing: Stats | undefined): Draft | undefined {
+function openReplacement(
+  target: NativePath,
+  existing: Stats | undefined,
+  options: WriteOptions,
+): Draft | undefined {
   const { directory } = splitPath(target);
   const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
-  if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing);
+  if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing, options);
   const name = temporaryName(directory);
-  // Nobody may see more of it than of the old file, whose permissions it gets at the end.
-  const mode = existing === undefined ? NEW_FILE_MODE : PRIVATE_MODE;
+  // Nobody may see more of it than of the file that it becomes, whose permissions it gets at the end.
+  const mode = existing === undefined && options.mode === undefined ? NEW_FILE_MODE : PRIVATE_MODE;
   const fd = libc().openat(AT_FDCWD, toCString(name), NEW_FILE_FLAGS, mode);
-  if (fd >= 0) return new Replacement({ fd, name }, target, existing);
+  if (fd >= 0) return new Replacement({ fd, name }, target, existing, options);
   const errno = libc().errno();
   if (errno === ERRNO.EACCES || errno === ERRNO.EPERM || errno === ERRNO.EROFS) return undefined;
   throw osError(errno);
-}
-
-let namePrefix: string | undefined;
-let namesGiven = 0;
-
-/** One name after another, with a beginning that no other process has. */
-function temporaryName(directory: NativePath): NativePath {
-  namePrefix ??= `.exec-server-${randomUUID()}-`;
-  namesGiven += 1;
-  return joinPath(directory, `${namePrefix}${namesGiven}`);
 }
 
 function link(fd: number, path: NativePath): boolean {
@@ -266,14 +291,12 @@ function link(fd: number, path: NativePath): boolean {
   throw osError(errno);
 }
 
-/** False when the system does not let the new file have the old one's owner. */
-function copyIdentity(fd: number, { uid, gid, mode }: Stats): boolean {
-  if (uid !== process.geteuid?.() || gid !== process.getegid?.()) {
-    try {
-      fchownSync(fd, uid, gid);
-    } catch {
-      return false;
-    }
+function copyOwner(fd: number, { uid, gid }: Stats): boolean {
+  if (uid === process.geteuid?.() && gid === process.getegid?.()) return true;
+  try {
+    fchownSync(fd, uid, gid);
+    return true;
+  } catch {
+    return false;
   }
-  return libc().fchmod(fd, mode & 0o7777) === 0;
 }

@@ -45,14 +45,14 @@ export function closeHandle(caller: Caller, handle: FileHandle): void {
   caller.request("fs/close", { handleId: handle.id }).catch(() => {}); // The connection is gone, and the handle with it.
 }
 
-/** Reads an open file from its start, some blocks ahead of the consumer, until a block comes back short. */
+/** Reads an open file from `offset` on, some blocks ahead of the consumer, until a block comes back short. */
 export async function* readBlocks(
   caller: Caller,
   handle: FileHandle,
-  options: RequestOptions,
+  options: RequestOptions & { readonly offset: number },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const underWay = new Fifo<Promise<Uint8Array>>();
-  let offset = 0;
+  let { offset } = options;
   const ask = (): void => {
     const block = readBlock(caller, handle, offset, options);
     block.catch(() => {}); // Told when its turn comes, unless the reader has left.

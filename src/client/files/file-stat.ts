@@ -1,3 +1,4 @@
+import { ProtocolError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 
 /** Beyond it a Date is none. */
@@ -13,6 +14,17 @@ export interface DirectoryEntry {
   readonly kind: FileKind;
 }
 
+/** One name in a directory, and what it is itself. */
+export interface DetailedEntry {
+  readonly name: string;
+  /** A link is a link, wherever it leads. */
+  readonly kind: FileKind | "link";
+  /** In bytes; of a link, the length of its text. */
+  readonly size: number;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
 /** What a path leads to. */
 export interface FileStat {
   /** Of its target, when it is a link. */
@@ -20,6 +32,8 @@ export interface FileStat {
   /** The path itself is a symbolic link. */
   readonly isSymlink: boolean;
   readonly size: number;
+  /** Permission bits, such as `0o644`. Absent when the server does not tell them. */
+  readonly mode: number | undefined;
   /** A time beyond the year 275760, which some file systems can hold, is the last that there is. */
   readonly modified: Date;
   /** Absent when the server's platform does not know. */
@@ -31,9 +45,22 @@ export function statOf(found: Result<"fs/getMetadata">): FileStat {
     kind: kindOf(found),
     isSymlink: found.isSymlink,
     size: found.size,
+    mode: found.mode === undefined ? undefined : permissionsOf(found.mode),
     modified: dateOf(found.modifiedAtMs),
     created: found.createdAtMs === 0 ? undefined : dateOf(found.createdAtMs),
   };
+}
+
+export function detailsOf(found: Result<"fs/readDirectory">["entries"][number]): DetailedEntry {
+  const { fileName, isSymlink, mode, size } = found;
+  if (isSymlink === undefined || mode === undefined || size === undefined)
+    throw new ProtocolError(`the server described ${JSON.stringify(fileName)} without details`);
+  return { name: fileName, kind: isSymlink ? "link" : kindOf(found), size, mode: permissionsOf(mode) };
+}
+
+/** The bits of a mode that are permissions, whatever else a server puts into it. */
+function permissionsOf(mode: number): number {
+  return mode & 0o7777;
 }
 
 export function kindOf({ isFile, isDirectory }: { isFile: boolean; isDirectory: boolean }): FileKind {

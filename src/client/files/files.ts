@@ -1,20 +1,22 @@
 import { encodeBase64 } from "../../base/base64.ts";
-import { ProtocolError } from "../../base/errors.ts";
+import { ProtocolError, UsageError } from "../../base/errors.ts";
+import { checkText } from "../../base/system-text.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
-import {
-  BLOCK_BYTES,
-  closeHandle,
-  type FileHandle,
-  openHandle,
-  piecesOf,
-  readBlocks,
-  writeBlocks,
-} from "./file-blocks.ts";
+import { BLOCK_BYTES } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
-import { type DirectoryEntry, type FileStat, kindOf, statOf } from "./file-stat.ts";
+import { checkMode } from "./file-mode.ts";
+import {
+  type DetailedEntry,
+  detailsOf,
+  type DirectoryEntry,
+  type FileStat,
+  kindOf,
+  statOf,
+} from "./file-stat.ts";
+import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
@@ -26,6 +28,27 @@ const MAX_WHOLE_FILE_BYTES = 512 * 1024 * 1024;
 export interface ReadOptions extends RequestOptions {
   /** A larger file is refused; 512 MiB when absent. */
   readonly maxBytes?: number;
+}
+
+/** How a file is read as a stream. */
+export interface ReadStreamOptions extends RequestOptions {
+  /** Where to begin, in bytes. Default: 0. */
+  readonly offset?: number;
+}
+
+/** How a file is written. */
+export interface WriteOptions extends RequestOptions {
+  /**
+   * Permissions of the file, such as `0o600`, whatever the server's umask. It has them before the first byte is in it. Needs a server that announces `fs/writeFile.mode`
+   * and `fs/chmod`. By default a new file gets what the server's umask leaves, and an existing one keeps its own.
+   */
+  readonly mode?: number;
+}
+
+/** How a link is created. */
+export interface SymlinkOptions extends RequestOptions {
+  /** Puts the link in the place of a file or another link, in one step. Default: false. */
+  readonly replace?: boolean;
 }
 
 /** How a directory is made. */
@@ -72,6 +95,13 @@ export interface WalkResult {
   readonly truncated: boolean;
 }
 
+/** What a session offers beside requests. */
+interface FilesMeans {
+  readonly watches?: FileWatches | undefined;
+  /** Tells whether the server announces an extension. Nothing by default. */
+  readonly supports?: (extension: string) => boolean;
+}
+
 /**
  * The files of the server's machine. Paths are absolute and plain, such as `/etc/hosts`; `..` is resolved by its text, before any link is followed. What the
  * server refuses rejects with a `FileError`, a path that is not absolute with a `UsageError` before anything is sent.
@@ -79,12 +109,14 @@ export interface WalkResult {
 export class Files {
   readonly #caller: Caller;
   readonly #watches: FileWatches | undefined;
-  #handles = 0;
-  #canStreamWrites: boolean | undefined;
+  readonly #supports: (extension: string) => boolean;
+  readonly #streams: FileStreams;
 
-  constructor(caller: Caller, watches?: FileWatches) {
+  constructor(caller: Caller, { watches, supports = () => false }: FilesMeans = {}) {
     this.#caller = caller;
     this.#watches = watches;
+    this.#supports = supports;
+    this.#streams = new FileStreams(caller);
   }
 
   /** Reads a regular file whole, of any size up to `maxBytes`. */
@@ -107,41 +139,74 @@ export class Files {
   }
 
   /** Creates or replaces a file; its directory must exist. Text is written as UTF-8. Too much for one message, 47 MiB, is written like a stream. */
-  async write(path: string, data: string | Uint8Array, options: RequestOptions = {}): Promise<void> {
+  async write(path: string, data: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
     const uri = uriOf(path);
+    const mode = this.#modeFor("fs/writeFile.mode", options);
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-    if (bytes.length > MAX_BYTES_IN_MESSAGE) await this.writeStream(path, [bytes], options);
-    else
-      await this.#ask(
-        "write",
-        path,
-        "fs/writeFile",
-        { path: uri, dataBase64: encodeBase64(bytes) },
-        pick(options),
-      );
+    if (bytes.length > MAX_BYTES_IN_MESSAGE) {
+      await this.writeStream(path, [bytes], options);
+      return;
+    }
+    const params = { path: uri, dataBase64: encodeBase64(bytes), ...mode };
+    await this.#ask("write", path, "fs/writeFile", params, pick(options));
+  }
+
+  /** Sets the permissions of what a path leads to. Needs a server that announces `fs/chmod`. */
+  async chmod(path: string, mode: number, options: RequestOptions = {}): Promise<void> {
+    const uri = uriOf(path);
+    checkMode(mode);
+    await this.#ask("chmod", path, "fs/chmod", { path: uri, mode }, pick(options));
+  }
+
+  /**
+   * Creates a symbolic link at `path`. Its target is any text, taken as a path from where the link is, and need not exist. Needs a server that announces
+   * `fs/symlink`.
+   */
+  async symlink(target: string, path: string, options: SymlinkOptions = {}): Promise<void> {
+    const uri = uriOf(path);
+    checkText("the target of a link", target);
+    const replace = options.replace === true ? { replace: true } : {};
+    await this.#ask("symlink", path, "fs/symlink", { target, path: uri, ...replace }, pick(options));
+  }
+
+  /** Returns the text of a symbolic link. Needs a server that announces `fs/readLink`. */
+  async readLink(path: string, options: RequestOptions = {}): Promise<string> {
+    const { target } = await this.#ask("readLink", path, "fs/readLink", { path: uriOf(path) }, pick(options));
+    return target;
   }
 
   /** Lists a directory, sorted by name, without broken links. */
   async list(path: string, options: RequestOptions = {}): Promise<DirectoryEntry[]> {
-    const { entries } = await this.#ask(
-      "list",
-      path,
-      "fs/readDirectory",
-      { path: uriOf(path) },
-      pick(options),
-    );
+    const entries = await this.#list(path, { path: uriOf(path) }, options);
+    return entries.map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }));
+  }
+
+  /** Lists a directory with links as links, broken ones too. Needs a server that announces `fs/readDirectory.detailed`. */
+  async listDetails(path: string, options: RequestOptions = {}): Promise<DetailedEntry[]> {
+    const uri = uriOf(path);
+    if (!this.#supports("fs/readDirectory.detailed")) throw unsupported("fs/readDirectory.detailed");
+    return (await this.#list(path, { path: uri, detailed: true }, options)).map(detailsOf);
+  }
+
+  /** Sorted by name. */
+  async #list(
+    path: string,
+    params: Params<"fs/readDirectory">,
+    options: RequestOptions,
+  ): Promise<Result<"fs/readDirectory">["entries"]> {
+    const { entries } = await this.#ask("list", path, "fs/readDirectory", params, pick(options));
     // A name that leads elsewhere would take whoever copies the tree with it.
     const wrong = entries.find(({ fileName }) => !isName(fileName));
     if (wrong !== undefined)
       throw new ProtocolError(`list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is no name`);
-    return entries
-      .map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }))
-      .sort((one, other) => (one.name < other.name ? -1 : 1));
+    return entries.sort((one, other) => (one.fileName < other.fileName ? -1 : 1));
   }
 
+  /** Describes what a path leads to. */
   async stat(path: string, options: RequestOptions = {}): Promise<FileStat> {
-    const found = await this.#ask("stat", path, "fs/getMetadata", { path: uriOf(path) }, pick(options));
-    return statOf(found);
+    const includeMode = this.#supports("fs/getMetadata.includeMode") ? { includeMode: true } : {};
+    const params = { path: uriOf(path), ...includeMode };
+    return statOf(await this.#ask("stat", path, "fs/getMetadata", params, pick(options)));
   }
 
   /** False also for a broken link. Rejects when the server may not look. */
@@ -231,21 +296,15 @@ export class Files {
     };
   }
 
-  /** Reads a regular file of any size, up to 5 MiB ahead of its consumer. It is opened by the first step of a loop, and closed when the loop is left. */
-  readStream(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  /**
+   * Reads a regular file of any size, up to 5 MiB ahead of its consumer. It is opened by the first step of a loop, and closed when the loop is left.
+   */
+  readStream(path: string, options: ReadStreamOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     uriOf(path);
-    return this.#readStream(path, pick(options));
-  }
-
-  async *#readStream(path: string, options: RequestOptions): AsyncGenerator<Uint8Array, void, undefined> {
-    const handle = await this.#open(path, "read", options);
-    try {
-      yield* readBlocks(this.#caller, handle, options);
-    } catch (error) {
-      throw toFileError(error, "read", path);
-    } finally {
-      closeHandle(this.#caller, handle);
-    }
+    const { offset = 0 } = options;
+    if (!Number.isSafeInteger(offset) || offset < 0)
+      throw new UsageError(`offset must be a whole number from 0 on, not ${String(offset)}`);
+    return this.#streams.read(path, { ...pick(options), offset });
   }
 
   /**
@@ -255,61 +314,24 @@ export class Files {
   async writeStream(
     path: string,
     source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: RequestOptions = {},
+    options: WriteOptions = {},
   ): Promise<number> {
     uriOf(path);
+    const mode = this.#modeFor("fs/chmod", options);
     const request = pick(options);
-    if (!(await this.#serverStreamsWrites(request))) return this.#writeCollected(path, source, request);
-    const handle = await this.#open(path, "replace", request);
-    try {
-      return await writeBlocks(this.#caller, handle, piecesOf(source, request), request);
-    } catch (error) {
-      throw toFileError(error, "write", path);
-    } finally {
-      closeHandle(this.#caller, handle);
-    }
+    if (await this.#streams.canWrite(request))
+      return this.#streams.write(path, source, { ...request, ...mode });
+    const bytes = await collectForMessage(path, source, request);
+    await this.write(path, bytes, options);
+    return bytes.length;
   }
 
-  async #writeCollected(
-    path: string,
-    source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: RequestOptions,
-  ): Promise<number> {
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    for await (const piece of piecesOf(source, options)) {
-      length += piece.length;
-      if (length > MAX_BYTES_IN_MESSAGE)
-        throw new FileError(
-          "UNSUPPORTED",
-          `write ${path}: this server takes at most ${MAX_BYTES_IN_MESSAGE} bytes for one file`,
-          { path },
-        );
-      pieces.push(piece.slice());
-    }
-    await this.write(path, joined(pieces, length), options);
-    return length;
-  }
-
-  /** Asked once: what a server can do does not change. */
-  async #serverStreamsWrites(options: RequestOptions): Promise<boolean> {
-    if (this.#canStreamWrites === undefined) {
-      const info = await this.#caller.request("environment/info", {}, options);
-      this.#canStreamWrites = info.capabilities?.fileWriteStreaming ?? false;
-    }
-    return this.#canStreamWrites;
-  }
-
-  async #open(path: string, mode: "read" | "replace", options: RequestOptions): Promise<FileHandle> {
-    const uri = uriOf(path);
-    this.#handles += 1;
-    const handle = { id: `files-${this.#handles}`, path, uri, mode };
-    try {
-      await openHandle(this.#caller, handle, options);
-    } catch (error) {
-      throw toFileError(error, mode === "read" ? "read" : "write", path);
-    }
-    return handle;
+  /** The mode for a request, checked. A server without `extension` would ignore it. */
+  #modeFor(extension: string, { mode }: WriteOptions): { mode?: number } {
+    if (mode === undefined) return {};
+    checkMode(mode);
+    if (!this.#supports(extension)) throw unsupported(`file modes (${extension})`);
+    return { mode };
   }
 
   async #ask<M extends MethodName>(
@@ -330,39 +352,4 @@ export class Files {
 /** The part of a method's options that a request takes. */
 function pick({ signal }: RequestOptions): RequestOptions {
   return signal === undefined ? {} : { signal };
-}
-
-async function concatenate(
-  source: AsyncIterable<Uint8Array>,
-  path: string,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of source) {
-    length += piece.length;
-    if (length > maxBytes) throw tooLarge(path, maxBytes);
-    pieces.push(piece);
-  }
-  return joined(pieces, length);
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
-}
-
-function tooLarge(path: string, maxBytes: number): FileError {
-  return new FileError(
-    "INVALID_INPUT",
-    `read ${path}: it is larger than ${maxBytes} bytes; read it as a stream`,
-    {
-      path,
-    },
-  );
 }

@@ -24,11 +24,14 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "capabilityRoots/discoverV1": always,
   "capabilities/discoverV2": always,
   // Files. A file that is written whole is the same after the second time, a directory that may exist is there, and a path that may be missing is gone.
-  // A plain `createDirectory` or `remove` would meet its own effect and fail; `rename` and `copy` would take what has come to the place meanwhile.
+  // A plain `createDirectory`, `symlink` or `remove` would meet its own effect and fail; `rename` and `copy` would take what has come to the place meanwhile.
   "fs/readFile": always,
   "fs/getMetadata": always,
   "fs/readDirectory": always,
   "fs/walk": always,
+  "fs/readLink": always,
+  "fs/chmod": always,
+  "fs/symlink": repeatIf(({ replace }) => replace === true),
   "fs/canonicalize": always,
   "fs/writeFile": always,
   "fs/createDirectory": repeatIf(({ recursive }) => recursive === true),

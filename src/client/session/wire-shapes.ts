@@ -180,10 +180,21 @@ export const resultShapes = {
     size: "unsigned",
     createdAtMs: "integer",
     modifiedAtMs: "integer",
+    "mode?": "unsigned",
   },
   "fs/canonicalize": { path: "string" },
   "fs/readDirectory": {
-    entries: ["array", { fileName: "string", isDirectory: "boolean", isFile: "boolean" }],
+    entries: [
+      "array",
+      {
+        fileName: "string",
+        isDirectory: "boolean",
+        isFile: "boolean",
+        "isSymlink?": "boolean",
+        "mode?": "unsigned",
+        "size?": "unsigned",
+      },
+    ],
   },
   "fs/walk": {
     entries: ["array", { path: "string", kind: ["enum", "directory", "file"] }],
@@ -194,6 +205,9 @@ export const resultShapes = {
   "fs/copy": {},
   "fs/watchMissing": { watching: "boolean" },
   "fs/rename": {},
+  "fs/chmod": {},
+  "fs/symlink": {},
+  "fs/readLink": { target: "string" },
   "fs/watch": {},
   "fs/unwatch": {},
   "capabilityRoots/discoverV1": {

@@ -96,6 +96,31 @@ export const extensionRequirements = {
   "files.rename:moves": ours("Files, links and directories move; a file at the new place is replaced."),
   "files.rename:refuses": ours("What is missing or cannot be moved is refused, and stays."),
 
+  "files.chmod:sets": ours(
+    "Permissions of files and directories are set, whatever the umask, also by a link.",
+  ),
+  "files.chmod:refuses": ours("Missing paths, broken links and modes that are none are refused."),
+  "files.symlink:creates": ours("A link has the text that was given, whether or not it leads anywhere."),
+  "files.symlink:exists": ours("What exists is not replaced, unless the request says so."),
+  "files.symlink:replaces": ours(
+    "With replace a file or a link is replaced, never followed, and never a directory.",
+  ),
+  "files.symlink:refuses": ours(
+    "Empty and impossible targets, missing directories and long names are refused.",
+  ),
+  "files.readLink:reads": ours("The text of a link is told as it is."),
+  "files.readLink:refuses": ours(
+    "What is no link, is missing, or has a target that is not UTF-8 is refused.",
+  ),
+  "files.write:mode": oursToo(
+    "A written file has the mode that was asked for, be it new, replaced or linked to.",
+  ),
+  "files.write:mode-refuses": oursToo("A mode that is none is refused, and nothing is written."),
+  "files.metadata:mode": oursToo("The mode is told to those who ask for it, and to no others."),
+  "files.list:detailed": oursToo(
+    "A detailed listing has links as links, broken ones too, with the mode and size of each entry.",
+  ),
+
   "files.watch:directory": ours(
     "What comes, goes and changes in a watched directory is told, but not what is deeper.",
   ),

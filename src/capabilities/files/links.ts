@@ -1,0 +1,34 @@
+import { readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { invalidInput } from "./file-error.ts";
+import { splitPath, textOrBytes } from "./native-path.ts";
+import type { Place } from "./place.ts";
+import { temporaryName } from "./temporary-name.ts";
+
+/** The text of a link. */
+export function readLink(place: Place): string {
+  const target = textOrBytes(place.onEntry((entry) => readlinkSync(entry, { encoding: "buffer" })));
+  if (typeof target === "string") return target;
+  throw new CapabilityError("UNSUPPORTED", "the target of the link is not UTF-8");
+}
+
+/** Creates a link to any text that the system takes. With `replace` it takes the place of a file or a link, but not of a directory. */
+export function createLink(place: Place, target: string, { replace }: { replace: boolean }): void {
+  if (target.includes("\0")) throw invalidInput("the target of a link cannot hold a NUL");
+  if (!replace) {
+    place.onEntry((entry) => symlinkSync(target, entry));
+    return;
+  }
+  place.checkChange();
+  place.onEntry((entry) => {
+    // A rename replaces in one step, so there is never nothing in its place.
+    const beside = temporaryName(splitPath(entry).directory);
+    symlinkSync(target, beside);
+    try {
+      renameSync(beside, entry);
+    } catch (error) {
+      unlinkSync(beside);
+      throw error;
+    }
+  });
+}

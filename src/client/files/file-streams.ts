@@ -1,0 +1,137 @@
+import type { Caller, RequestOptions } from "../session/caller.ts";
+import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
+import {
+  closeHandle,
+  type FileHandle,
+  openHandle,
+  piecesOf,
+  readBlocks,
+  writeBlocks,
+} from "./file-blocks.ts";
+import { FileError, toFileError } from "./file-error.ts";
+import { uriOf } from "./file-path.ts";
+
+/** Set-user-ID and set-group-ID, which systems take away when a file is written. */
+const SET_ID_BITS = 0o6000;
+
+/** Files that are open on the server for as long as they are read or written. */
+export class FileStreams {
+  readonly #caller: Caller;
+  #handles = 0;
+  #canWrite: boolean | undefined;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  async *read(
+    path: string,
+    options: RequestOptions & { readonly offset: number },
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const handle = await this.#open(path, "read", options);
+    try {
+      yield* readBlocks(this.#caller, handle, options);
+    } catch (error) {
+      throw toFileError(error, "read", path);
+    } finally {
+      closeHandle(this.#caller, handle);
+    }
+  }
+
+  /** Whether the server writes by blocks. Asked once: what a server can do does not change. */
+  async canWrite(options: RequestOptions): Promise<boolean> {
+    if (this.#canWrite === undefined) {
+      const info = await this.#caller.request("environment/info", {}, options);
+      this.#canWrite = info.capabilities?.fileWriteStreaming ?? false;
+    }
+    return this.#canWrite;
+  }
+
+  async write(
+    path: string,
+    source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    { mode, ...request }: RequestOptions & { readonly mode?: number },
+  ): Promise<number> {
+    const handle = await this.#open(path, "replace", request);
+    try {
+      if (mode !== undefined) await this.#chmod(path, mode, request);
+      const length = await writeBlocks(this.#caller, handle, piecesOf(source, request), request);
+      if (mode !== undefined && (mode & SET_ID_BITS) !== 0) await this.#chmod(path, mode, request);
+      return length;
+    } catch (error) {
+      throw toFileError(error, "write", path);
+    } finally {
+      closeHandle(this.#caller, handle);
+    }
+  }
+
+  async #chmod(path: string, mode: number, options: RequestOptions): Promise<void> {
+    await this.#caller.request("fs/chmod", { path: uriOf(path), mode }, options);
+  }
+
+  async #open(path: string, mode: "read" | "replace", options: RequestOptions): Promise<FileHandle> {
+    this.#handles += 1;
+    const handle = { id: `files-${this.#handles}`, path, uri: uriOf(path), mode };
+    try {
+      await openHandle(this.#caller, handle, options);
+    } catch (error) {
+      throw toFileError(error, mode === "read" ? "read" : "write", path);
+    }
+    return handle;
+  }
+}
+
+/** All pieces of a source, for a server that takes a file in one message only. */
+export async function collectForMessage(
+  path: string,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: RequestOptions,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of piecesOf(source, options)) {
+    length += piece.length;
+    if (length > MAX_BYTES_IN_MESSAGE)
+      throw new FileError(
+        "UNSUPPORTED",
+        `write ${path}: this server takes at most ${MAX_BYTES_IN_MESSAGE} bytes for one file`,
+        { path },
+      );
+    pieces.push(piece.slice());
+  }
+  return joined(pieces, length);
+}
+
+/** The whole of a stream. */
+export async function concatenate(
+  source: AsyncIterable<Uint8Array>,
+  path: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of source) {
+    length += piece.length;
+    if (length > maxBytes) throw tooLarge(path, maxBytes);
+    pieces.push(piece);
+  }
+  return joined(pieces, length);
+}
+
+export function tooLarge(path: string, maxBytes: number): FileError {
+  return new FileError(
+    "INVALID_INPUT",
+    `read ${path}: it is larger than ${maxBytes} bytes; read it as a stream`,
+    { path },
+  );
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const piece of pieces) {
+    whole.set(piece, offset);
+    offset += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,64 @@
+import { decodeBase64, encodeBase64 } from "../../../base/base64.ts";
+import { inFiles } from "../../../capabilities/files/file-error.ts";
+import { FileHandles } from "../../../capabilities/files/file-handles.ts";
+import type { Handlers } from "../../../rpc/router.ts";
+import { BulkAnswer } from "../../bulk-answer.ts";
+import type { ClientConnection } from "../../client-connection.ts";
+import { invalidParams } from "../../invalid-params.ts";
+import type { PlaceOf } from "./place-of.ts";
+
+/** From here on an answer is put together as bytes: stringifying it would look at every character. */
+const SMALL_BLOCK_BYTES = 4 * 1024;
+
+/** Files that are read or written by blocks. */
+export function openFileHandlers(placeOf: PlaceOf) {
+  return {
+    "fs/open": (client, params) => {
+      const place = placeOf(params);
+      const { handleId, mode } = params;
+      return inFiles(() => {
+        handlesOf(client).open(handleId, place, mode ?? "read");
+        return { handleId };
+      });
+    },
+
+    "fs/readBlock": (client, { handleId, offset, len }) =>
+      inFiles(() =>
+        handlesOf(client).read(handleId, { offset, length: len }, (bytes, eof) => {
+          if (bytes.length < SMALL_BLOCK_BYTES) return { chunk: encodeBase64(bytes), eof };
+          const answer = new BulkAnswer();
+          answer.push('{"chunk":"', bytes, `","eof":${eof}}`);
+          return answer.finish();
+        }),
+      ),
+
+    "fs/writeBlock": (client, { handleId, offset, chunk }, attachment) => {
+      const bytes = attachment?.bytes ?? decodeBase64(chunk, invalidParams);
+      return inFiles(async () => {
+        await handlesOf(client).write(handleId, offset, bytes);
+        attachment?.release();
+        return {};
+      });
+    },
+
+    "fs/close": (client, { handleId }) =>
+      inFiles(() => {
+        handlesOf(client).close(handleId);
+        return {};
+      }),
+  } satisfies Handlers<ClientConnection>;
+}
+
+const handles = new WeakMap<ClientConnection, FileHandles>();
+
+/** What a connection holds open. It ends with the connection, unlike processes. */
+function handlesOf(client: ClientConnection): FileHandles {
+  let found = handles.get(client);
+  if (found === undefined) {
+    const created = new FileHandles();
+    client.signal.addEventListener("abort", () => created.closeAll(), { once: true });
+    handles.set(client, created);
+    found = created;
+  }
+  return found;
+}

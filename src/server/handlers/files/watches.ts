@@ -1,0 +1,92 @@
+import { CapabilityError } from "../../../base/errors.ts";
+import { inFiles } from "../../../capabilities/files/file-error.ts";
+import type { Place } from "../../../capabilities/files/place.ts";
+import { MAX_WATCHED_PATHS } from "../../../capabilities/files/watch-missing.ts";
+import { Turns } from "../../../capabilities/turns.ts";
+import type { Handlers } from "../../../rpc/router.ts";
+import type { ClientConnection } from "../../client-connection.ts";
+import { FileWatches } from "../../file-watches.ts";
+import type { Places } from "../../places.ts";
+import { MissingWatches } from "./missing-watches.ts";
+import type { PlaceOf } from "./place-of.ts";
+
+/** Being told of changes. */
+export function watchHandlers(places: Places, placeOf: PlaceOf) {
+  return {
+    "fs/watchMissing": async (client, { watchId, missing, present }) => {
+      const watch = missingWatchesOf(client);
+      // So many are not watched, so they are not looked at either.
+      if (missing.length > MAX_WATCHED_PATHS)
+        return { watching: await watch.replace(watchId, [], undefined) };
+      const texts = typeof present === "string" ? [...missing, present] : missing;
+      const found = await placesToWatch(texts, places);
+      // A path of another system is never there.
+      if (found === undefined) return { watching: await watch.replace(watchId, [], undefined) };
+      const presentPlace = typeof present === "string" ? found.pop() : undefined;
+      return { watching: await watch.replace(watchId, found, presentPlace) };
+    },
+
+    "fs/watch": (client, params) => {
+      const place = placeOf(params);
+      return inFiles(async () => {
+        await watchesOf(client).add(params.watchId, place, { recursive: params.recursive ?? false });
+        return {};
+      });
+    },
+
+    "fs/unwatch": (client, { watchId }) => {
+      watchesOf(client).remove(watchId);
+      return {};
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+/** Undefined when one of them names nothing on this host. Throws for what is outside the roots. */
+async function placesToWatch(texts: readonly string[], places: Places): Promise<Place[] | undefined> {
+  const turns = new Turns();
+  const found: Place[] = [];
+  let isComplete = true;
+  for (const text of texts) {
+    if (turns.over) await turns.next();
+    try {
+      found.push(places.at(text));
+    } catch (error) {
+      if (!(error instanceof CapabilityError)) throw error;
+      isComplete = false;
+    }
+  }
+  for (const place of found) {
+    if (turns.over) await turns.next();
+    refuseOutside(place);
+  }
+  return isComplete ? found : undefined;
+}
+
+/** What else is wrong with a path only means that it cannot be watched. */
+function refuseOutside(place: Place): void {
+  try {
+    place.check({ followSymlinks: true });
+  } catch (error) {
+    if (error instanceof CapabilityError && error.code === "PERMISSION_DENIED") throw error;
+  }
+}
+
+const watches = new WeakMap<ClientConnection, FileWatches>();
+const missingWatches = new WeakMap<ClientConnection, MissingWatches>();
+
+function watchesOf(client: ClientConnection): FileWatches {
+  const found = watches.get(client) ?? new FileWatches(client);
+  watches.set(client, found);
+  return found;
+}
+
+function missingWatchesOf(client: ClientConnection): MissingWatches {
+  let found = missingWatches.get(client);
+  if (found === undefined) {
+    const created = new MissingWatches((watchId) => client.notify("fs/missingChanged", { watchId }));
+    client.signal.addEventListener("abort", () => created.close(), { once: true });
+    missingWatches.set(client, created);
+    found = created;
+  }
+  return found;
+}

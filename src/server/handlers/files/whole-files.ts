@@ -1,0 +1,49 @@
+import { decodeBase64 } from "../../../base/base64.ts";
+import { RpcError } from "../../../base/errors.ts";
+import { inFiles } from "../../../capabilities/files/file-error.ts";
+import { readFile } from "../../../capabilities/files/read-file.ts";
+import { writeFile } from "../../../capabilities/files/write-file.ts";
+import { base64Length } from "../../../native/base64-into.ts";
+import { RpcCode } from "../../../protocol/errors.ts";
+import type { JsonParts } from "../../../rpc/json-parts.ts";
+import { JsonText } from "../../../rpc/json-text.ts";
+import type { Handlers } from "../../../rpc/router.ts";
+import { BulkAnswer } from "../../bulk-answer.ts";
+import type { ClientConnection } from "../../client-connection.ts";
+import { linksOf, type PlaceOf } from "./place-of.ts";
+
+/** Files that are read or written with one request. */
+export function wholeFileHandlers(placeOf: PlaceOf) {
+  return {
+    "fs/readFile": (client, params) => {
+      const place = placeOf(params);
+      return inFiles(() => {
+        const answer = new BulkAnswer();
+        const held = client.budget.open();
+        const file = readFile(place, linksOf(params), {
+          admit: (bytes) => held.grow(base64Length(bytes)),
+          onPiece: (piece) => answer.push("", piece, ""),
+        });
+        if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
+        return file
+          .then((): JsonText | JsonParts => answer.finish('{"dataBase64":"', '"}'))
+          .finally(() => held.release());
+      });
+    },
+
+    "fs/writeFile": (_, params, attachment) => {
+      const bytes = attachment?.bytes ?? decodeBase64(params.dataBase64, noBase64);
+      const place = placeOf(params);
+      const options = { ...linksOf(params), mode: params.mode ?? undefined };
+      return inFiles(() => {
+        const written = writeFile(place, bytes, options);
+        if (written === undefined) return {};
+        return written.finally(() => attachment?.release()).then(() => ({}));
+      });
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+function noBase64(reason: string): RpcError {
+  return new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`);
+}
