@@ -9,7 +9,7 @@ import { Base64, optional, PathUri, record } from "./fields.ts";
 export const V0_PROTOCOL_VERSION = "exec-server.v0";
 
 const SessionId = schema(() =>
-  z.string().describe("Names one process: `session-1`, `session-2` and so on in each connection"),
+  z.string().describe("Id of one process: `session-1`, `session-2` and so on, per connection"),
 );
 
 export const CommandExec = schema(() =>
@@ -17,10 +17,8 @@ export const CommandExec = schema(() =>
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
     cwd: PathUri(),
     env: record(z.string()).describe("The whole environment"),
-    tty: z
-      .boolean()
-      .describe("Run on a terminal of 24 rows and 80 columns instead of pipes without an input"),
-    arg0: optional(z.string()).describe("What the program sees as its name"),
+    tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes without stdin"),
+    arg0: optional(z.string()).describe("Name that the program sees as its own"),
   }),
 );
 export type CommandExec = Infer<typeof CommandExec>;
@@ -43,7 +41,7 @@ export const commandMethods = {
     result: () => z.object({ accepted: z.literal(true) }),
   }),
   "command/exec/terminate": method({
-    doc: "Dialect v0: kills the process group at once. `running` tells whether the id was known; it is until the exit is told.",
+    doc: "Dialect v0: kills the process group at once. `running` says whether the id was known, which it is until the exit is reported.",
     family: "exec",
     extension: true,
     lane: "control",
@@ -61,12 +59,12 @@ export const commandNotifications = {
     params: () =>
       z.object({
         sessionId: SessionId(),
-        stream: z.enum(["stdout", "stderr"]).describe("A terminal's output is `stdout`"),
+        stream: z.enum(["stdout", "stderr"]).describe("Terminal output is `stdout`"),
         chunk: Base64(),
       }),
   }),
   "command/exec/exited": notification({
-    doc: "Dialect v0: the process ended, and its id is forgotten. 128 + n stands for a death by signal n.",
+    doc: "Dialect v0: the process ended, and its id is forgotten. An exit code of 128 + n means that signal n ended it.",
     from: "server",
     params: () => z.object({ sessionId: SessionId(), exitCode: z.number().int() }),
   }),

@@ -11,8 +11,8 @@ export const PluginFiles = schema(() =>
     manifest: TextFile().describe("`plugin.json` in `.codex-plugin`, `.claude-plugin` or `.cursor-plugin`"),
     mcpConfig: TextFile()
       .nullable()
-      .describe("The file that `mcpServers` of the manifest names, or `.mcp.json`"),
-    appsConfig: TextFile().nullable().describe("The file that `apps` of the manifest names"),
+      .describe("The file named by `mcpServers` in the manifest, or `.mcp.json`"),
+    appsConfig: TextFile().nullable().describe("The file named by `apps` in the manifest"),
   }),
 );
 export type PluginFiles = Infer<typeof PluginFiles>;
@@ -106,7 +106,7 @@ export const discoveryMethods = {
         roots: z
           .array(
             z.object({
-              id: z.string().describe("Comes back with the result; may repeat"),
+              id: z.string().describe("Echoed in the result; may repeat"),
               path: PathUri(),
               sandbox: optional(SandboxContext()),
             }),
@@ -116,7 +116,7 @@ export const discoveryMethods = {
     result: () => z.object({ roots: z.array(DiscoveredRoot()).describe("In the order of the request") }),
   }),
   "capabilities/discoverV2": method({
-    doc: "Finds the plugins and skills that apply to a working directory, from all the places Codex keeps them in.",
+    doc: "Finds the plugins and skills that apply to a working directory, in all the places where Codex keeps them.",
     family: "capability discovery",
     params: () =>
       z.object({

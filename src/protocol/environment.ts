@@ -33,27 +33,21 @@ export const EnvironmentInfo = schema(() =>
         name: z.string().describe("`bash`, `zsh`, `sh`, `powershell` or `cmd`"),
         path: z.string().describe("Native path, not a URI"),
       })
-      .describe("The shell a client runs command lines with"),
+      .describe("Shell in which a client runs command lines"),
     executorVersion: z.string().optional().describe("Version of the server"),
-    providerId: z
-      .string()
-      .optional()
-      .describe("Names the installation; the same as long as it stays the same"),
+    providerId: z.string().optional().describe("Stable id of the installation"),
     cwd: optional(PathUri()).describe("Working directory of the server"),
     userHomeDir: optional(PathUri()),
     platformOs: z.string().optional().describe("Such as `linux`"),
     prependPathDirs: z.array(PathUri()).optional().describe("Directories of bundled tools"),
-    temporaryDirectories: z
-      .array(PathUri())
-      .optional()
-      .describe("What TMPDIR names; empty when it is not set"),
+    temporaryDirectories: z.array(PathUri()).optional().describe("Value of TMPDIR; empty if it is not set"),
     tempDir: optional(PathUri()),
     capabilities: EnvironmentCapabilities().optional(),
     extensions: z
       .array(z.string())
       .optional()
       .describe(
-        "Methods this server adds to Codex's, and parameters as `process/start.label`; absent from a Codex server",
+        "Methods that this server adds to Codex's, and parameters, such as `process/start.label`; absent on a Codex server",
       ),
   }),
 );
@@ -66,42 +60,42 @@ export const ConfigStack = schema(() =>
     layers: z
       .array(
         z.object({
-          source: z.string().describe("Where the layer comes from, for people"),
-          baseDir: PathUri().describe("What relative paths in the layer are relative to"),
+          source: z.string().describe("Human-readable origin of the layer"),
+          baseDir: PathUri().describe("Base of relative paths in the layer"),
           toml: z.string().describe("The selected keys of the layer"),
         }),
       )
       .describe("From the weakest to the strongest"),
-    cloudInsertionIndex: Unsigned().describe("Where a client inserts layers of its own"),
+    cloudInsertionIndex: Unsigned().describe("Index at which a client inserts its own layers"),
   }),
 );
 export type ConfigStack = Infer<typeof ConfigStack>;
 
 export const environmentMethods = {
   "environment/info": method({
-    doc: "Describes the machine and what the server can do, exactly as `initialize` does.",
+    doc: "Describes the machine and the server's capabilities, exactly as `initialize` does.",
     family: "environment info",
     lane: "control",
     params: NoParams,
     result: EnvironmentInfo,
   }),
   "environment/status": method({
-    doc: "Tells whether the server can take work.",
+    doc: "Reports whether the server accepts work.",
     family: "environment status",
     lane: "control",
     params: NoParams,
     result: () => z.object({ status: z.string().describe("`ready`") }),
   }),
   "environmentConfig/read": method({
-    doc: "Reads selected keys of the Codex configuration that lies on the server's machine.",
+    doc: "Reads selected keys of the Codex configuration on the server's machine.",
     family: "environment config",
     params: () =>
       z.object({
-        cwd: PathUri().describe("Directory whose project configuration counts"),
+        cwd: PathUri().describe("Directory whose project configuration applies"),
         configPaths: KeyPaths().describe(
           'TOML key paths to take from the configuration, such as `[["mcp_servers"]]`',
         ),
-        requirementsPaths: KeyPaths().describe("The same for the requirements"),
+        requirementsPaths: KeyPaths().describe("Key paths to take from the requirements"),
       }),
     result: () =>
       z.object({

@@ -16,7 +16,7 @@ export const Unsigned = schema(() =>
 );
 
 export const Seq = schema(() =>
-  Unsigned().describe("Number of an event of one process, from 1 without gaps"),
+  Unsigned().describe("Event number within one process, starting at 1 without gaps"),
 );
 
 /** Permissions of a file. */
@@ -31,10 +31,12 @@ export const Base64 = schema(() => z.string().describe("Standard base64 with pad
 
 /** Scheme and shape are checked where the path is used, because the error depends on the method. */
 export const PathUri = schema(() =>
-  z.string().describe("`file:` URI of an absolute path, or the path itself, which Codex refuses"),
+  z
+    .string()
+    .describe("`file:` URI of an absolute path. This server also accepts the plain path; Codex refuses it"),
 );
 
-export const ProcessId = schema(() => z.string().describe("Chosen by the client, unique in its session"));
+export const ProcessId = schema(() => z.string().describe("Chosen by the client; unique within its session"));
 
 export const Empty = schema(() => z.object({}));
 

@@ -2,14 +2,14 @@ import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, Empty, optional, Unsigned } from "./fields.ts";
 
-const RequestId = schema(() => z.string().describe("Chosen by the client; names the stream of the body"));
+const RequestId = schema(() => z.string().describe("Chosen by the client; identifies the body stream"));
 
 export const HttpRequest = schema(() =>
   z.object({
-    method: z.string().describe("Sent as given, in its own case"),
+    method: z.string().describe("Sent as given, with its case preserved"),
     url: z.string().describe("Absolute, `http` or `https`"),
     requestId: RequestId().describe(
-      "Chosen by the client; names the stream of the body, needed without one too",
+      "Chosen by the client; identifies the body stream, and is required even without one",
     ),
     headers: z
       .array(
@@ -17,18 +17,15 @@ export const HttpRequest = schema(() =>
           name: z.string(),
           value: z.string(),
           valueEnvVar: optional(z.string()).describe(
-            "Variable of the server's environment whose value is appended to `value`",
+            "Variable in the server's environment whose value is appended to `value`",
           ),
         }),
       )
       .optional()
       .describe("Sent in this order; names may repeat"),
     bodyBase64: optional(Base64()),
-    timeoutMs: optional(Unsigned()).describe("For the head and the body together; absent means no limit"),
-    redirectPolicy: z
-      .enum(["follow", "stop"])
-      .optional()
-      .describe("`follow` when absent, up to 10 redirects"),
+    timeoutMs: optional(Unsigned()).describe("For head and body together. Default: no timeout"),
+    redirectPolicy: z.enum(["follow", "stop"]).optional().describe("Default: `follow`, up to 10 redirects"),
     streamResponse: z
       .boolean()
       .optional()
@@ -41,7 +38,7 @@ export const HttpResponse = schema(() =>
   z.object({
     status: z.number().int(),
     headers: z.array(z.object({ name: z.string().describe("In lower case"), value: z.string() })),
-    bodyBase64: Base64().describe("The body as it came, not decompressed; empty when it is streamed"),
+    bodyBase64: Base64().describe("The body as received, not decompressed; empty if it is streamed"),
   }),
 );
 export type HttpResponse = Infer<typeof HttpResponse>;
@@ -54,14 +51,14 @@ export const httpMethods = {
     result: HttpResponse,
   }),
   "http/cancel": method({
-    doc: "Ends a request with a streamed response: before its head with an error, after it with a last delta that says `cancelled`. One that has ended, or never was, is no error.",
+    doc: "Cancels a request with a streamed response: it ends with an error before its head, or with a last delta that says `cancelled` after it. Cancelling an ended or unknown request is not an error.",
     family: "http",
     extension: true,
     params: () => z.object({ requestId: RequestId() }),
     result: Empty,
   }),
   "http/flow": method({
-    doc: "Stops or restarts the sending of one streamed body. Meanwhile the upstream server waits; nothing is lost.",
+    doc: "Pauses or resumes one streamed body. While it is paused the upstream server waits; nothing is lost.",
     family: "http",
     extension: true,
     params: () => z.object({ requestId: RequestId(), paused: z.boolean() }),
@@ -71,12 +68,12 @@ export const httpMethods = {
 
 export const httpNotifications = {
   "http/request/bodyDelta": notification({
-    doc: "A piece of a streamed response body; exactly one has `done`, the last.",
+    doc: "A piece of a streamed response body; only the last has `done`.",
     from: "server",
     params: () =>
       z.object({
         requestId: RequestId(),
-        seq: Unsigned().describe("From 1 without gaps, for each stream"),
+        seq: Unsigned().describe("Starts at 1 without gaps, per stream"),
         deltaBase64: Base64().describe("At most 1 MiB once decoded"),
         done: z.boolean(),
         error: z.string().nullable().describe("Why the body ended early"),

@@ -43,11 +43,11 @@ export const NetworkProxyLaunch = schema(() =>
         slug: label(),
       })
       .optional()
-      .describe("For the records of the proxy only"),
+      .describe("Used only in the proxy's records"),
     environmentId: optional(z.string()),
     executionId: optional(z.string()),
     policyDecisionTimeoutMs: optional(Unsigned()).describe(
-      "Ask the client with `network/policyRequest` and wait this long; must not be 0",
+      "Ask the client with `network/policyRequest` and wait up to this long; must not be 0",
     ),
   }),
 );
@@ -59,7 +59,7 @@ export const NetworkDecision = schema(() =>
     z.object({ type: z.literal("deny"), reason: z.string() }),
     z
       .object({ type: z.literal("ask"), reason: z.string() })
-      .describe("Blocks like `deny`, under another label"),
+      .describe("Blocks like `deny`, with a different label"),
   ]),
 );
 export type NetworkDecision = Infer<typeof NetworkDecision>;
@@ -79,7 +79,7 @@ export const networkServerMethods = {
 
 export const networkNotifications = {
   "network/policyDecision": notification({
-    doc: "Tells what the proxy of a process decided; for information, and dropped when the connection is busy.",
+    doc: "Reports a decision of a process's proxy; informational, and dropped if the connection is busy.",
     from: "server",
     params: () =>
       z.object({
@@ -87,14 +87,14 @@ export const networkNotifications = {
         timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
         scope: z.string().describe("`domain`"),
         decision: z.enum(["allow", "deny", "ask"]),
-        source: z.string().describe("`decider` when the client was asked, else `baseline_policy`"),
+        source: z.string().describe("`decider` if the client was asked, else `baseline_policy`"),
         reason: z.string().describe("The client's reason, or one of the proxy's such as `not_allowed`"),
         protocol: NetworkProtocol(),
         host: z.string(),
         port: Port(),
         method: optional(z.string()).describe("HTTP method"),
         client: optional(z.string()).describe("Address and port the process connected from"),
-        policyOverride: z.boolean().describe("True when the client allowed what the settings do not"),
+        policyOverride: z.boolean().describe("True if the client allowed what the settings do not"),
       }),
   }),
 };

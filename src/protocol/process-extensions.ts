@@ -6,7 +6,7 @@ import { ExitReport, OutputStream, TerminalSize } from "./process.ts";
 export const ListedProcess = schema(() =>
   z.object({
     processId: ProcessId(),
-    own: z.boolean().describe("Belongs to the session that asks"),
+    own: z.boolean().describe("Belongs to the requesting session"),
     pid: z.number().int(),
     argv: z.array(z.string()),
     cwd: PathUri(),
@@ -15,8 +15,8 @@ export const ListedProcess = schema(() =>
     startedAtMs: z.number().int().describe("Milliseconds since the epoch"),
     state: z.enum(["running", "exited", "closed"]),
     exitCode: z.number().int().nullable(),
-    outputBytes: Unsigned().describe("All that it has written"),
-    retainedBytes: Unsigned().describe("What `process/read` can still return of that"),
+    outputBytes: Unsigned().describe("Total output written"),
+    retainedBytes: Unsigned().describe("Part of it that `process/read` can still return"),
   }),
 );
 /** A process as `process/list` shows it. */
@@ -24,20 +24,18 @@ export type ListedProcess = Infer<typeof ListedProcess>;
 
 export const TerminalScreen = schema(() =>
   z.object({
-    lines: z.array(z.string()).describe("From top to bottom, without the spaces at their ends"),
+    lines: z.array(z.string()).describe("From top to bottom, without trailing spaces"),
     cursor: z.object({ row: Unsigned(), col: Unsigned() }).describe("From 0"),
     complete: z
       .boolean()
-      .describe(
-        "False when the beginning of the output was given up, and something that it set up may be missing",
-      ),
+      .describe("False if the beginning of the output was evicted, so that state it set up may be missing"),
   }),
 );
 
 /** What this server adds to Codex's process methods. */
 export const processExtensionMethods = {
   "process/flow": method({
-    doc: "Stops or restarts the sending of one process's events. Meanwhile its output waits, then the process does; nothing is lost.",
+    doc: "Pauses or resumes the events of one process. While paused, its output is buffered, then the process waits; nothing is lost.",
     family: "exec",
     extension: true,
     ordered: "processId",
@@ -45,12 +43,12 @@ export const processExtensionMethods = {
     params: () =>
       z.object({
         processId: ProcessId(),
-        paused: z.boolean().describe("Counts for this connection only, and ends with it"),
+        paused: z.boolean().describe("Applies to this connection only, and ends with it"),
       }),
     result: Empty,
   }),
   "process/resize": method({
-    doc: "Gives a process's terminal another size, of which its program is told by SIGWINCH. An ended process is no error.",
+    doc: "Resizes a process's terminal; the program gets SIGWINCH. Resizing an ended process is not an error.",
     family: "exec",
     extension: true,
     ordered: "processId",
@@ -59,7 +57,7 @@ export const processExtensionMethods = {
     result: Empty,
   }),
   "process/closeStdin": method({
-    doc: "Ends a process's input, after what was written before. A pipe is closed; a terminal gets the EOF character (0x04), twice in the middle of a line. Without an open input it does nothing.",
+    doc: "Ends a process's input after everything written before. A pipe is closed; a terminal gets the EOF character (0x04), twice in the middle of a line. Does nothing if there is no open input.",
     family: "exec",
     extension: true,
     ordered: "processId",
@@ -68,52 +66,50 @@ export const processExtensionMethods = {
     result: Empty,
   }),
   "process/wait": method({
-    doc: "Answers when the process has ended, or the time is over.",
+    doc: "Answers when the process has ended, or on timeout.",
     family: "exec",
     extension: true,
     params: () =>
       z.object({
         processId: ProcessId(),
         until: optional(z.enum(["exited", "closed"])).describe(
-          "`exited` when absent; `closed` waits for the end of the output too",
+          "Default: `exited`; `closed` also waits for the end of the output",
         ),
-        timeoutMs: optional(Unsigned()).describe("Without it there is no limit"),
+        timeoutMs: optional(Unsigned()).describe("Default: no timeout"),
       }),
     result: () =>
       z.object({
-        exited: z.boolean().describe("False when the time was over first"),
+        exited: z.boolean().describe("False on timeout"),
         closed: z.boolean(),
         exitCode: z.number().int().nullable(),
         exit: ExitReport().optional(),
       }),
   }),
   "process/attach": method({
-    doc: "Sends the events of a process to this connection too. It may be read, waited for and shown here, but not written to, signalled or ended. A process of another session does not wait for this connection: what it cannot keep is told by `process/gap`.",
+    doc: "Also sends the events of a process to this connection, which may read it, wait for it and take snapshots, but not write to it, signal it or end it. A process of another session does not wait for this connection: evicted events are reported by `process/gap`.",
     family: "exec",
     extension: true,
     ordered: "processId",
     params: () =>
       z.object({
         sessionId: optional(z.string()).describe(
-          "Session that the process belongs to; this one when absent. Whoever knows the id of a session may attach, so keep it as a secret",
+          "Session that the process belongs to. Default: this one. Anyone who knows a session id can attach, so treat it as a secret",
         ),
         processId: ProcessId(),
-        as: optional(ProcessId()).describe(
-          "Id that the process has on this connection; `processId` when absent",
-        ),
-        fromSeq: optional(Unsigned()).describe("First event to send; only later ones when absent"),
+        as: optional(ProcessId()).describe("Id of the process on this connection. Default: `processId`"),
+        fromSeq: optional(Unsigned()).describe("First event to send. Default: only new events"),
       }),
     result: () =>
       z.object({
-        processId: ProcessId().describe("The id that it has on this connection"),
+        processId: ProcessId().describe("Id of the process on this connection"),
         nextSeq: Seq().describe("One past the newest event"),
-        tty: z.boolean().describe("It runs on a terminal"),
+        tty: z.boolean().describe("Whether it runs on a terminal"),
         exited: z.boolean(),
         closed: z.boolean(),
       }),
   }),
   "process/detach": method({
-    doc: "Sends no more events of a process to this connection, until it is attached again. The process goes on and does not wait.",
+    doc: "Stops sending events of a process to this connection until it is attached again. The process continues and does not wait.",
     family: "exec",
     extension: true,
     ordered: "processId",
@@ -121,34 +117,34 @@ export const processExtensionMethods = {
     result: Empty,
   }),
   "process/list": method({
-    doc: "Lists processes in the order of their start, the ended ones that can still be read among them.",
+    doc: "Lists processes in start order, including ended ones that can still be read.",
     family: "exec",
     extension: true,
     params: () =>
       z.object({
         scope: optional(z.enum(["session", "server"])).describe(
-          "`session` when absent; `server` lists all sessions' processes, where the server is set up to allow it",
+          "Default: `session`; `server` lists the processes of all sessions, if the server's configuration allows it",
         ),
       }),
     result: () => z.object({ processes: z.array(ListedProcess()) }),
   }),
   "process/snapshot": method({
-    doc: "Returns the beginning and the end of what a process has written, stream by stream. At least 64 KiB of each are kept, whatever other streams write.",
+    doc: "Returns the beginning and the end of a process's output, per stream. At least 64 KiB of each are kept, whatever other streams write.",
     family: "exec",
     extension: true,
     params: () =>
       z.object({
         processId: ProcessId(),
-        stream: optional(OutputStream()).describe("Only this one"),
-        maxBytes: optional(Unsigned()).describe("For each stream; 131072 when absent"),
-        screen: z.boolean().optional().describe("Tell what the terminal shows, too"),
+        stream: optional(OutputStream()).describe("Only this stream"),
+        maxBytes: optional(Unsigned()).describe("Per stream. Default: 131072"),
+        screen: z.boolean().optional().describe("Also return the terminal's screen"),
       }),
     result: () =>
       z.object({
         streams: z.array(
           z.object({
             stream: OutputStream(),
-            head: Base64().describe("All of it when nothing is left out"),
+            head: Base64().describe("The whole output if nothing is omitted"),
             omittedBytes: Unsigned().describe("Between head and tail"),
             tail: Base64(),
             totalBytes: Unsigned(),
@@ -156,21 +152,21 @@ export const processExtensionMethods = {
         ),
         running: z.boolean(),
         exitCode: z.number().int().nullable(),
-        screen: TerminalScreen().optional().describe("Where it was asked for and there is a terminal"),
+        screen: TerminalScreen().optional().describe("Present if requested and the process has a terminal"),
       }),
   }),
 };
 
 export const processExtensionNotifications = {
   "process/gap": notification({
-    doc: "Events of an attached process were dropped before this connection could take them.",
+    doc: "Events of an attached process were evicted before this connection could receive them.",
     from: "server",
     extension: true,
     params: () =>
       z.object({
         processId: ProcessId(),
         fromSeq: Seq(),
-        toSeq: Seq().describe("The last one that is missing"),
+        toSeq: Seq().describe("Last missing event"),
       }),
   }),
 };

@@ -9,7 +9,7 @@ export type OutputStream = Infer<typeof OutputStream>;
 
 export const EnvPolicy = schema(() =>
   z.object({
-    inherit: z.enum(["core", "all", "none"]).describe("What is taken from the server's own environment"),
+    inherit: z.enum(["core", "all", "none"]).describe("What to take from the server's own environment"),
     ignoreDefaultExcludes: z
       .boolean()
       .describe("Keep names that look like secrets (*KEY*, *SECRET*, *TOKEN*)"),
@@ -17,7 +17,7 @@ export const EnvPolicy = schema(() =>
     set: record(z.string()),
     includeOnly: z
       .array(z.string())
-      .describe("If not empty, only matching names stay, `set` entries included"),
+      .describe("If not empty, only matching names are kept, `set` entries included"),
   }),
 );
 export type EnvPolicy = Infer<typeof EnvPolicy>;
@@ -33,12 +33,10 @@ export const ProcessLimits = schema(() =>
   z.object({
     memoryBytes: optional(Limit()).describe("Address space of each process (RLIMIT_AS)"),
     cpuSeconds: optional(Limit()).describe(
-      "Processor time of each process; then SIGXCPU, and SIGKILL a second later",
+      "CPU time of each process; then SIGXCPU, and SIGKILL a second later",
     ),
     openFiles: optional(Limit()).describe("Open files of each process"),
-    processes: optional(Limit()).describe(
-      "Processes of the server's user at a time; root cannot be limited so",
-    ),
+    processes: optional(Limit()).describe("Number of processes of the server's user; does not limit root"),
   }),
 );
 /** Resource limits of a process and of each process it starts. */
@@ -51,26 +49,26 @@ export const ExitReport = schema(() =>
     killedBy: z
       .enum(["client", "timeout", "server"])
       .optional()
-      .describe("On whose behalf this server had sent that signal"),
+      .describe("On whose behalf this server sent that signal"),
     timedOut: z
       .literal(true)
       .optional()
-      .describe("The `timeoutMs` of the start was over before the process ended"),
+      .describe("The `timeoutMs` of the start expired before the process ended"),
     cpuTimeMs: z
       .object({ user: z.number(), system: z.number() })
       .optional()
-      .describe("Processor time of the process and the children it waited for"),
+      .describe("CPU time of the process and the children it waited for"),
     peakMemoryBytes: z
       .number()
       .int()
       .optional()
-      .describe("Most memory of any of them; absent when it was less than the server's own, which hides it"),
+      .describe("Peak memory of any of them; absent if it was less than the server's own, which hides it"),
   }),
 );
 export type ExitReport = Infer<typeof ExitReport>;
 
 const exit = schema(() =>
-  extensionField(ExitReport().optional().describe("More about the end; absent while there is none")),
+  extensionField(ExitReport().optional().describe("Details of the end; absent while the process runs")),
 );
 
 const SIGNAL_NAMES = [
@@ -108,39 +106,41 @@ export const ProcessStart = schema(() =>
     processId: ProcessId(),
     argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
     cwd: PathUri(),
-    env: record(z.string()).describe("Wins over `envPolicy`; without a policy it is the whole environment"),
+    env: record(z.string()).describe("Overrides `envPolicy`; without a policy it is the whole environment"),
     tty: z.boolean().describe("Run on a terminal of 24 rows and 80 columns instead of pipes"),
-    arg0: optional(z.string()).describe("What the program sees as its name"),
+    arg0: optional(z.string()).describe("Name that the program sees as its own"),
     pipeStdin: z
       .boolean()
       .optional()
-      .describe("Give the process a stdin that process/write fills; otherwise /dev/null"),
+      .describe("Give the process a stdin for process/write; otherwise stdin is /dev/null"),
     envPolicy: optional(EnvPolicy()),
-    terminalSize: optional(TerminalSize()).describe("Of the terminal, instead of 24 rows and 80 columns"),
+    terminalSize: optional(TerminalSize()).describe(
+      "Size of the terminal, instead of 24 rows and 80 columns",
+    ),
     specKind: optional(SpecKind()).describe(
-      "Whether the caller's policy has approved and resolved this very request (`prepared`) or nobody has (`direct`, when absent); Codex does not look at it",
+      "Whether the caller's policy has approved and resolved this request (`prepared`) or not (`direct`, the default). Codex ignores it",
     ),
     timeoutMs: optional(Unsigned()).describe(
-      "After this the process is ended: by SIGTERM, and 2 s later by SIGKILL, together with what it has started",
+      "Timeout after which the process and what it has started get SIGTERM, and SIGKILL 2 s later",
     ),
     closeOnExit: z
       .boolean()
       .optional()
       .describe(
-        "End the output with the process, although others may hold it open; what is there is still sent",
+        "End the output with the process, even if others keep it open; output already written is still sent",
       ),
     idempotencyKey: optional(z.string().min(1).max(256)).describe(
-      "A start that is repeated with the same key and the same parameters starts nothing and is answered alike, as long as the process is known",
+      "Repeating a start with the same key and parameters starts nothing and returns the same answer, as long as the process is known",
     ),
-    label: optional(z.string().max(1024)).describe("For people; process/list shows it"),
+    label: optional(z.string().max(1024)).describe("Human-readable; shown by process/list"),
     limits: optional(ProcessLimits()).describe(
-      "Set before the program runs; not together with `arg0`. The program sees its path as its name",
+      "Set before the program runs; cannot be combined with `arg0`. The program sees its path as its name",
     ),
     contain: z
       .boolean()
       .optional()
       .describe(
-        "Keep everything that the process starts in a control group (cgroup v2), so that nothing of it can outlive its end; not together with `arg0`. Refused with `UNSUPPORTED` where the server cannot",
+        "Keep everything that the process starts in a control group (cgroup v2), so that nothing can outlive it; cannot be combined with `arg0`. Fails with `UNSUPPORTED` if the server cannot do this",
       ),
     sandbox: optional(SandboxContext()),
     enforceManagedNetwork: z.boolean().optional(),
@@ -169,11 +169,11 @@ export const SandboxType = schema(() =>
 export const ProcessRead = schema(() =>
   z.object({
     processId: ProcessId(),
-    afterSeq: optional(Unsigned()).describe("Return events after this one; absent means from the start"),
+    afterSeq: optional(Unsigned()).describe("Return events after this one. Default: from the start"),
     maxBytes: optional(Unsigned()).describe(
-      "Stop before a chunk that would pass this total; the first chunk always comes",
+      "Stop before a chunk that would exceed this total; the first chunk is always returned",
     ),
-    waitMs: optional(Unsigned()).describe("How long to wait for news"),
+    waitMs: optional(Unsigned()).describe("How long to wait for new events"),
   }),
 );
 export type ProcessRead = Infer<typeof ProcessRead>;
@@ -194,7 +194,7 @@ export type ReadResult = Infer<typeof ReadResult>;
 
 export const processMethods = {
   "process/start": method({
-    doc: "Starts a process, by argument vector, in its own process group.",
+    doc: "Starts a process in its own process group, from an argument vector.",
     family: "exec",
     extensionParams: [
       "terminalSize",
@@ -211,7 +211,7 @@ export const processMethods = {
     result: () => z.object({ processId: ProcessId(), sandboxType: SandboxType().optional() }),
   }),
   "process/read": method({
-    doc: "Returns retained output after a sequence number, waiting for news if asked to.",
+    doc: "Returns retained output after a sequence number, and waits for new events if requested.",
     family: "exec",
     ordered: "processId",
     overtakes: "always",
@@ -230,7 +230,7 @@ export const processMethods = {
         writeId: z
           .string()
           .optional()
-          .describe("Must not be empty. Without it what cannot be written is an error; Codex requires it"),
+          .describe("Must not be empty. Without it, a failed write is an error. Codex requires it"),
       }),
     result: () =>
       z.object({
@@ -239,7 +239,7 @@ export const processMethods = {
       }),
   }),
   "process/signal": method({
-    doc: "Sends a signal to the process group. Unknown and finished processes are no error.",
+    doc: "Sends a signal to the process group. Unknown and ended processes are not an error.",
     family: "exec",
     lane: "control",
     extensionParams: ["signal"],
@@ -253,7 +253,7 @@ export const processMethods = {
     result: Empty,
   }),
   "process/terminate": method({
-    doc: "Kills the process and what it has started, at once unless told otherwise. `running` tells whether the process had not exited yet.",
+    doc: "Kills the process group or, with a mode, ends everything that belongs to the process. `running` says whether the process had not exited yet.",
     family: "exec",
     lane: "control",
     extensionParams: ["mode", "timeoutMs"],
@@ -263,9 +263,9 @@ export const processMethods = {
       z.object({
         processId: ProcessId(),
         mode: optional(z.enum(["now", "graceful"])).describe(
-          "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach all that belongs to the process. When absent, as from Codex, the process group is killed at once",
+          "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach everything that belongs to the process. Default, as from Codex: the process group is killed at once",
         ),
-        timeoutMs: optional(Unsigned()).describe("2000 when absent"),
+        timeoutMs: optional(Unsigned()).describe("Default: 2000"),
       }),
     result: () => z.object({ running: z.boolean() }),
   }),
@@ -278,7 +278,7 @@ export const processNotifications = {
     params: () => z.object({ processId: ProcessId(), seq: Seq(), stream: OutputStream(), chunk: Base64() }),
   }),
   "process/exited": notification({
-    doc: "The process ended. 128 + n stands for a death by signal n.",
+    doc: "The process ended. An exit code of 128 + n means that signal n ended it.",
     from: "server",
     params: () =>
       z.object({
@@ -290,7 +290,7 @@ export const processNotifications = {
       }),
   }),
   "process/closed": notification({
-    doc: "The process ended and so did its output: the last event of a process.",
+    doc: "The process and its output have ended. This is the last event of a process.",
     from: "server",
     params: () => z.object({ processId: ProcessId(), seq: Seq() }),
   }),

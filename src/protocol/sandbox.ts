@@ -12,12 +12,12 @@ export const SpecialPath = schema(() =>
     z.object({ kind: z.literal("minimal") }).describe("System directories needed to run programs"),
     z
       .object({ kind: z.enum(["project_roots", "current_working_directory"]), subpath: Subpath() })
-      .describe("Every workspace root; both names mean the same"),
-    z.object({ kind: z.literal("tmpdir") }).describe("What TMPDIR names"),
+      .describe("Every workspace root; both names are equivalent"),
+    z.object({ kind: z.literal("tmpdir") }).describe("The directory named by TMPDIR"),
     z.object({ kind: z.literal("slash_tmp") }).describe("`/tmp`"),
     z
       .object({ kind: z.literal("unknown"), path: z.string(), subpath: Subpath() })
-      .describe("A place of a newer client; grants nothing"),
+      .describe("A location of a newer client; grants nothing"),
   ]),
 );
 export type SpecialPath = Infer<typeof SpecialPath>;
@@ -37,9 +37,7 @@ export const FileSystemEntry = schema(() =>
     access: z
       .enum(["read", "write", "deny", "none"])
       .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
-    missing_path_behavior: optional(z.enum(["skip"])).describe(
-      "Ignore the entry when the path does not exist",
-    ),
+    missing_path_behavior: optional(z.enum(["skip"])).describe("Ignore the entry if the path does not exist"),
   }),
 );
 export type FileSystemEntry = Infer<typeof FileSystemEntry>;
@@ -52,9 +50,9 @@ export const FileSystemPolicy = schema(() =>
         entries: z.array(FileSystemEntry()),
         glob_scan_max_depth: optional(
           Unsigned().refine((value) => value > 0, "must be greater than zero"),
-        ).describe("How deep glob patterns are looked for, from 1"),
+        ).describe("Search depth of glob patterns, from 1"),
       })
-      .describe("What no entry grants is not visible"),
+      .describe("Paths that no entry grants are not visible"),
     z.object({ type: z.literal("unrestricted") }).describe("Everything is writable"),
   ]),
 );
@@ -71,7 +69,7 @@ export const PermissionProfile = schema(() =>
     z.object({ type: z.literal("disabled") }).describe("No restriction"),
     z
       .object({ type: z.literal("external"), network: NetworkAccess() })
-      .describe("Something around the server enforces it"),
+      .describe("The server's surroundings enforce it"),
   ]),
 );
 export type PermissionProfile = Infer<typeof PermissionProfile>;
@@ -90,10 +88,10 @@ export const SandboxContext = schema(() =>
       .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
       .optional(),
     userHomeDir: optional(PathUri()),
-    temporaryDirectories: optional(z.array(PathUri())).describe("As `EnvironmentInfo` gave them"),
+    temporaryDirectories: optional(z.array(PathUri())).describe("As reported in `EnvironmentInfo`"),
     policyContext: optional(
       z.object({ cwd: optional(PathUri()), workspaceRoots: z.array(PathUri()).optional() }),
-    ).describe("The same two values for the policy as a whole, on file calls"),
+    ).describe("The same two values for the whole policy, on file calls"),
   }),
 );
 export type SandboxContext = Infer<typeof SandboxContext>;

@@ -6,17 +6,15 @@ import { optional } from "./fields.ts";
 
 export const sessionMethods = {
   initialize: method({
-    doc: "Opens a session, or attaches to one that lost its connection. Must be the first request; allowed once per connection.",
+    doc: "Opens a session, or resumes one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
     extensionParams: ["urgentInput"],
     params: () =>
       z.object({
         clientName: z.string(),
-        resumeSessionId: optional(z.string()).describe(
-          "Session to attach to; absent or null opens a new one",
-        ),
+        resumeSessionId: optional(z.string()).describe("Session to resume; absent or null opens a new one"),
         urgentInput: optional(z.boolean()).describe(
-          "Input for a running process (`process/write`, `process/closeStdin`) need not wait for requests about other things that were sent before it, such as the copying of a large file",
+          "Lets input for a running process (`process/write`, `process/closeStdin`) pass earlier requests about other things, such as copying a large file",
         ),
       }),
     result: () =>
@@ -26,7 +24,7 @@ export const sessionMethods = {
         protocolVersion: z
           .literal(V0_PROTOCOL_VERSION)
           .optional()
-          .describe("The oldest dialect that the server also speaks; Codex has none"),
+          .describe("Oldest dialect that the server also speaks; absent on a Codex server"),
       }),
   }),
 };

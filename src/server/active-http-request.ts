@@ -2,7 +2,7 @@ import { after } from "../base/duration.ts";
 import { createDeferred, type Deferred } from "../base/deferred.ts";
 import type { Abortion } from "../capabilities/http/http-request.ts";
 
-/** One `http/request`: aborts when the time is over, the client is gone or has cancelled. */
+/** One `http/request`. It aborts on timeout, or when the client is gone or has cancelled it. */
 export class ActiveHttpRequest implements Abortion {
   readonly id: string;
   readonly #cancelTimer: (() => void) | undefined;
@@ -31,13 +31,13 @@ export class ActiveHttpRequest implements Abortion {
     this.abort();
   }
 
-  /** Makes the body wait, or go on. */
+  /** Pauses or resumes the body. */
   flow(paused: boolean): void {
     if (!paused) this.#release();
     else if (this.#paused === undefined && !this.aborted) this.#paused = createDeferred();
   }
 
-  /** Resolves when the body need not wait, or is not wanted any more; undefined when it need not wait at all. */
+  /** Resolves when the body may continue or is no longer wanted; undefined if it is not paused. */
   get released(): Promise<void> | undefined {
     return this.#paused?.promise;
   }

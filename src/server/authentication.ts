@@ -5,7 +5,7 @@ import { parseJson } from "../protocol/json-scan.ts";
 export type AuthenticationPolicy =
   | {
       readonly mode: "capability-token";
-      /** SHA-256 of the token, so that the token itself need not be kept. */
+      /** SHA-256 of the token, so the token itself need not be stored. */
       readonly tokenSha256: Buffer;
     }
   | {
@@ -16,7 +16,7 @@ export type AuthenticationPolicy =
       readonly maxClockSkewSeconds: number;
     };
 
-/** Resolves with what the peer is told when it is refused, or undefined when it may come in. */
+/** Resolves with the refusal message for the peer, or undefined if it may connect. */
 export type Authenticate = (authorization: string | undefined) => Promise<string | undefined>;
 
 export function createAuthenticator(policy: AuthenticationPolicy): Authenticate {
@@ -31,8 +31,8 @@ export function createAuthenticator(policy: AuthenticationPolicy): Authenticate 
 }
 
 /**
- * Names whoever holds a token that was found good: its subject if it has one, so that a fresh token is as good as the old one, or the token itself. Nothing of a
- * token can be learned from it.
+ * Identifies the holder of a valid token: by its subject if it has one, so that a renewed token counts as the same
+ * holder, else by the token itself. Reveals nothing about the token.
  */
 export function identityOf(authorization: string | undefined): string {
   const token = bearerToken(authorization ?? "") ?? "";
@@ -82,7 +82,7 @@ async function checkJwt(token: string, policy: JwtPolicy): Promise<string | unde
 
 const COMPACT_JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** The claims of a token that is signed with HS256 and this secret; undefined when anything is wrong with it. */
+/** Claims of a token signed with HS256 and this secret; undefined if the token is invalid in any way. */
 async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | undefined> {
   if (!COMPACT_JWT.test(token)) return undefined;
   const { compactVerify } = await import("jose");
@@ -91,12 +91,12 @@ async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | 
     if (protectedHeader.typ !== undefined && typeof protectedHeader.typ !== "string") return undefined;
     return readClaims(new TextDecoder("utf-8", { fatal: true }).decode(payload));
   } catch {
-    // Whatever it is, the peer only learns that the token is invalid.
+    // The peer only learns that the token is invalid.
     return undefined;
   }
 }
 
-/** Throws when a claim is missing, given twice or of the wrong type. */
+/** Throws if a claim is missing, repeated or of the wrong type. */
 function readClaims(text: string): Claims {
   const claims = parseJson(text).value;
   if (typeof claims !== "object" || claims === null || Array.isArray(claims)) throw new Error("no object");
@@ -112,7 +112,7 @@ function readClaims(text: string): Claims {
   };
 }
 
-/** Read as it was written: a fraction, an exponent or a 65th bit is no integer, though it may have the value of one. */
+/** Parsed from the text: a fraction, an exponent or a 65th bit is not an integer, even if its value is one. */
 function readInteger(text: string, name: string): number {
   const digits = parseJson(text, name).memberText ?? "";
   if (!/^-?[0-9]{1,19}$/.test(digits) || BigInt.asIntN(64, BigInt(digits)) !== BigInt(digits))

@@ -2,23 +2,25 @@ import { base64Between, base64Length } from "../native/base64-into.ts";
 import { JsonParts } from "../rpc/json-parts.ts";
 import { JsonText } from "../rpc/json-text.ts";
 
-/** Gathered before it becomes base64. A multiple of 3, so that each block becomes base64 without padding. */
+/** Bytes collected before encoding. A multiple of 3, so that each block encodes without padding. */
 const BLOCK_BYTES = 192 * 1024;
 const FIRST_BLOCK_BYTES = 12 * 1024;
 
-/** An answer that is mostly the base64 of bytes that come in pieces. The bytes themselves are not kept, however small the pieces are. */
+/**
+ * An answer that is mostly base64 of bytes that arrive in pieces. The raw bytes are not kept, however small the pieces.
+ */
 export class Base64Answer {
   readonly #parts: Buffer[] = [];
   #partBytes = 0;
   #block = Buffer.alloc(0);
   #filled = 0;
 
-  /** What it takes by now. */
+  /** Current size of the answer. */
   get bytes(): number {
     return this.#partBytes + base64Length(this.#filled);
   }
 
-  /** The piece may be used again after this. */
+  /** The caller may reuse the piece afterwards. */
   push(piece: Uint8Array): void {
     for (let start = 0; start < piece.length; ) {
       if (this.#filled === BLOCK_BYTES) this.#flush();
@@ -30,7 +32,7 @@ export class Base64Answer {
     }
   }
 
-  /** The whole answer: JSON that stands before the string's content, and behind it. */
+  /** The whole answer, with the JSON before and after the string's content. */
   finish(before: string, after: string): JsonText | JsonParts {
     const last = this.#block.subarray(0, this.#filled);
     if (this.#parts.length === 0) return new JsonText(`${before}${last.toString("base64")}${after}`);

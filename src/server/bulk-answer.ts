@@ -2,15 +2,15 @@ import { base64Between } from "../native/base64-into.ts";
 import { bulkBuffers } from "../capabilities/bulk-buffers.ts";
 import { JsonParts } from "../rpc/json-parts.ts";
 
-/** Below this, fresh memory is as good as used memory. */
+/** Below this size, fresh memory is as cheap as reused memory. */
 const SMALL_BYTES = 64 * 1024;
 
-/** An answer that is mostly the base64 of large pieces. Its memory is used again when it has been sent. */
+/** An answer that is mostly base64 of large pieces. Its memory is reused once it has been sent. */
 export class BulkAnswer {
   readonly #parts: Uint8Array[] = [];
   readonly #lent: Buffer[] = [];
 
-  /** At most `BULK_BYTES` of bytes, as base64 between two short pieces of JSON. */
+  /** Adds at most `BULK_BYTES` bytes, as base64 between two short pieces of JSON. */
   push(before: string, bytes: Uint8Array, after: string): void {
     if (bytes.length < SMALL_BYTES) {
       this.#parts.push(base64Between(before, bytes, after));
@@ -21,7 +21,7 @@ export class BulkAnswer {
     this.#parts.push(base64Between(before, bytes, after, buffer));
   }
 
-  /** The whole answer, with JSON before all pieces and behind them. */
+  /** The whole answer, with JSON before and after all pieces. */
   finish(before = "", after = ""): JsonParts {
     const ends = [before, after].map((text) => Buffer.from(text));
     const parts = [ends[0]!, ...this.#parts, ends[1]!].filter((part) => part.length > 0);

@@ -2,18 +2,21 @@ import { encodeBase64 } from "../base/base64.ts";
 import { BufferPool } from "../capabilities/buffer-pool.ts";
 import { base64Into, base64Length } from "../native/base64-into.ts";
 
-/** Below this, a string is cheaper than a buffer. */
+/** Below this size, a string is cheaper than a buffer. */
 const SMALL_BYTES = 4 * 1024;
-/** Fits one read of 64 KiB in base64 and the rest of its message. */
+/** Fits one read of 64 KiB in base64, plus the rest of its message. */
 const pool = new BufferPool({ bytes: 90 * 1024, maxFree: 64 });
 
 export interface BulkMessage {
   readonly message: string | Uint8Array;
-  /** Gives the buffer back; to be called when the message has been sent. */
+  /** Returns the buffer to the pool. Call it once the message has been sent. */
   readonly release?: () => void;
 }
 
-/** Puts bytes as base64 between two pieces of JSON. Bulk goes into buffers that are used again, because fresh ones cost page faults. */
+/**
+ * Puts bytes as base64 between two pieces of JSON. Bulk data goes into reused buffers, because fresh ones cost page
+ * faults.
+ */
 export function bulkMessage(prefix: string, bytes: Uint8Array, suffix: string): BulkMessage {
   if (bytes.length < SMALL_BYTES) return { message: `${prefix}${encodeBase64(bytes)}${suffix}` };
   const size = Buffer.byteLength(prefix) + base64Length(bytes.length) + suffix.length;

@@ -6,16 +6,16 @@ import type { ServerLimits } from "./limits.ts";
 
 type BudgetLimits = Pick<ServerLimits, "maxBufferedBytes" | "maxBufferedBytesPerConnection">;
 
-/** What a connection may hold whatever others do, so that its small requests never wait for them. */
+/** Bytes that every connection may hold regardless of others, so that its small requests never wait for them. */
 export const GUARANTEED_BYTES = HIGH_WATER_BYTES;
-/** Who was let past the server's budget has this long to read, before another is let past it too. */
+/** Time that a client admitted beyond the server's budget has to read before another is admitted. */
 const PATIENCE_MS = 2_000;
 
-/** Whom the bytes are for. */
+/** The client that the bytes are for. */
 export interface BudgetedClient {
-  /** What it has not read. */
+  /** Bytes it has not read. */
   queuedBytes(): number;
-  /** Calls back when the client has shown that it reads; returns false when it cannot be asked. */
+  /** Calls back when the client has shown that it reads; returns false if it cannot be asked. */
   ping(answered: () => void): boolean;
 }
 
@@ -26,21 +26,24 @@ interface Favour {
 }
 
 /**
- * The memory that the server spends on its clients: what waits to be read by them, and what is being made for them. Beyond the budget requests wait. Clients that
- * have stopped reading can use it up; then others still have their guaranteed bytes, and who answers a ping, and so reads, goes beyond the budget in its turn.
+ * Memory that the server spends on its clients: unread answers and answers in preparation. Beyond the budget, requests
+ * wait. Clients that have stopped reading can use it up; the others then still have their guaranteed bytes, and those
+ * that answer a ping, and therefore read, may exceed the budget in turn.
  */
 export class ByteBudget {
   readonly #limits: BudgetLimits;
   #reserved = 0;
-  /** Connections whose unread bytes exceed what is guaranteed. */
+  /** Connections whose unread bytes exceed the guarantee. */
   readonly #heavy = new Set<ConnectionBudget>();
-  /** Connections that wait for the server's budget, not for their own, and that were asked whether they read. */
+  /**
+   * Connections that wait for the server's budget, not their own, and have been pinged to find out whether they read.
+   */
   readonly #asked = new Set<ConnectionBudget>();
-  /** Those that do, the longest waiting first. */
+  /** Connections that answered the ping, longest waiting first. */
   readonly #line = new Set<ConnectionBudget>();
   readonly #woken = new Set<ConnectionBudget>();
   #wakeScheduled = false;
-  /** The last one that was let past the budget. */
+  /** The connection last admitted beyond the budget. */
   #favoured: Favour | undefined;
   #isPatient = false;
 
@@ -56,7 +59,7 @@ export class ByteBudget {
     return this.#used >= this.#limits.maxBufferedBytes;
   }
 
-  /** Only for connections. */
+  /** For `ConnectionBudget` only. */
   add(bytes: number): void {
     this.#reserved += bytes;
   }
@@ -66,10 +69,10 @@ export class ByteBudget {
     else this.#heavy.delete(connection);
   }
 
-  /** True when a reservation may take that much more. Otherwise its connection is in the line, and asked to try again. */
+  /** True if the reservation may grow by `bytes`. Otherwise its connection joins the line and is woken to retry. */
   admits(connection: ConnectionBudget, reservation: Reservation, bytes: number): boolean {
     const [first] = this.#line;
-    // A client that does not read stands in nobody's way.
+    // A client that does not read blocks nobody.
     const isNext = first === undefined || first === connection;
     const mayExceed = first === connection;
     const fits = this.#used + bytes <= this.#limits.maxBufferedBytes;
@@ -83,7 +86,7 @@ export class ByteBudget {
     return false;
   }
 
-  /** Asks those who wait to try again, later than whoever has freed something has sent what it was for. */
+  /** Lets waiting connections retry, after whoever freed memory has sent what it was for. */
   wake(connection?: ConnectionBudget): void {
     if (connection !== undefined) this.#woken.add(connection);
     if (this.#wakeScheduled || this.#woken.size + this.#line.size + this.#asked.size === 0) return;
@@ -119,7 +122,7 @@ export class ByteBudget {
     if (this.#line.has(connection) || this.#asked.has(connection)) return;
     this.#asked.add(connection);
     const answered = (): void => {
-      // It may have got what it wanted in the meantime, or be gone.
+      // It may have been admitted meanwhile, or be gone.
       if (!this.#asked.delete(connection)) return;
       this.#line.add(connection);
       this.wake();
@@ -153,16 +156,19 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** What one connection may hold: answers that are being made, unread ones, pieces of streams. */
+/** What one connection may hold: answers in preparation, unread answers, stream data. */
 export class ConnectionBudget {
   readonly #server: ByteBudget;
   readonly #maxBytes: number;
   readonly #client: BudgetedClient;
   readonly #waiters = new Fifo<Waiter>();
-  /** Those of the overdrawn reservation, which go first. */
+  /** Waiters of the overdrawn reservation, which go first. */
   readonly #urgent = new Fifo<Waiter>();
   #reserved = 0;
-  /** The one that may go beyond the budget, so that it can end: others wait for it and not it for them. */
+  /**
+   * The one reservation that may exceed the budget, so that it can finish: others wait for it, it waits for none of
+   * them.
+   */
   #overdrawn: Reservation | undefined;
   #closed = false;
 
@@ -172,7 +178,7 @@ export class ConnectionBudget {
     this.#client = client;
   }
 
-  /** What the client has not read. */
+  /** Bytes the client has not read. */
   get queued(): number {
     return this.#client.queuedBytes();
   }
@@ -181,12 +187,12 @@ export class ConnectionBudget {
     return this.#client.ping(answered);
   }
 
-  /** True when it holds no more than every connection may. */
+  /** True if it holds less than the guaranteed bytes. */
   get isIdle(): boolean {
     return this.#reserved + this.queued < GUARANTEED_BYTES;
   }
 
-  /** True when a request may be started whose answer is not reserved for. */
+  /** True if a request may start that reserves nothing for its answer. */
   get hasRoom(): boolean {
     const { queued } = this;
     if (queued < GUARANTEED_BYTES) return true;
@@ -194,19 +200,19 @@ export class ConnectionBudget {
     return queued + this.#reserved < this.#maxBytes && !this.#server.isFull;
   }
 
-  /** A reservation of nothing, which can grow. */
+  /** An empty reservation that can grow. */
   open(): Reservation {
     return new Reservation(this);
   }
 
-  /** Resolves when that much may be held. Rejects when the connection ends first. Release it when the answer is given. */
+  /** Resolves once that much may be held. Rejects if the connection ends first. Release it when the answer is sent. */
   async reserve(bytes: number): Promise<Reservation> {
     const reservation = this.open();
     await reservation.grow(bytes);
     return reservation;
   }
 
-  /** For reservations. */
+  /** For `Reservation` only. */
   take(reservation: Reservation, bytes: number): Promise<void> | undefined {
     if (this.#closed) return Promise.reject(connectionEnded());
     const isUrgent = this.#overdrawn === reservation;
@@ -219,7 +225,7 @@ export class ConnectionBudget {
     });
   }
 
-  /** For reservations. */
+  /** For `Reservation` only. */
   giveBack(reservation: Reservation, bytes: number): void {
     if (this.#overdrawn === reservation) this.#overdrawn = undefined;
     this.#reserved -= bytes;
@@ -227,14 +233,14 @@ export class ConnectionBudget {
     this.#server.wake(this.#isAwaited ? this : undefined);
   }
 
-  /** Something was queued for the client, or taken by it. */
+  /** Call when data was queued for the client, or taken by it. */
   queueChanged(): void {
     const isHeavy = this.queued >= GUARANTEED_BYTES;
     if (!this.#closed) this.#server.setHeavy(this, isHeavy);
     if (!isHeavy) this.#server.wake(this.#isAwaited ? this : undefined);
   }
 
-  /** Lets those go on who may. */
+  /** Admits every waiter that fits. */
   grant(): void {
     while (this.#isAwaited) {
       const waiters = this.#urgent.size > 0 ? this.#urgent : this.#waiters;
@@ -247,7 +253,7 @@ export class ConnectionBudget {
     this.#server.leaveLine(this);
   }
 
-  /** The connection is gone: nothing is granted any more. */
+  /** The connection is gone: nothing more is granted. */
   close(): void {
     this.#closed = true;
     for (const waiters of [this.#urgent, this.#waiters])
@@ -275,7 +281,7 @@ export class ConnectionBudget {
     return false;
   }
 
-  /** Not while the client leaves its answers unread: each would make room for the next one. */
+  /** Not while answers are unread: each would make room for the next. */
   #mayOverdraw(reservation: Reservation): boolean {
     if (this.#overdrawn === undefined && this.queued < GUARANTEED_BYTES) this.#overdrawn = reservation;
     return this.#overdrawn === reservation;
@@ -285,7 +291,7 @@ export class ConnectionBudget {
 /** Bytes that one request may hold. */
 export class Reservation {
   readonly #connection: ConnectionBudget;
-  /** Only its connection's budget writes it. */
+  /** Written only by the connection's budget. */
   bytes = 0;
   released = false;
 
@@ -293,12 +299,15 @@ export class Reservation {
     this.#connection = connection;
   }
 
-  /** Makes it at least that large: at once, or when the promise resolves, which rejects when the connection ends. */
+  /**
+   * Grows the reservation to at least `bytes`: at once, or when the promise resolves. It rejects if the connection
+   * ends.
+   */
   grow(bytes: number): Promise<void> | undefined {
     return bytes <= this.bytes || this.released ? undefined : this.#connection.take(this, bytes - this.bytes);
   }
 
-  /** Gives everything back. Whoever answers with what it was for does so in the same turn of the event loop. */
+  /** Returns everything. Send the answer in the same turn of the event loop. */
   release(): void {
     if (this.released) return;
     this.released = true;

@@ -33,14 +33,14 @@ export interface ClientConnectionOptions {
     "maxUnansweredRequests" | "maxBufferedBytesPerConnection" | "maxMessageBytes" | "initializeTimeoutMs"
   >;
   readonly budget: ByteBudget;
-  /** False where a lost connection cannot be replaced by another: the session ends with it. */
+  /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
   /** See `SessionHolder`. */
   readonly identity: string | undefined;
   ended(): void;
 }
 
-/** What a client asks for in its handshake. */
+/** Requests of a client in its handshake. */
 export interface InitializeOptions {
   readonly resumeSessionId: string | undefined;
   /** See the parameter of `initialize`. */
@@ -50,9 +50,9 @@ export interface InitializeOptions {
 const AT_ONCE = { lazily: false };
 const LAZILY = { lazily: true };
 
-/** One client: its handshake, its session and its requests. Handlers get it as their context. */
+/** One client: its handshake, session and requests. Handlers receive it as their context. */
 export class ClientConnection implements SessionHolder {
-  /** What may be held for this client. A handler that gathers much reserves it first; see `ConnectionBudget`. */
+  /** Memory budget of this client. A handler that collects a lot reserves it first; see `ConnectionBudget`. */
   readonly budget: ConnectionBudget;
   readonly peer: Peer;
   readonly identity: string | undefined;
@@ -61,21 +61,21 @@ export class ClientConnection implements SessionHolder {
   readonly #order = new ProcessOrder({
     isRunning: (processId) => this.#session?.isRunning(processId) ?? false,
   });
-  /** Made when somebody wants to know of the end: most connections never have one who does. */
+  /** Created on demand: most connections never need it. */
   #abort: AbortController | undefined;
   #closing = false;
   #ended = false;
   #session: Session | undefined;
-  /** The handshake waits for the connection that has the session, and everything behind it waits too. */
+  /** The handshake waits for the connection that holds the session, and all later requests wait too. */
   #resuming = false;
   #initialized = false;
   #signOfLife: Promise<boolean> | undefined;
-  /** The session belongs to another connection. */
+  /** The session now belongs to another connection. */
   #surrendered = false;
   readonly #drainWaiters: (() => void)[] = [];
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
-  /** Answers that are made when there is room for them. */
+  /** Answers to be built when there is room for them. */
   readonly #late = new Fifo<Pick<IncomingRequest, "id" | "method"> & { readonly make: () => unknown }>();
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
@@ -102,7 +102,7 @@ export class ClientConnection implements SessionHolder {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      // Every request that waits listens to it.
+      // Every waiting request listens to it.
       setMaxListeners(0, this.#abort.signal);
       if (this.#ended) this.#abort.abort();
     }
@@ -112,13 +112,13 @@ export class ClientConnection implements SessionHolder {
   open(): void {
     this.peer.open();
     const { resumable, limits } = this.#options;
-    // The one client of a server on stdio, or in this program, may take its time.
+    // The only client of a server on stdio or in this program has no deadline.
     if (!resumable || this.#session !== undefined || this.#ended) return;
     this.#initializeTimer = setTimeout(() => this.#drop("no initialize in time"), limits.initializeTimeoutMs);
     this.#initializeTimer.unref();
   }
 
-  /** What is queued still goes out. What the client asks from here on is not done. */
+  /** Still sends what is queued, but ignores further requests. */
   close(): void {
     this.#closing = true;
     this.#requests.clear();
@@ -134,18 +134,18 @@ export class ClientConnection implements SessionHolder {
     this.peer.sendBodyDelta(requestId, seq, bytes);
   }
 
-  /** True while bulk has to wait. */
+  /** True while bulk data has to wait. */
   get full(): boolean {
     return !this.peer.ended && this.peer.queuedBytes >= HIGH_WATER_BYTES;
   }
 
-  /** Resolves when the client has taken enough of what it was sent that more bulk may follow, or is gone. */
+  /** Resolves when the client has read enough to accept more bulk data, or is gone. */
   async drained(): Promise<void> {
     if (!this.full) return;
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 
-  /** Throws unless the handshake is done. */
+  /** Throws unless the handshake is complete. */
   gate(family: Family): void {
     if (this.#session === undefined)
       throw new RpcError(
@@ -176,7 +176,7 @@ export class ClientConnection implements SessionHolder {
       return this.#begin(await resuming);
     } finally {
       this.#resuming = false;
-      // Not before the answer.
+      // After the answer.
       setImmediate(() => this.#requests.resume());
     }
   }
@@ -188,7 +188,7 @@ export class ClientConnection implements SessionHolder {
   }
 
   isAlive(): Promise<boolean> {
-    // Nothing can be heard from a client that is not listened to.
+    // A paused client cannot be heard, so assume it is alive.
     if (this.#intake.isPaused && !this.#ended) return Promise.resolve(true);
     this.#signOfLife ??= giveSignOfLife(this.peer).finally(() => {
       this.#signOfLife = undefined;
@@ -229,7 +229,7 @@ export class ClientConnection implements SessionHolder {
     else this.#enqueueByPrecedence(request, run);
   }
 
-  /** Others wait, or may run at the same time. */
+  /** Requests without precedence wait, or run concurrently. */
   #enqueueByPrecedence({ method, params }: IncomingRequest, run: Task): void {
     const precedence = this.#options.router.precedenceOf(method);
     if (this.#order.mayOvertake(precedence, params)) {
@@ -264,7 +264,7 @@ export class ClientConnection implements SessionHolder {
     );
   }
 
-  /** A result that still has to be waited for no longer holds up the requests behind it. */
+  /** A deferred answer no longer holds up later requests. */
   #finish(id: IdText, method: string, result: unknown): void {
     if (!(result instanceof DeferredAnswer)) {
       this.#respond(id, result);
@@ -280,7 +280,7 @@ export class ClientConnection implements SessionHolder {
     );
   }
 
-  /** Thousands may have waited for the same event. Nobody counts on their order, so a little at a time is made. */
+  /** Thousands may have waited for the same event. Their order does not matter, so build a few at a time. */
   #makeLate(): void {
     while (this.#late.size > 0 && !this.full) {
       const { id, method, make } = this.#late.shift()!;
@@ -328,7 +328,7 @@ export class ClientConnection implements SessionHolder {
     return { code: error.rpcCode, message: error.message, data: error.data };
   }
 
-  /** A peer that breaks the protocol is cut off without a word, as Codex does it. */
+  /** Disconnects a peer that violates the protocol without an answer, as Codex does. */
   #drop(reason: string): void {
     this.peer.destroy(reason);
   }
@@ -347,7 +347,7 @@ export class ClientConnection implements SessionHolder {
     this.#options.ended();
   }
 
-  /** Nobody waits for anything on this connection any more. */
+  /** Releases everything that waits on this connection. */
   #stop(): void {
     this.#requests.clear();
     this.#late.clear();

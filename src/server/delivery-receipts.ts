@@ -1,9 +1,12 @@
 import type { Peer } from "./peer.ts";
 
-/** Questions are asked no more often than this, for all that was sent meanwhile. */
+/** Minimum interval between pings; one covers everything sent meanwhile. */
 const INTERVAL_MS = 250;
 
-/** Learns when a client has read what it was sent. What was handed to the operating system can still be lost with the connection. */
+/**
+ * Learns when a client has read what it was sent. Data handed to the operating system can still be lost with the
+ * connection.
+ */
 export class DeliveryReceipts {
   readonly #peer: Peer;
   #unasked: (() => void)[] = [];
@@ -14,7 +17,10 @@ export class DeliveryReceipts {
     this.#peer = peer;
   }
 
-  /** Calls back when the client has read all that was sent before; never, when the connection ends first. Where a client cannot be asked, it has read it. */
+  /**
+   * Calls back once the client has read everything sent before; never, if the connection ends first. A client that
+   * cannot be pinged counts as having read it.
+   */
   confirm(read: () => void): void {
     this.#unasked.push(read);
     this.#askSoon();

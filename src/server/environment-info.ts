@@ -2,10 +2,12 @@ import { uriFromPath } from "../base/file-uri.ts";
 import type { HostInfo } from "../capabilities/host/host-info.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 
-/** The release of Codex whose wire this server speaks. Clients compare it with the oldest one they support. */
+/**
+ * Codex release whose wire protocol this server implements. Clients compare it with the oldest release they support.
+ */
 export const SPOKEN_CODEX_VERSION = "0.166.0";
 
-/** What a client is told at the handshake. A capability is announced only when it works. */
+/** What the handshake reports. A capability is announced only if it works. */
 export function describeEnvironment(host: HostInfo, extensions: readonly string[]): EnvironmentInfo {
   return {
     shell: host.shell,

@@ -3,7 +3,7 @@ import type { ProcessEvent } from "../capabilities/process/output/output-log.ts"
 import type { NotificationName } from "../protocol/index.ts";
 import { type BulkMessage, bulkMessage } from "./bulk-message.ts";
 
-/** Turns an event into the text of its notification. `processIdJson` is the process id as JSON. */
+/** Encodes an event as a notification. `processIdJson` is the process id as JSON. */
 export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMessage {
   const { kind, seq } = event;
   switch (kind) {
@@ -22,7 +22,7 @@ export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMe
   }
 }
 
-/** The same as values. */
+/** The same notification as a value. */
 export function eventNotification(
   processId: string,
   event: ProcessEvent,

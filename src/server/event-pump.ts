@@ -4,10 +4,10 @@ import type { ProcessEvent } from "../capabilities/process/output/output-log.ts"
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 import type { Peer } from "./peer.ts";
 
-/** Unsent output from which a process has to wait. Well below what its log keeps, so that nothing unsent is evicted. */
+/** Unsent output at which a process is paused. Well below what its log keeps, so that nothing unsent is evicted. */
 const PAUSE_BYTES = 256 * 1024;
 
-/** What an event costs besides its bytes, so that many small ones count: a log keeps a limited number of them. */
+/** Cost of an event besides its bytes, so that many small ones count: a log keeps a limited number of events. */
 const EVENT_BYTES = 32;
 
 interface Followed {
@@ -15,29 +15,30 @@ interface Followed {
   readonly process: ManagedProcess;
   readonly send: (event: ProcessEvent) => void;
   readonly unlisten: () => void;
-  /** The process never waits for this connection, which misses what the log cannot keep for it. */
+  /** The process never waits for this connection, which misses what the log evicts. */
   readonly loose: boolean;
   nextSeq: number;
-  /** Output that waits in the log. */
+  /** Output waiting in the log. */
   unsentBytes: number;
   /** True while events wait in the log. */
   behind: boolean;
-  /** True while it is in the queue of those that are sent from as soon as there is room. */
+  /** True while it is in the queue of processes to be sent from when there is room. */
   queued: boolean;
-  /** Nothing is sent, because the client asked for that. */
+  /** Nothing is sent, at the client's request. */
   held: boolean;
   paused: boolean;
 }
 
 export interface FollowOptions {
-  /** The first event to send; one past the newest when absent. */
+  /** First event to send. Default: the next one. */
   readonly fromSeq?: number;
   readonly loose?: boolean;
 }
 
 /**
- * Brings the events of a session's processes to one connection. As long as the connection takes them they are sent as they happen. When it is full, they wait in
- * the process's log; processes that fill theirs are paused, and take turns when there is room again.
+ * Sends the events of a session's processes to one connection. While the connection has room, events are sent as they
+ * happen. When it is full, they wait in the process's log; processes that fill their log are paused, and take turns
+ * when there is room again.
  */
 export class EventPump {
   readonly #peer: Peer;
@@ -45,7 +46,7 @@ export class EventPump {
   readonly #followed = new Map<string, Followed>();
   readonly #behind = new Fifo<Followed>();
 
-  /** `settled` is told when the last event of a process was sent, or is not wanted. */
+  /** `settled` is called when the last event of a process was sent, or is not wanted. */
   constructor(peer: Peer, settled: (processId: string) => void = () => {}) {
     this.#peer = peer;
     this.#settled = settled;
@@ -75,7 +76,7 @@ export class EventPump {
     return this.#followed.has(processId);
   }
 
-  /** Sends nothing more of a process, which does not wait for that. */
+  /** Stops sending events of a process. The process does not wait. */
   unfollow(processId: string): void {
     const followed = this.#followed.get(processId);
     if (followed === undefined) return;
@@ -86,14 +87,14 @@ export class EventPump {
     if (followed.process.state.closed) this.#settled(processId);
   }
 
-  /** Sends nothing more of a process until it is released; false when it is not followed. */
+  /** Stops sending events of a process until it is released; false if it is not followed. */
   hold(processId: string): boolean {
     const followed = this.#followed.get(processId);
     if (followed !== undefined) followed.held = true;
     return followed !== undefined;
   }
 
-  /** Ends a hold; false when the process is not followed. */
+  /** Ends a hold; false if the process is not followed. */
   release(processId: string): boolean {
     const followed = this.#followed.get(processId);
     if (followed === undefined) return false;
@@ -103,7 +104,7 @@ export class EventPump {
     return true;
   }
 
-  /** The connection takes more again. */
+  /** The connection has room again. */
   drain(): void {
     while (this.#behind.size > 0 && this.#hasRoom) {
       const followed = this.#behind.shift()!;
@@ -121,7 +122,7 @@ export class EventPump {
     }
   }
 
-  /** The connection is gone: processes run on, and their output is kept as far as the log goes. */
+  /** The connection is gone: processes continue, and their logs keep their output. */
   stop(): void {
     for (const followed of this.#followed.values()) {
       followed.unlisten();
@@ -142,7 +143,7 @@ export class EventPump {
   }
 
   #happened(followed: Followed, event: ProcessEvent): void {
-    // Exits are small and may pass the output of others, but not their own.
+    // Exits are small and may pass the output of other processes, but not their own.
     if (!followed.behind && !followed.held && (this.#hasRoom || event.kind !== "output")) {
       this.#send(followed, event);
       return;
@@ -159,7 +160,7 @@ export class EventPump {
     followed.process.pauseOutput();
   }
 
-  /** What was there before it was followed is to be sent too, but not before the answer to whoever asked for it. */
+  /** Earlier events are sent too, but not before the answer to the request for them. */
   #fallBehind(followed: Followed): void {
     const { process } = followed;
     followed.behind = true;
@@ -172,7 +173,7 @@ export class EventPump {
     setImmediate(() => this.drain());
   }
 
-  /** Tells of events that were there and are gone. */
+  /** Reports events that were evicted before they were sent. */
   #skip(followed: Followed): void {
     const { processId, process, nextSeq } = followed;
     this.#peer.notify("process/gap", { processId, fromSeq: nextSeq, toSeq: process.firstSeq - 1 });

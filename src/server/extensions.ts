@@ -1,7 +1,10 @@
 import type { Method } from "../protocol/define.ts";
 import { type MethodName, methods } from "../protocol/index.ts";
 
-/** What a server with these handlers adds to Codex's: methods as `process/list`, fields of Codex's methods as `process/start.label`. */
+/**
+ * Extensions of a server with these handlers: methods as `process/list`, fields of Codex methods as
+ * `process/start.label`.
+ */
 export function listExtensions(handlers: { readonly [M in MethodName]?: unknown }): string[] {
   return Object.keys(handlers)
     .flatMap((name) => {

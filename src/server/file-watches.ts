@@ -4,10 +4,10 @@ import { type TreeChange, watchTree } from "../capabilities/files/watch-tree.ts"
 import { RpcCode } from "../protocol/errors.ts";
 import type { ClientConnection } from "./client-connection.ts";
 
-/** Watches that one connection may have. */
+/** Maximum number of watches per connection. */
 const MAX_WATCHES = 128;
 
-/** What one connection watches, by the ids that it chose. */
+/** Watches of one connection, by the ids it chose. */
 export class FileWatches {
   readonly #client: ClientConnection;
   readonly #stops = new Map<string, () => void>();
@@ -26,7 +26,7 @@ export class FileWatches {
     this.#stops.set(watchId, opening);
     try {
       const stop = await watchTree(place, { ...options, onChange: (change) => this.#tell(watchId, change) });
-      // It may have been closed in the meantime.
+      // It may have been closed meanwhile.
       if (this.#stops.get(watchId) === opening) this.#stops.set(watchId, stop);
       else stop();
     } catch (error) {
@@ -35,7 +35,7 @@ export class FileWatches {
     }
   }
 
-  /** An unknown one is no error. */
+  /** An unknown id is not an error. */
   remove(watchId: string): void {
     this.#stops.get(watchId)?.();
     this.#stops.delete(watchId);

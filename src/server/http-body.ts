@@ -9,7 +9,7 @@ import type { Reservation } from "./byte-budget.ts";
 import type { ClientConnection } from "./client-connection.ts";
 
 const MAX_DELTA_BYTES = 1024 * 1024;
-/** A larger body cannot reach a client in one message anyway. */
+/** A larger body does not fit into one message anyway. */
 const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
 
 /** The answer with the whole body between two pieces of JSON. The upstream server waits while the client's budget is used up. */
@@ -23,13 +23,13 @@ export function answerWithBody(
   }: { before: string; after: string; active: ActiveHttpRequest; held: Reservation },
 ): Promise<JsonText | JsonParts> {
   const answer = new Base64Answer();
-  // What the request itself takes is reserved already.
+  // The request itself is already reserved.
   const requestBytes = held.bytes;
   let bytes = 0;
   let waiting = false;
   let ended = false;
   return new Promise<JsonText | JsonParts>((resolve, reject) => {
-    /** Holds the upstream server up until all that was gathered is admitted: what one read has brought comes in several pieces. */
+    /** Pauses the upstream server until everything collected is admitted: one read delivers several pieces. */
     const admit = (): void => {
       if (waiting) return;
       const admitted = held.grow(requestBytes + answer.bytes);
@@ -73,14 +73,14 @@ function bodyFailure(reason: string, cause?: Error): RpcError {
   return new RpcError(RpcCode.internal, `failed to read http/request response body: ${reason}`, { cause });
 }
 
-/** One notification a piece, as fast as the client takes them; the upstream server waits meanwhile. */
+/** Sends one notification per piece, as fast as the client reads them; the upstream server waits meanwhile. */
 export async function streamBody(
   client: ClientConnection,
   response: HttpResponse,
   active: ActiveHttpRequest,
 ): Promise<void> {
   const mustWait = (): boolean => client.full || active.released !== undefined;
-  /** Resolves when the client has taken what it was sent and wants more. */
+  /** Resolves when the client has read what it was sent and wants more. */
   const wanted = async (): Promise<void> => {
     while (mustWait()) {
       await client.drained();
@@ -89,7 +89,7 @@ export async function streamBody(
   };
   let seq = 0;
   let waiting = false;
-  // Nothing is read before the client has room for it.
+  // Reads nothing before the client has room for it.
   if (mustWait()) await wanted();
   response.readBody({
     data: (bytes) => {

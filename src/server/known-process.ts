@@ -5,8 +5,8 @@ import type { ProcessEntry } from "./process-table.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Runs now, or as soon as the start of that process has succeeded or failed. Requests behind it wait too, so that a client that does not wait for
- * the answer to its start sees the same as one that does.
+ * Runs now, or once the start of that process has succeeded or failed. Later requests wait too, so that a client that
+ * does not wait for the answer to its start sees the same results as one that does.
  */
 export function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
   return session.starting(processId)?.then(run) ?? run();
@@ -22,7 +22,7 @@ export function unknownProcess(processId: string): RpcError {
   return new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
 }
 
-/** Like `known`, also for processes of other sessions that were attached: they may be looked at. */
+/** Like `known`, but includes attached processes of other sessions, which may only be observed. */
 export function visible({ session }: ClientConnection, processId: string): ProcessEntry {
   const entry = session.process(processId) ?? session.guest(processId);
   if (entry === undefined) throw unknownProcess(processId);

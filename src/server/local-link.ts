@@ -12,12 +12,13 @@ import { SendQueue } from "../transport/send-queue.ts";
 import { eventNotification } from "./event-message.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 
-/** What a queued message counts besides its content, so that a queue of empty ones has an end too. */
+/** Cost of a queued message besides its content, so that a queue of empty messages is bounded too. */
 const MESSAGE_BYTES = 64;
 
 /**
- * A client in the server's own program. Messages pass as values: each is copied, arrives later than the call that sent it, and in order. Messages
- * for the client count as unsent bytes until it takes them, so that the server waits for a paused client as it does for a full socket.
+ * A client in the server's own program. Messages pass as values: each is copied and arrives asynchronously, in order.
+ * Messages for the client count as unsent bytes until it takes them, so that the server waits for a paused client as it
+ * does for a full socket.
  */
 export class LocalLink implements Link {
   readonly #events: LinkEvents;
@@ -26,7 +27,7 @@ export class LocalLink implements Link {
   readonly #pending = new Map<IdText, Deferred<unknown>>();
   #hooks: PeerHooks | undefined;
   #nextId = 1;
-  /** The client has closed: it may send no more. */
+  /** The client has closed and may send no more. */
   #closing = false;
   /** The server has seen the end. */
   #ended = false;
@@ -99,7 +100,7 @@ export class LocalLink implements Link {
     if (this.#closing) return;
     this.#closing = true;
     this.#toServer.push(0, () => this.#end(undefined));
-    // Whoever closes wants the end, which comes after what is queued.
+    // A closing client still wants the end, which comes after everything queued.
     this.#toClient.resume();
   }
 
@@ -107,7 +108,7 @@ export class LocalLink implements Link {
     this.#closing = true;
     this.#toClient.clear();
     this.#toClient.resume();
-    // The server may have ended already, and what was cleared may have told it.
+    // The server may have ended already, and clearing may have reported it.
     if (this.#ended) this.#tellEnd();
     else this.#end(reason);
   }
@@ -163,7 +164,7 @@ export class LocalLink implements Link {
   }
 }
 
-/** An answer as it waits for the client, and how it becomes a value: JSON text is parsed when it is wanted. */
+/** A queued answer and how to turn it into a value: JSON text is parsed only when needed. */
 function seal(result: unknown): { bytes: number; open: () => unknown } {
   if (result instanceof JsonText)
     return { bytes: result.text.length, open: () => JSON.parse(result.text) as unknown };
@@ -181,7 +182,7 @@ function seal(result: unknown): { bytes: number; open: () => unknown } {
   return { bytes, open: () => value };
 }
 
-/** One direction: deliveries that are made one after another, later than they were ordered. */
+/** One direction: deliveries made one after another, asynchronously. */
 class Mailbox {
   readonly #deliveries = new Fifo<{ bytes: number; deliver: () => void }>();
   readonly #queue: SendQueue;

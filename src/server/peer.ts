@@ -3,41 +3,41 @@ import type { IdText, WireError } from "../protocol/envelope.ts";
 import type { IncomingRequest } from "../rpc/incoming-request.ts";
 import type { Farewell } from "../transport/transport.ts";
 
-/** What a client's end of the line tells the server. */
+/** Events of a client's connection. */
 export interface PeerHooks {
-  /** `bytes` is about what the request takes. */
+  /** `bytes` is the approximate size of the request. */
   request(request: IncomingRequest, bytes: number): void;
   notification(method: string, params: unknown): void;
-  /** What to answer to a message that is longer than allowed. */
+  /** The answer to a message that exceeds the limit. */
   tooLong(): WireError;
-  /** Enough of what was queued is gone that bulk may follow. */
+  /** The queue has drained enough for more bulk data. */
   drain(): void;
-  /** The end, told once. */
+  /** The end, reported once. */
   closed(reason?: string): void;
 }
 
-/** A client as the server sees it, whether it is reached over a transport or lives in the same program. */
+/** A client as the server sees it, over a transport or in the same program. */
 export interface Peer {
   readonly ended: boolean;
-  /** Bytes that were sent and that the client has not taken yet. */
+  /** Bytes that were sent but not yet taken by the client. */
   readonly queuedBytes: number;
-  /** Bytes that have come from the client; absent where they are not counted. */
+  /** Bytes received from the client; undefined if they are not counted. */
   readonly receivedBytes: number | undefined;
   open(): void;
-  /** Asks for a sign that the client reads, and calls `answered` when it comes. False where it cannot be asked. */
+  /** Pings the client, and calls `answered` when it responds. False if it cannot be pinged. */
   ping(answered: () => void): boolean;
-  /** `result` is a value, a JsonText or a JsonParts. A lazy answer may go out together with others. */
+  /** `result` is a value, a JsonText or a JsonParts. A lazy answer may be sent together with others. */
   respond(id: IdText, result: unknown, options: { lazily: boolean }): void;
   fail(id: IdText, error: WireError): void;
   notify(method: string, params: unknown): void;
-  /** A function that sends events of that process. The bytes of an event are used only during the call. */
+  /** Returns a function that sends events of that process. It uses the bytes of an event only during the call. */
   eventSender(processId: string): (event: ProcessEvent) => void;
   /** One piece of a streamed HTTP body. */
   sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void;
   /** Stops and restarts the reading of requests. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then ends; the farewell tells why, where that can be told. */
+  /** Sends what is queued, then ends. The farewell gives the reason if the transport can carry one. */
   close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;

@@ -7,16 +7,21 @@ import { Place } from "../capabilities/files/place.ts";
 import { invalidParams } from "./invalid-params.ts";
 import { pathFromParam } from "./path-dialect.ts";
 
-/** Where paths of the wire become places: the only way from a request to a file. What a place does is confined to the roots. */
+/**
+ * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots.
+ */
 export class Places {
   readonly #access: FileAccess;
 
-  /** Throws a UsageError when a root is no directory. Without any, everything is allowed. */
+  /** Throws a UsageError if a root is not a directory. Without roots, everything is allowed. */
   constructor(roots: readonly string[]) {
     this.#access = roots.length > 0 ? new AllowedRoots(roots) : freeAccess;
   }
 
-  /** What is no path is a fault of the parameters; what names nothing on this host, or is too long, fails like a file operation. */
+  /**
+   * Text that is not a path is an invalid parameter; a path that cannot exist on this host, or is too long, fails like
+   * a file operation.
+   */
   at(text: string): Place {
     try {
       return new Place(toNativePath(pathFromParam(text)), this.#access);

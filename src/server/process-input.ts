@@ -4,12 +4,12 @@ import { RpcCode } from "../protocol/errors.ts";
 import { limitError } from "./limit-error.ts";
 import type { ServerLimits } from "./limits.ts";
 
-/** Input that a process has not read, from which a write is answered only when some of it is gone. */
+/** Unread input at which a write is answered only after the process has read some of it. */
 const SLOW_INPUT_BYTES = 1024 * 1024;
 
 /**
- * Hands bytes to a process that has an input, all of them or none. The promise, if there is one, resolves when the process has read so much that the answer may
- * be given.
+ * Writes all bytes or none to a process with an input. The promise, if any, resolves when the process has read enough
+ * for the write to be answered.
  */
 export function writeInput(
   process: ManagedProcess,

@@ -1,27 +1,26 @@
 import type { Precedence } from "../rpc/router.ts";
 
-/** What the order of requests depends on. */
 export interface ProcessOrderOptions {
-  /** True when the client knows a process by that id which has not ended, and no start with that id is under way. */
+  /** True if the client knows a running process by that id and no start with that id is in progress. */
   readonly isRunning: (processId: string) => boolean;
 }
 
 /**
- * Which requests of one connection may pass those that wait. Requests about one process keep their order among themselves, and one whose process is still to be
- * started waits for that.
+ * Decides which requests of one connection may pass queued ones. Requests about one process keep their order, and a
+ * request about a process that is still to be started waits for the start.
  */
 export class ProcessOrder {
   readonly #isRunning: (processId: string) => boolean;
-  /** How many requests about a process wait. */
+  /** Number of queued requests per process. */
   readonly #waiting = new Map<string, number>();
-  /** The client wants its input to overtake, too. */
+  /** The client wants its input to pass queued requests too. */
   urgentInput = false;
 
   constructor({ isRunning }: ProcessOrderOptions) {
     this.#isRunning = isRunning;
   }
 
-  /** True when a request need not wait for others. */
+  /** True if a request need not wait for others. */
   mayOvertake(precedence: Precedence, params: unknown): boolean {
     const { ordered, overtakes } = precedence;
     if (overtakes === undefined || (overtakes === "urgentInput" && !this.urgentInput)) return false;
@@ -30,7 +29,7 @@ export class ProcessOrder {
     return ordered === "v0" || this.#isRunning(processIdOf(precedence, params) ?? "");
   }
 
-  /** A request has to wait; call what is returned when it is its turn. */
+  /** Registers a queued request. Call the returned function when its turn comes. */
   wait(precedence: Precedence, params: unknown): () => void {
     const key = keyOf(precedence, params);
     if (key === undefined) return () => {};
@@ -43,7 +42,7 @@ export class ProcessOrder {
   }
 }
 
-/** Undefined for a request about no process. */
+/** Undefined for a request that is not about a process. */
 function keyOf(precedence: Precedence, params: unknown): string | undefined {
   if (precedence.ordered === "v0") return "v0";
   const processId = processIdOf(precedence, params);

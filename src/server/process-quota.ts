@@ -6,7 +6,7 @@ type QuotaLimits = Pick<
   "maxProcesses" | "maxProcessesPerSession" | "maxRetainedBytes" | "maxRetainedBytesPerProcess"
 >;
 
-/** What is taken at the moment. */
+/** Current usage. */
 interface Usage {
   processes: number;
 }
@@ -15,7 +15,7 @@ interface ServerUsage extends Usage {
   retainedBytes: number;
 }
 
-/** The place of one process in the quota. */
+/** The slot of one process in the quota. */
 export class ProcessPlace {
   readonly #server: ServerUsage;
   readonly #session: Usage;
@@ -31,7 +31,7 @@ export class ProcessPlace {
     server.retainedBytes += bytes;
   }
 
-  /** The process has closed: it counts no longer, and its output only with what there is of it. */
+  /** Frees the slot of a closed process; only its retained bytes still count. */
   closed(retainedBytes: number): void {
     if (!this.#running) return;
     this.#running = false;
@@ -40,7 +40,7 @@ export class ProcessPlace {
     this.#setBytes(retainedBytes);
   }
 
-  /** Nothing is left of it. */
+  /** Frees the slot and the retained bytes. */
   free(): void {
     this.closed(0);
     this.#setBytes(0);
@@ -52,7 +52,7 @@ export class ProcessPlace {
   }
 }
 
-/** What all sessions together may have of processes and of their output. */
+/** Limits the processes of all sessions together, and their retained output. */
 export class ProcessQuota {
   readonly #limits: QuotaLimits;
   readonly #usage: ServerUsage = { processes: 0, retainedBytes: 0 };
@@ -61,7 +61,7 @@ export class ProcessQuota {
     this.#limits = limits;
   }
 
-  /** The share of one session: a function that takes a place for a process, or throws when there is none. */
+  /** The share of one session: a function that takes a slot for a process, or throws if none is free. */
   share(): () => ProcessPlace {
     const session: Usage = { processes: 0 };
     return () => {

@@ -6,7 +6,7 @@ import type { WriteIds } from "./write-ids.ts";
 
 export interface ProcessEntry {
   readonly process: ManagedProcess;
-  /** Writes that were applied, if any were; a client repeats one when its answer was lost. */
+  /** Ids of applied writes, if any; a client repeats a write whose answer was lost. */
   writeIds?: WriteIds;
   readonly argv: readonly string[];
   readonly cwd: string | Uint8Array;
@@ -14,10 +14,10 @@ export interface ProcessEntry {
   readonly label: string | undefined;
 }
 
-/** What a start means to its client, besides what is started. */
+/** Facts about a start that matter to its client, not to the process. */
 export interface StartDetails {
   readonly label?: string;
-  /** Makes a start that can be repeated; `body` is all that the client said. */
+  /** Makes the start repeatable; `body` is the whole request. */
   readonly idempotency?: { readonly key: string; readonly body: unknown };
 }
 
@@ -28,8 +28,8 @@ interface ClosedProcess {
 }
 
 /**
- * The processes of one session, by the ids its client chose. An ended one stays until its client has heard of it, and then for a while, so that its output can
- * still be read.
+ * Processes of one session, by the ids its client chose. An ended process stays until its client has received the end,
+ * and for a while after that, so that its output can still be read.
  */
 export class ProcessTable {
   readonly #starter: ProcessStarter;
@@ -39,21 +39,21 @@ export class ProcessTable {
   readonly #places = new Set<ProcessPlace>();
   readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #onClosed: (processId: string) => void;
-  /** Those that have ended, and whose client may not know it yet, the oldest first. */
+  /** Ended processes whose client may not know it yet, oldest first. */
   readonly #unheard = new Map<ProcessEntry, ClosedProcess>();
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
-  /** Those whose client has heard of their end, the earliest first. One timer serves all. */
+  /** Processes whose client has received the end, earliest first. One timer serves all. */
   readonly #closed = new Fifo<ClosedProcess & { readonly forgetAt: number }>();
   #forgetTimer: NodeJS.Timeout | undefined;
-  /** Forgotten, but not without remains. */
+  /** Forgotten processes that have left something running. */
   readonly #lingering = new Set<ManagedProcess>();
   #ended = false;
 
   /**
-   * `started` is called in the same step in which a process enters the table, `closed` when it has ended; `heard` is to be called when the client knows that. Of
-   * more than `maxUnheard` the oldest count as heard of.
+   * `started` is called in the same step in which a process enters the table, `closed` when it has ended; call `heard`
+   * when the client knows that. Beyond `maxUnheard`, the oldest count as heard.
    */
   constructor(options: {
     starter: ProcessStarter;
@@ -75,7 +75,9 @@ export class ProcessTable {
     return this.#entries.get(processId);
   }
 
-  /** Settles, without an error, when the start with that id has succeeded or failed; undefined when there is none under way. */
+  /**
+   * Settles, without an error, when the start with that id has succeeded or failed; undefined if none is in progress.
+   */
   starting(processId: string): Promise<unknown> | undefined {
     return this.#starting.get(processId);
   }
@@ -84,7 +86,7 @@ export class ProcessTable {
     return this.#entries.entries();
   }
 
-  /** The id must be free, and no start with it under way. Throws when there is no place for another process. */
+  /** The id must be free, and no start with it in progress. Throws if there is no slot for another process. */
   start(processId: string, request: StartRequest, details: StartDetails = {}): Promise<void> {
     const place = this.#takePlace();
     this.#places.add(place);
@@ -92,7 +94,7 @@ export class ProcessTable {
     const key = details.idempotency?.key;
     if (details.idempotency !== undefined)
       this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
-    // The caller of `start` is told.
+    // `start` reports the error to its caller.
     const settled = started.catch(() => {
       this.#free(place);
       if (key !== undefined) this.#keys.delete(key);
@@ -104,12 +106,12 @@ export class ProcessTable {
     return started;
   }
 
-  /** What was started with that key, as long as it is known. */
+  /** The process started with that key, as long as it is known. */
   startedWith(key: string): { processId: string; body: unknown } | undefined {
     return this.#keys.get(key);
   }
 
-  /** Kills everything that was started here and is still there; resolves when it has ended. */
+  /** Kills everything started here that is still running; resolves when it has ended. */
   async killAll(): Promise<void> {
     this.#ended = true;
     const ends: Promise<unknown>[] = [...this.#starting.values()];

@@ -2,8 +2,8 @@ import { invalidParams } from "./invalid-params.ts";
 import type { ProcessStart } from "../protocol/process.ts";
 
 /**
- * A request that asks for protection must not run without it, and there is none yet. Profiles that leave protection to the caller, or
- * switch it off, ask for nothing.
+ * A request that asks for protection must not run without it, and none is implemented yet. Profiles that leave
+ * protection to the caller, or disable it, ask for nothing.
  */
 export function refuseProtection({ sandbox, enforceManagedNetwork, networkProxy }: Protection): void {
   const confined = sandbox?.permissions.type === "managed";

@@ -2,14 +2,14 @@ import type { ServerLimits } from "./limits.ts";
 
 type IntakeLimits = Pick<ServerLimits, "maxUnansweredRequests" | "maxBufferedBytesPerConnection">;
 
-/** Stops reading from a client that has asked for more than is kept at once, until half of it is done. */
+/** Stops reading from a client with too many outstanding requests, until half of them are done. */
 export class RequestIntake {
   readonly #maxUnanswered: number;
-  /** Half of the budget: the other half is for what is made of them. */
+  /** Half of the budget: the other half is for the answers. */
   readonly #maxWaitingBytes: number;
   readonly #reader: { pause(): void; resume(): void };
   #unanswered = 0;
-  /** Of requests that have not had their turn. What others hold while they wait is counted by whoever holds it. */
+  /** Bytes of requests that have not started. Running requests account for their own memory. */
   #waitingBytes = 0;
   #paused = false;
 
@@ -19,7 +19,7 @@ export class RequestIntake {
     this.#reader = reader;
   }
 
-  /** True while nothing can be heard from the client. */
+  /** True while the server does not read from the client. */
   get isPaused(): boolean {
     return this.#paused;
   }
@@ -33,7 +33,7 @@ export class RequestIntake {
     this.#reader.pause();
   }
 
-  /** A request of so many bytes has had its turn; its answer may still be waited for. */
+  /** A request of that size has started; its answer may still be pending. */
   done(bytes: number): void {
     this.#waitingBytes -= bytes;
     this.#readOn();

@@ -32,47 +32,48 @@ import { Session } from "./session.ts";
 import { SessionRegistry } from "./session-registry.ts";
 import { TransportPeer } from "./transport-peer.ts";
 
-/** What is left running is killed at once; this is how long the ends may take to be told. */
+/** Deadline for reporting exits after the kill. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
 
-/** What a server may use and allow. */
 export interface ServerOptions {
-  /** What processes may inherit. Nothing by default. */
+  /** Environment that processes may inherit. Default: nothing. */
   readonly environment?: Environment;
   readonly logger?: Logger;
-  /** Requests of one connection that run at once. With 1, the default, they run in order. */
+  /** Maximum number of concurrent requests per connection. With 1, the default, they run in order. */
   readonly concurrentRequests?: number;
   /** Limits that differ from their defaults; see `LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
 }
 
-/** What is known about a connection. */
 export interface AcceptOptions {
   readonly resumable?: boolean;
-  /** Whose it is, as far as that was proved. A session whose client is silent is handed over between connections of the same one only. */
+  /**
+   * Authenticated identity of the client. A session with a silent client is handed over only between connections with
+   * the same identity.
+   */
   readonly identity?: string;
   readonly ended?: () => void;
 }
 
-/** Serves any number of clients, over transports that it is given or in its own program. */
+/** Serves any number of clients, over transports or in its own program. */
 export interface Server {
-  /** Says why no further connection is taken, if so. */
+  /** Why no further connection is accepted; undefined if one is. */
   refusal(): string | undefined;
-  /** `resumable: false` ends the session together with its connection. A connection that is not taken is cut. */
+  /** `resumable: false` ends the session with its connection. A connection that is not accepted is closed. */
   accept(transport: Transport, options?: AcceptOptions): void;
-  /** Serves a client in the same program, without a transport and without JSON text. Its session ends with the link. */
+  /** Serves a client in the same program, without a transport or JSON text. Its session ends with the link. */
   link(events: LinkEvents): Link;
-  /** Kills all processes, tells their ends, and closes every connection. */
+  /** Kills all processes, reports their exits, and closes every connection. */
   close(): Promise<void>;
 }
 
-/** Throws a UsageError when a limit is impossible, and a CapabilityError on a machine that cannot serve. */
+/** Throws a UsageError for an invalid limit, and a CapabilityError on a machine that cannot serve. */
 export function createServer(options: ServerOptions = {}): Server {
   assertCanServe();
   const limits = resolveLimits(options.limits);
   const logger = options.logger ?? silentLogger;
-  // Clients name variables, and must not find what every object has of its own, such as `constructor`. Besides, each look into `process.env`
-  // itself is a call of the system's library.
+  // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access to
+  // `process.env` itself is a C library call.
   const environment: Environment = Object.assign(Object.create(null), options.environment);
   const starter = new ProcessStarter(
     { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
@@ -191,7 +192,7 @@ function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {
       clearTimeout(timer);
       resolve();
     };
-    // What has failed is over too. Whatever it has left, the next step kills.
+    // Failed work is done too; the next step kills whatever is left.
     work.then(done, done);
   });
 }

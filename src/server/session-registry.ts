@@ -5,10 +5,12 @@ import { limitError } from "./limit-error.ts";
 import type { Peer } from "./peer.ts";
 import type { Session } from "./session.ts";
 
-/** A connection that has a session, or wants one. */
+/** A connection that holds a session, or claims one. */
 export interface SessionHolder {
   readonly peer: Peer;
-  /** Whose connection it is, as far as that was proved. A session is taken from a connection of the same one only. */
+  /**
+   * Authenticated identity of the connection. A session is taken over only from a connection with the same identity.
+   */
   readonly identity: string | undefined;
   /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
   isAlive(): Promise<boolean>;
@@ -18,12 +20,12 @@ export interface SessionHolder {
 
 interface Entry {
   readonly session: Session;
-  /** Undefined while the session waits for its client to come back. */
+  /** Undefined while the session waits for its client to reconnect. */
   holder: SessionHolder | undefined;
   expiry: NodeJS.Timeout | undefined;
 }
 
-/** Finds sessions again after their connection was lost, for as long as they wait. */
+/** Finds sessions again after their connection was lost, until they expire. */
 export class SessionRegistry {
   readonly #create: (id: string) => Session;
   readonly #detachedTtlMs: number;
@@ -49,14 +51,14 @@ export class SessionRegistry {
     return session;
   }
 
-  /** Throws an RpcError when there is no such session. */
+  /** Throws an RpcError if there is no such session. */
   get(id: string): Session {
     return this.#entry(id).session;
   }
 
   /**
-   * Attaches a connection to a session that waits for one, or that has one whose client gives no sign of life: a network that goes away says nothing, and its
-   * client may be back before the server notices.
+   * Attaches a connection to a session without one, or to one whose client gives no sign of life: a failed network
+   * reports nothing, and the client may be back before the server notices.
    */
   resume(id: string, claimant: SessionHolder): Session | Promise<Session> {
     const entry = this.#entry(id);
@@ -70,11 +72,11 @@ export class SessionRegistry {
     id: string,
     { from, to, isAlive }: { from: SessionHolder; to: SessionHolder; isAlive: boolean },
   ): Session {
-    // It may have ended meanwhile.
+    // The session may have ended meanwhile.
     const entry = this.#entry(id);
     if (to.peer.ended) throw new RpcError(RpcCode.internal, "the connection has ended");
     if (entry.holder === undefined) return this.#attach(entry, to);
-    // Another may have been quicker.
+    // Another connection may have been quicker.
     if (isAlive || entry.holder !== from) throw attached(id);
     entry.session.detach();
     from.surrender();
@@ -94,7 +96,7 @@ export class SessionRegistry {
     return entry;
   }
 
-  /** The session's connection is gone; it may be resumed until it expires. */
+  /** The session's connection is gone; it can be resumed until it expires. */
   detach(session: Session): void {
     const entry = this.#sessions.get(session.id);
     session.detach();

@@ -7,7 +7,7 @@ import type { Peer } from "./peer.ts";
 import type { ProcessPlace } from "./process-quota.ts";
 import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
 
-/** Processes of others that one connection may follow at once. */
+/** Maximum number of attached processes of other sessions per connection. */
 const MAX_GUESTS = 1024;
 
 /** A process of another session. */
@@ -21,15 +21,15 @@ function isKnown({ owner, processId, entry }: Guest): boolean {
   return owner.process(processId) === entry;
 }
 
-/** What outlives a connection: processes, and whoever follows them at the moment. */
+/** What outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
   readonly id: string;
-  /** Takes a place for a process that is not in the session's table; throws when there is none. */
+  /** Takes a slot for a process that is not in the session's table; throws if none is free. */
   readonly takePlace: () => ProcessPlace;
   readonly #processes: ProcessTable;
   #pump: EventPump | undefined;
   #receipts: DeliveryReceipts | undefined;
-  /** Processes of other sessions that the connection follows, by the ids under which it does. */
+  /** Attached processes of other sessions, by their ids on this connection. */
   readonly #guests = new Map<string, Guest>();
 
   constructor(
@@ -48,16 +48,17 @@ export class Session {
       retentionMs: options.retentionMs,
       maxUnheard: options.maxUnheard,
       takePlace: options.takePlace,
-      // Whoever is attached by now follows it; that may be another connection than the one that asked.
+      // The connection attached by now follows it, which may not be the one that asked.
       started: (processId, process) => this.#pump?.follow(processId, process),
       closed: (processId) => {
-        // If its events are sent, the pump tells when the last one was; without a connection the next one is waited for.
+        // If the pump follows the process, it reports when the last event was sent; without a connection, wait for the
+        // next one.
         if (this.#pump?.isFollowed(processId) === false) this.#told(processId);
       },
     });
   }
 
-  /** Live events go to this connection from now on. What happened before is read with process/read. */
+  /** Sends live events to this connection from now on. Earlier events are read with process/read. */
   attach(peer: Peer): void {
     const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
@@ -75,7 +76,7 @@ export class Session {
     this.#guests.clear();
   }
 
-  /** The client is told of the end of a process, or can find out. It has heard of it when it has read so far. */
+  /** The client has been sent the end of a process, or can find out. It has heard of it once it has read that far. */
   #told(processId: string): void {
     const entry = this.#processes.get(processId);
     if (entry === undefined) return;
@@ -86,17 +87,17 @@ export class Session {
     this.#pump?.drain();
   }
 
-  /** In the order of their start. */
+  /** In start order. */
   get processes(): Iterable<[string, ProcessEntry]> {
     return this.#processes;
   }
 
-  /** Stops or restarts the sending of a process's events; false when they are not sent at all. */
+  /** Stops or restarts sending events of a process; false if they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
     return (paused ? this.#pump?.hold(processId) : this.#pump?.release(processId)) ?? false;
   }
 
-  /** True when that id has events sent to the connection. */
+  /** True if events of that id are sent to the connection. */
   isFollowed(processId: string): boolean {
     return this.#pump?.isFollowed(processId) ?? false;
   }
@@ -126,7 +127,7 @@ export class Session {
     this.#guests.delete(processId);
   }
 
-  /** A process that was attached under that id, as long as its own session knows it. */
+  /** A process attached under that id, as long as its own session knows it. */
   guest(id: string): ProcessEntry | undefined {
     const guest = this.#guests.get(id);
     return guest !== undefined && isKnown(guest) ? guest.entry : undefined;
@@ -136,7 +137,7 @@ export class Session {
     for (const [id, guest] of this.#guests) if (!isKnown(guest)) this.unfollow(id);
   }
 
-  /** True when that id means a process that has not ended, and no start with it is under way. */
+  /** True if the id names a process that has not ended, and no start with it is in progress. */
   isRunning(processId: string): boolean {
     if (this.#processes.starting(processId) !== undefined) return false;
     const entry = this.#processes.get(processId) ?? this.guest(processId);
@@ -161,7 +162,7 @@ export class Session {
     return this.#processes.startedWith(key);
   }
 
-  /** Kills what still runs. Its last events are sent if somebody is attached. */
+  /** Kills what still runs. Its last events are sent if a connection is attached. */
   async end(): Promise<void> {
     await this.#processes.killAll();
     this.detach();

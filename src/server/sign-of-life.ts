@@ -1,12 +1,12 @@
 import type { Peer } from "./peer.ts";
 
-/** How long a client may take to show that it is there. */
+/** Time a client has to show that it is alive. */
 const PATIENCE_MS = 2_000;
 const LOOK_MS = 50;
 
 /**
- * Resolves with whether a client is there: it is asked, and whatever comes from it is an answer, and so is that it takes what was sent before. Where it cannot be
- * asked, it is there as long as it has not ended.
+ * Resolves with whether a client is alive. It is pinged, and anything it sends counts, and so does progress in reading
+ * what was sent before. A client that cannot be pinged is alive until it has ended.
  */
 export function giveSignOfLife(peer: Peer): Promise<boolean> {
   if (peer.ended) return Promise.resolve(false);

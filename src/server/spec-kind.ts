@@ -2,7 +2,7 @@ import type { SpecKind } from "../protocol/process.ts";
 import { limitError } from "./limit-error.ts";
 import type { ServerLimits } from "./limits.ts";
 
-/** Who may start what is the configuration's business; whether a request was approved is the caller's word. */
+/** The configuration decides which kinds may start; whether a request was approved is the caller's claim. */
 export function checkSpecKind(
   kind: SpecKind | null | undefined,
   { allowDirectExec, allowPreparedExec }: ServerLimits,

@@ -10,7 +10,7 @@ import { bulkMessage } from "./bulk-message.ts";
 import { eventMessage } from "./event-message.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 
-/** A client that is reached over a transport. */
+/** A client reached over a transport. */
 export class TransportPeer implements Peer {
   readonly #connection: Connection;
 
@@ -21,7 +21,7 @@ export class TransportPeer implements Peer {
       malformed: (reason) =>
         this.#connection.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
       tooLong: () => this.#connection.failMalformed(hooks.tooLong()),
-      // A peer that breaks the protocol is cut off without a word, as Codex does it.
+      // Disconnects a peer that violates the protocol without an answer, as Codex does.
       unsolicited: (id) => this.destroy(`unexpected answer to request ${shorten(id)}`),
       drain: () => hooks.drain(),
       closed: (reason) => hooks.closed(reason),

@@ -1,13 +1,16 @@
 import { after } from "../base/duration.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 
-/** Resolves when an event of the process has made `holds` true, the time is over or the signal is aborted. Without a time there is no limit. */
+/**
+ * Resolves when an event of the process has made `holds` true, on timeout, or when the signal is aborted. Default: no
+ * timeout.
+ */
 export function waitForProcess(
   process: ManagedProcess,
   holds: () => boolean,
   { timeoutMs, signal }: { timeoutMs: number | null | undefined; signal: AbortSignal },
 ): Promise<void> {
-  // An aborted signal tells nobody who comes later.
+  // An already aborted signal fires no event.
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {

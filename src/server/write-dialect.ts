@@ -10,7 +10,7 @@ type WriteResult = Result<"process/write">;
 
 const ACCEPTED = { status: "accepted", accepted: true } as const;
 
-/** A `process/write` without a `writeId`, as clients sent it before there was one: what cannot be written is an error, not a status. */
+/** A `process/write` without a `writeId`, as older clients send it: a failed write is an error, not a status. */
 export function writeWithoutId(
   entry: ProcessEntry | undefined,
   { processId, bytes }: { processId: string; bytes: Uint8Array },

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { MAX_REMEMBERED_WRITE_IDS } from "../protocol/limits.ts";
 
-/** Longer ones are kept as their hash, so that those of a process take no more than a megabyte or so. */
+/** Longer ids are kept as hashes, so that those of a process take about a megabyte at most. */
 const MAX_KEPT_CHARACTERS = 128;
 
-/** The ids of the newest writes to a process, whatever their length. */
+/** Ids of the newest writes to a process, whatever their length. */
 export class WriteIds {
   readonly #ids = new Set<string>();
 
@@ -20,7 +20,7 @@ export class WriteIds {
   }
 }
 
-/** A short one is its own key. That of a long one is longer than any of those. */
+/** A short id is its own key. The key of a long id is longer than any short one. */
 function keyOf(id: string): string {
   if (id.length <= MAX_KEPT_CHARACTERS) return id;
   return `${" ".repeat(MAX_KEPT_CHARACTERS)}${createHash("sha256").update(id, "utf16le").digest("base64")}`;

@@ -15,7 +15,7 @@ import { checkSpecKind } from "../spec-kind.ts";
 import { invalidParams } from "../invalid-params.ts";
 import { decodeCwd, startError } from "./process.ts";
 
-/** Serves the dialect `exec-server.v0` beside the methods of today, on the same connection. */
+/** Serves the dialect `exec-server.v0` beside the current methods, on the same connection. */
 export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
   const commands = new WeakMap<ClientConnection, Commands>();
   const commandsOf = (client: ClientConnection): Commands => {
@@ -53,11 +53,11 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
 
 const ACCEPTED = { accepted: true } as const;
 
-/** The processes of one connection. They end with it. */
+/** Processes of one connection. They end with it. */
 class Commands {
   readonly #client: ClientConnection;
   readonly #starter: ProcessStarter;
-  /** By id, until their exit is told. */
+  /** By id, until their exit is reported. */
   readonly #known = new Map<string, ManagedProcess>();
   readonly #open = new Set<ManagedProcess>();
   #lastId = 0;

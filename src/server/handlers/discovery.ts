@@ -65,7 +65,7 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
   } satisfies Handlers<ClientConnection>;
 }
 
-/** Faults of the parameters fail the request; a path of another host only its root. */
+/** Invalid parameters fail the request; a path of another host fails only its root. */
 function checkPath(path: string, places: Places): void {
   try {
     places.at(path);

@@ -16,7 +16,7 @@ import { invalidParams } from "../invalid-params.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { Places } from "../places.ts";
 
-/** Asked often, and always the same. */
+/** Requested often, and constant. */
 const READY = new JsonText('{"status":"ready"}');
 
 export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome, places: Places) {
@@ -49,13 +49,13 @@ function locate(codexHome: CodexHome): string {
   }
 }
 
-/** Undefined for a path that no directory can have, because it is too long. */
+/** Undefined for a path that is too long for any directory. */
 function directoryAt(uri: string, places: Places): Place | undefined {
   try {
     return places.at(uri);
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
-    // Here a path of another host is a fault of the parameters.
+    // Here a path of another host is an invalid parameter.
     if (error instanceof CapabilityError) throw invalidParams(error.message);
     throw error;
   }
@@ -67,7 +67,7 @@ function checkKeyPaths(paths: KeyPaths): void {
     throw invalidParams("TOML paths must contain at least one key segment");
 }
 
-/** Layers from the cloud would go below all of this machine's. */
+/** Layers from the cloud would rank below all layers of this machine. */
 function stack(layers: readonly ConfigLayer[]) {
   return {
     layers: layers.map(({ source, baseDirectory, toml }) => ({

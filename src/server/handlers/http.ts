@@ -38,12 +38,12 @@ export function httpHandlers(environment: Environment) {
         );
         requests.add(active);
         if (params.streamResponse) requests.streams.set(requestId, active);
-        // From here on only the upstream server is waited for, and that holds up nobody.
+        // From here on the request only waits for the upstream server, which holds up nobody.
         return new DeferredAnswer(
           perform(client, params, { request, environment, active, held }).finally(() => held.release()),
         );
       };
-      // It is kept as it came, in base64.
+      // The body is kept as received, in base64.
       return held.grow(base64Length(request.body?.length ?? 0))?.then(begin) ?? begin();
     },
 
@@ -59,9 +59,9 @@ export function httpHandlers(environment: Environment) {
   } satisfies Handlers<ClientConnection>;
 }
 
-/** The requests of one client that are under way. */
+/** Active requests of one client. */
 class ActiveRequests {
-  /** Those whose bodies are streamed, by the id their client chose. */
+  /** Requests with streamed bodies, by the id their client chose. */
   readonly streams = new Map<string, ActiveHttpRequest>();
   readonly #all = new Set<ActiveHttpRequest>();
   #ended = false;
@@ -158,7 +158,7 @@ function decodeBody({ bodyBase64 }: RequestParams): Uint8Array | undefined {
 }
 
 function parseUrl(text: string): URL {
-  // Text may become shorter when it is parsed, but not by so much in earnest.
+  // Parsing may shorten the text, but a sensible URL never shrinks that much.
   if (text.length > MAX_URL_TEXT) throw requestFailed(urlTooLong(text));
   try {
     return new URL(text);

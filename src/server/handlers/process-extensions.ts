@@ -14,7 +14,7 @@ import { waitForProcess } from "../wait-for-process.ts";
 import type { ProcessEntry } from "../process-table.ts";
 import type { Session } from "../session.ts";
 
-/** Of each stream of a snapshot, unless the client asks for another size. */
+/** Default size of a snapshot, per stream. */
 const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
 
 export interface ProcessExtensionOptions {
@@ -27,7 +27,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
   return {
     "process/flow": (client, { processId, paused }) =>
       whenStarted(client.session, processId, () => {
-        // Events of a process that is known no longer may still be held.
+        // Events of a forgotten process may still be held.
         if (!client.session.setFlow(processId, { paused })) visible(client, processId);
         return {};
       }),

@@ -101,21 +101,21 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         if (process === undefined) return { running: false };
         const running = process.state.exitCode === undefined;
         if (mode === "graceful") process.terminate(timeoutMs ?? TERMINATE_GRACE_MS, "client");
-        // A Codex client, which names no mode, counts on daemons to live on.
+        // A Codex client, which sends no mode, relies on daemons surviving.
         else process.kill(mode === "now" ? "family" : "group");
         return { running };
       }),
   } satisfies Handlers<ClientConnection>;
 }
 
-/** Whatever the system says to a start, peers know it as an internal error. */
+/** Peers expect an internal error for every system error of a start. */
 export function startError(error: unknown): unknown {
   return error instanceof CapabilityError
     ? new RpcError(RpcCode.internal, error.message, dataOf(error))
     : error;
 }
 
-/** True when the same client has started the same process under the same key before. */
+/** True if the same client has already started the same process with the same key. */
 function isRepeated(session: Session, params: ProcessStart): boolean {
   const { idempotencyKey: key } = params;
   const earlier = typeof key === "string" ? session.startedWith(key) : undefined;
@@ -192,7 +192,7 @@ function terminalSize({ terminalSize }: ProcessStart): TerminalSize {
   };
 }
 
-/** Nothing wins over these: they tell a process which conversation it belongs to. */
+/** These override everything: they tell a process which conversation it belongs to. */
 function withMetadata(env: Map<string, string>, metadata: ProcessStart["metadata"]): Map<string, string> {
   const { threadId, toolCallId } = metadata ?? {};
   if (typeof threadId === "string") env.set("CODEX_THREAD_ID", canonicalUuid(threadId));
@@ -235,7 +235,7 @@ function remember(entry: ProcessEntry, writeId: string): void {
   entry.writeIds.add(writeId);
 }
 
-/** True when there is output after `afterSeq`, or an end that the caller has not seen. */
+/** True if there is output after `afterSeq`, or an end that the caller has not seen. */
 function hasNews(process: ManagedProcess, { afterSeq }: ProcessRead): boolean {
   const { nextSeq, exitCode, closed } = process.state;
   const after = afterSeq ?? 0;
@@ -244,7 +244,7 @@ function hasNews(process: ManagedProcess, { afterSeq }: ProcessRead): boolean {
   );
 }
 
-/** JSON is put together here: base64 needs no escaping, and stringifying megabytes of it would look at every character. */
+/** Assembles the JSON here: base64 needs no escaping, and stringifying megabytes of it would check every character. */
 function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead): JsonText {
   const limit = maxBytes ?? Number.POSITIVE_INFINITY;
   const chunks = process.chunksAfter(afterSeq ?? 0, limit);
