@@ -30,7 +30,7 @@ import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session
 import { abortable, limited, pause, settledWithin } from "../../base/deadlines.ts";
 
 /** How long `close` waits for the server to take notice. */
-const CLOSE_DEADLINE_MS = 2_000;
+const CLOSE_DEADLINE_MS = 1_000;
 
 /** `recovering` while a lost connection is being replaced. */
 export type SessionState = "connected" | "recovering" | "closed";
