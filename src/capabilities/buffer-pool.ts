@@ -1,7 +1,10 @@
-/** Memory is kept this long after its last use, at most twice as long. */
+/** Free buffers are kept this long after the last use, at most twice as long. */
 const KEEP_MS = 2_000;
 
-/** Buffers of one size that are used again: fresh ones cost page faults, and make V8 collect all garbage after every few megabytes. */
+/**
+ * Reuses buffers of one size: fresh ones cost page faults, and make V8 run a full garbage collection every few
+ * megabytes.
+ */
 export class BufferPool {
   readonly bytes: number;
   readonly #maxFree: number;
@@ -19,7 +22,7 @@ export class BufferPool {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.bytes);
   }
 
-  /** Nobody may look at the bytes any more. What is never given back is garbage like any other. */
+  /** The caller must not use the bytes afterwards. Buffers that are never returned are garbage collected as usual. */
   giveBack(buffer: Buffer): void {
     if (this.#free.length >= this.#maxFree) return;
     this.#free.push(buffer);

@@ -1,13 +1,16 @@
 import { Fifo } from "../base/fifo.ts";
 
-/** This long all long work together may keep everybody else waiting. */
+/** Maximum time for which all long work together may block everything else. */
 const TURN_MS = 8;
 
-/** When the turn began that is on now; undefined before anyone has asked. All work shares it: many at once would otherwise take a turn each. */
+/**
+ * Start of the current turn; undefined if none has begun. All work shares it, so that many tasks do not take a turn
+ * each.
+ */
 let began: number | undefined;
 const waiting = new Fifo<() => void>();
 
-/** Divides long work into turns: whoever loops over what a peer decides asks after each step whether it is somebody else's turn. */
+/** Splits long work into turns: a loop whose length a peer decides checks after each step whether its turn is over. */
 export class Turns {
   get over(): boolean {
     if (began === undefined) {
@@ -24,7 +27,7 @@ export class Turns {
   }
 }
 
-/** A new round of the event loop: the one that has waited longest goes on. */
+/** A new iteration of the event loop: the longest waiting task continues. */
 function pass(): void {
   began = undefined;
   const resume = waiting.shift();

@@ -8,7 +8,7 @@ import type { Transport } from "./transport.ts";
 
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
-/** How long the last words of a command that has ended may take. Somebody else may hold its stderr open for good. */
+/** Time to read the last stderr output of an ended command. Another process may keep its stderr open. */
 const LAST_WORDS_MS = 500;
 
 /** A command that serves on its stdin and stdout. */
@@ -16,13 +16,13 @@ export interface ChildCommand {
   readonly command: readonly [program: string, ...args: string[]];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Gets what the command says on stderr. */
+  /** Receives the command's stderr. */
   readonly logger: Logger;
 }
 
 /**
- * Starts a command and speaks JSON lines with it. It leads a process group of its own: when the transport ends, for whatever reason, the whole
- * group is asked to end and, after a grace, killed.
+ * Starts a command and exchanges JSON lines with it. It leads its own process group: when the transport ends for any
+ * reason, the whole group gets SIGTERM and, after a grace period, SIGKILL.
  */
 export async function startChild({ command, cwd, env, logger }: ChildCommand): Promise<Transport> {
   const [program, ...args] = command;
@@ -50,7 +50,7 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
     const killer = setTimeout(() => signalGroup(pgid, "SIGKILL"), TERMINATE_GRACE_MS);
     child.once("exit", () => {
       clearTimeout(killer);
-      // The command is gone; what it started in its group goes with it.
+      // The command is gone; kill the rest of its group.
       signalGroup(pgid, "SIGKILL");
     });
   };

@@ -1,25 +1,25 @@
-/** A stream whose writes can be held back, to go out with one system call. */
+/** A stream whose writes can be corked and sent with one system call. */
 interface Corkable {
   cork(): void;
   uncork(): void;
 }
 
-/** More than so many are not held back for each other: the system call costs little beside so many messages. */
+/** Maximum number of messages held back: with this many, the system call costs little. */
 const MAX_HELD = 16;
 
-/** Holds writes back until the end of the present callback, or of this turn of the event loop. */
+/** Corks writes until the end of the current callback, or of this turn of the event loop. */
 export class FlushTimer {
   readonly #stream: Corkable;
   #immediate: NodeJS.Immediate | undefined;
   #ticking = false;
-  /** Urgent messages of the present callback. */
+  /** Urgent messages of the current callback. */
   #held = 0;
 
   constructor(stream: Corkable) {
     this.#stream = stream;
   }
 
-  /** What is written from here on goes out when the present callback is done. */
+  /** Flushes later writes at the end of the current callback. */
   soon(): void {
     this.#held += 1;
     if (this.#held === 1) this.#stream.cork();
@@ -29,7 +29,7 @@ export class FlushTimer {
     process.nextTick(() => this.#endCallback());
   }
 
-  /** What `soon` is called for while `work` runs goes out when it is done. */
+  /** Flushes writes marked with `soon` during `work` when it returns. */
   during<T>(work: () => T): T {
     if (this.#ticking) return work();
     this.#ticking = true;
@@ -40,14 +40,14 @@ export class FlushTimer {
     }
   }
 
-  /** What is written from here on goes out when this turn of the event loop is done. */
+  /** Flushes later writes at the end of this turn of the event loop. */
   thisTurn(): void {
     if (this.#held > 0 || this.#immediate !== undefined) return;
     this.#stream.cork();
     this.#immediate = setImmediate(() => this.#endTurn());
   }
 
-  /** What is held back goes out at once. */
+  /** Flushes at once. */
   now(): void {
     const isHeld = this.#held > 0;
     this.#held = 0;
@@ -55,7 +55,7 @@ export class FlushTimer {
     if (isHeld) this.#stream.uncork();
   }
 
-  /** The reader can begin with these while more are being made. */
+  /** The reader can start on these while more are produced. */
   #letGo(): void {
     this.#stream.uncork();
     this.#stream.cork();
@@ -63,7 +63,7 @@ export class FlushTimer {
 
   #endCallback(): void {
     this.#ticking = false;
-    // What was held back for longer goes out as well: it was written before.
+    // Also flushes what was held longer, because it was written earlier.
     if (this.#held > 0) this.now();
   }
 

@@ -9,12 +9,12 @@ import type { Transport, TransportEvents } from "./transport.ts";
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
-/** So many pieces of a line are put together: a byte that comes alone must not cost a hundred. */
+/** Maximum number of loose pieces before they are joined, so that single bytes do not cost a hundred each. */
 const MAX_LOOSE_PIECES = 1024;
-/** How long a peer may take to read what is queued when the connection is closed. */
+/** Time a peer has to read the queue when the connection is closed. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** One message a line, over any pair of byte streams. */
+/** One message per line, over any pair of byte streams. */
 export class JsonLinesTransport implements Transport {
   readonly source: string;
   readonly #input: Readable;
@@ -25,9 +25,9 @@ export class JsonLinesTransport implements Transport {
   #events: TransportEvents | undefined;
   #partial: Buffer[] = [];
   #partialBytes = 0;
-  /** Pieces at the end of `#partial` that are as they came. */
+  /** Number of pieces at the end of `#partial` that have not been joined. */
   #loosePieces = 0;
-  /** Lines that were read while the transport was paused. */
+  /** Data read while the transport was paused. */
   #unread: Buffer[] = [];
   #paused = false;
   #ended = false;
@@ -106,7 +106,7 @@ export class JsonLinesTransport implements Transport {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    // Each may pause again, and is put back then.
+    // Each line may pause again, which puts the rest back.
     for (const chunk of this.#unread.splice(0)) this.#receive(chunk);
     if (this.#paused || this.#ended) return;
     this.#input.resume();
@@ -123,7 +123,7 @@ export class JsonLinesTransport implements Transport {
   }
 
   destroy(reason?: string): void {
-    // What was answered before still goes out, as far as the stream takes it.
+    // Earlier answers are still flushed, as far as the stream accepts them.
     if (!this.#ended) this.#flush.now();
     this.#end(reason);
     this.#input.destroy();
@@ -153,7 +153,7 @@ export class JsonLinesTransport implements Transport {
   #append(piece: Buffer): boolean {
     if (piece.length === 0) return true;
     this.#partialBytes += piece.length;
-    // One more for the carriage return of a line's end, which does not count.
+    // One more for the carriage return of the line ending, which does not count.
     if (this.#partialBytes > this.#maxLineBytes + 1) {
       this.#tooLong();
       return false;
@@ -207,7 +207,7 @@ export class JsonLinesTransport implements Transport {
     if (!this.#paused) this.#finish();
   }
 
-  /** All that was read has been handed up, but for a last line without an end. */
+  /** Everything read has been delivered, except for a last line without a line ending. */
   #finish(): void {
     if (this.#partialBytes > 0 && !this.#ended) this.#deliver();
     this.#end();

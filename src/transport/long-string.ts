@@ -1,14 +1,17 @@
 import { decodeText } from "./decode-text.ts";
 import type { LongMessage } from "./transport.ts";
 
-/** From here on it pays to look for a long string. */
+/** From this length on, looking for a long string pays off. */
 const LONG_MESSAGE_BYTES = 64 * 1024;
-/** What is left of a message without its long string has to be little, or nothing is gained. */
+/** The rest of the message must be short, or nothing is gained. */
 const MAX_REST_BYTES = 16 * 1024;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Takes the one long string out of a message of valid UTF-8. `release` gives its memory back. Undefined when there is none that stands near both ends. */
+/**
+ * Extracts the one long string from a message of valid UTF-8. `release` returns its memory. Undefined if there is none
+ * that spans almost the whole message.
+ */
 export function liftLongString(bytes: Buffer, release: () => void = () => {}): LongMessage | undefined {
   if (bytes.length < LONG_MESSAGE_BYTES) return undefined;
   let start = bytes.indexOf(QUOTE);
@@ -28,7 +31,7 @@ export function liftLongString(bytes: Buffer, release: () => void = () => {}): L
   return undefined;
 }
 
-/** Where the closing quote is; -1 when there is none, or the string is long and has escapes, which no base64 has. */
+/** Index of the closing quote; -1 if there is none, or if a long string contains escapes, which base64 never does. */
 function stringEnd(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(QUOTE, start + 1);
   while (end >= 0 && bytes[end - 1] === BACKSLASH) {

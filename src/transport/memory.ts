@@ -2,7 +2,7 @@ import { Fifo } from "../base/fifo.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
-/** Two transports, each the other's peer, without any I/O. Messages arrive asynchronously and in order. */
+/** Two connected transports without any I/O. Messages arrive asynchronously and in order. */
 export function createMemoryPair(): [Transport, Transport] {
   const toLeft = new MemoryQueue();
   const toRight = new MemoryQueue();
@@ -11,7 +11,7 @@ export function createMemoryPair(): [Transport, Transport] {
   return [left, right];
 }
 
-/** One direction. An entry without text is the end. */
+/** One direction. An entry without text marks the end. */
 class MemoryQueue {
   readonly #entries = new Fifo<{ text: string | undefined; flushed: (() => void) | undefined }>();
   readonly #queue = new SendQueue(() => this.onDrain());

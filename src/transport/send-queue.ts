@@ -1,6 +1,6 @@
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from "./transport.ts";
 
-/** Counts the bytes that were taken and not yet flushed, and tells when a high queue has become low again. */
+/** Counts bytes that were accepted but not yet flushed, and reports when a full queue has drained. */
 export class SendQueue {
   readonly #onDrain: () => void;
   #bytes = 0;

@@ -1,71 +1,79 @@
-/** A message of JSON whose one long string has not become text. */
+/** A JSON message whose one long string has not been decoded. */
 export interface LongMessage {
-  /** What stands before the string's opening quote, and behind its closing one. */
+  /** Text before the string's opening quote, and after its closing quote. */
   readonly head: string;
   readonly tail: string;
-  /** What stands between the quotes, escapes and all. Its taker may write over it, but `text` needs it. */
+  /** Raw bytes between the quotes, including escapes. The receiver may overwrite them, but `text` needs them. */
   readonly value: Uint8Array;
   /** The whole message. */
   text(): string;
-  /** Gives the memory of the message back, for the next one. Neither `value` nor `text` may be used after that. */
+  /** Returns the memory of the message for reuse. Neither `value` nor `text` may be used afterwards. */
   release(): void;
 }
 
-/** Why a connection ends, in the terms of WebSockets. */
+/** Why a connection ends, in WebSocket terms. */
 export interface Farewell {
   readonly code: number;
   readonly reason: string;
 }
 
-/** What a transport tells the connection above it. */
+/** Events of a transport for the connection above it. */
 export interface TransportEvents {
   /** One whole message, as text. */
   message(text: string): void;
-  /** The same for a message whose bytes are mostly one string, where somebody wants it so. */
+  /** The same for a message that is mostly one string, if the receiver implements it. */
   longMessage?(message: LongMessage): void;
-  /** The peer sends a longer message than this transport takes, though the wire would allow it. What is sent now still goes out; then comes the end. */
+  /**
+   * The peer sends a message longer than this transport's limit, though the protocol would allow it. Data sent now is
+   * still flushed; then the transport ends.
+   */
   tooLong?(): void;
-  /** The queue of unsent bytes has shrunk after it had reached `HIGH_WATER_BYTES`. */
+  /** The queue of unsent bytes has drained after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
-  /** The end, told once. `reason` is absent when the peer simply left. */
+  /** The end, reported once. `reason` is absent if the peer closed normally. */
   close(reason?: string): void;
 }
 
 /**
- * Messages in and out over some carrier. It knows framing and limits, not ids or methods. Nothing is delivered before
+ * Messages in and out over some carrier. It handles framing and limits, not ids or methods. Nothing is delivered before
  * `open`, so that no message is lost between accepting a peer and serving it.
  */
 export interface Transport {
-  /** Where messages come from, in the words of an error: `websocket JSON-RPC message from exec-server websocket 127.0.0.1:9`. */
+  /** Source of messages, for errors: `websocket JSON-RPC message from exec-server websocket 127.0.0.1:9`. */
   readonly source: string;
-  /** Bytes taken by `send` and not yet handed to the operating system. */
+  /** Bytes accepted by `send` but not yet handed to the operating system. */
   readonly queuedBytes: number;
-  /** Bytes that have come from the peer. Absent where they are not counted. */
+  /** Bytes received from the peer. Absent if they are not counted. */
   readonly receivedBytes?: number;
-  /** True where the carrier can go away without a word and nobody below would notice. A client then asks its server for signs of life. */
+  /**
+   * True if the carrier can fail silently and nothing below would notice. A client then checks its server for signs of
+   * life.
+   */
   readonly mayGoSilent?: boolean;
   open(events: TransportEvents): void;
   /**
-   * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay untouched until `flushed`, which is called once,
-   * also when the message was dropped.
+   * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay unchanged until `flushed`, which is
+   * called exactly once, even for a dropped message.
    */
   send(message: string | Uint8Array, flushed?: () => void): void;
-  /** The same for a message that nobody waits for: it may go out together with others of this turn of the event loop. */
+  /**
+   * Like `send`, for a message that is not urgent: it may be sent together with others of this turn of the event loop.
+   */
   sendLazily(message: string | Uint8Array, flushed?: () => void): void;
-  /** The same for a message that comes in parts. */
+  /** Like `send`, for a message in parts. */
   sendParts(parts: readonly Uint8Array[], flushed?: () => void): void;
-  /** Stops and restarts the delivery of messages, so that the peer's writes wait. */
+  /** Stops and restarts delivery of messages, so that back-pressure reaches the peer. */
   pause(): void;
   resume(): void;
-  /** Asks for a sign that the peer reads. `answered` is called when it comes, which may be never. Absent where the carrier has no such question. */
+  /** Pings the peer. `answered` is called when it responds, which may be never. Absent if the carrier has no ping. */
   ping?(answered: () => void): void;
-  /** Sends what is queued, then ends. `farewell` tells the peer why, where the carrier can. */
+  /** Sends what is queued, then ends. `farewell` gives the peer the reason, if the carrier can. */
   close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;
 }
 
-/** From this many unsent bytes on bulk output waits for `drain`. */
+/** Number of unsent bytes at which bulk output waits for `drain`. */
 export const HIGH_WATER_BYTES = 1024 * 1024;
-/** `drain` is told when the queue falls to this. */
+/** `drain` is called when the queue falls to this. */
 export const LOW_WATER_BYTES = 256 * 1024;

@@ -11,13 +11,13 @@ export interface TextFile {
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
-/** Reads the files of one capability root, within bounds. What cannot be read is a warning. */
+/** Reads the files of one capability root, within limits. Unreadable files become warnings. */
 export class CapabilityFiles {
   readonly warnings: string[] = [];
   readonly #turns = new Turns();
   #bytes = 0;
 
-  /** Undefined when there is none, or it cannot be used. */
+  /** Undefined if the file does not exist or cannot be used. */
   async read(place: Place): Promise<TextFile | undefined> {
     if (this.#turns.over) await this.#turns.next();
     const stat = place.statOrNothing();
@@ -48,12 +48,12 @@ export class CapabilityFiles {
 
 const MANIFEST_DIRECTORIES = [".codex-plugin", ".claude-plugin", ".cursor-plugin"];
 
-/** Where a plugin's manifest may be, best first. */
+/** Possible locations of a plugin's manifest, in order of preference. */
 export function manifestPlaces(directory: Place): Place[] {
   return MANIFEST_DIRECTORIES.map((name) => directory.child(name).child("plugin.json"));
 }
 
-/** The directory that a manifest speaks for: the one its own directory is in. */
+/** The directory that a manifest describes: the parent of the manifest's own directory. */
 export function directoryOf(manifest: Place): Place {
   return manifest.parent.parent;
 }
@@ -61,7 +61,7 @@ export function directoryOf(manifest: Place): Place {
 export function describeInvalidUtf8(bytes: Buffer): string {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let valid = 0;
-  // The longest valid beginning, found by halving.
+  // The longest valid prefix, found by bisection.
   for (let low = 0, high = bytes.length; low <= high; ) {
     const middle = (low + high) >> 1;
     if (isDecodable(decoder, bytes.subarray(0, middle))) {

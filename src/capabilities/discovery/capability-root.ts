@@ -18,7 +18,7 @@ export interface SkillFiles {
 export interface CapabilityRoot {
   readonly plugin: Plugin | undefined;
   readonly skills: readonly SkillFiles[];
-  /** The manifest that names the root's plugin, its own or the nearest above, then those below. */
+  /** The manifest that names the root's plugin (its own or the nearest above), then those below. */
   readonly namespaceManifests: readonly TextFile[];
   readonly warnings: readonly string[];
 }
@@ -33,7 +33,9 @@ const LIMITS = {
 const SKILL_FILE = "SKILL.md";
 const MANIFEST = /\/\.(?:codex|claude|cursor)-plugin\/plugin\.json$/;
 
-/** Finds what a directory offers to an agent: a plugin, and skills anywhere in it. Throws when it is no directory. */
+/**
+ * Finds what a directory offers to an agent: a plugin, and skills anywhere below it. Throws if it is not a directory.
+ */
 export async function discoverRoot(root: Place): Promise<CapabilityRoot> {
   const { uri } = root;
   await checkDirectory(root);
@@ -77,7 +79,7 @@ async function readPlugin(root: Place, files: CapabilityFiles): Promise<Plugin |
   const manifest = await readManifest(root, files);
   if (manifest === undefined) return undefined;
   const members = parseObject(manifest.contents);
-  // Servers may stand in the manifest itself; then there is no file.
+  // The manifest may define servers inline; there is no file then.
   const inline = isObject(members["mcpServers"]);
   const named = async (member: string, fallback: string): Promise<TextFile | undefined> =>
     files.read(root.child(namedPath(members[member], member, manifest, files) ?? fallback));
@@ -96,7 +98,7 @@ async function readManifest(directory: Place, files: CapabilityFiles): Promise<T
   return undefined;
 }
 
-/** The file that a member of the manifest names, relative to the root; undefined when it names none that may be used. */
+/** The file named by a member of the manifest, relative to the root; undefined if it names no usable file. */
 function namedPath(
   value: unknown,
   member: string,
@@ -144,7 +146,7 @@ async function readNamespaces(
   return manifests;
 }
 
-/** Of the directories that this one is in. */
+/** Searches the parent directories. */
 async function readNearestManifest(root: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
   for (let directory = root; !directory.isTop; ) {
     directory = directory.parent;
@@ -159,7 +161,7 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : {};
   } catch {
-    // Its reader decides what to say about a broken manifest.
+    // The reader of the manifest decides how to report a broken one.
     return {};
   }
 }

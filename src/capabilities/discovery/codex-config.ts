@@ -6,9 +6,9 @@ import { type KeyPaths, selectKeys } from "./config-projection.ts";
 import { realPathOf, trustedDirectories } from "./project-directories.ts";
 import { type TomlTable, writeToml } from "./toml-writer.ts";
 
-/** A configuration file, cut down to the keys that were asked for. */
+/** A configuration file, reduced to the requested keys. */
 export interface ConfigLayer {
-  /** What it is and where: `user (/home/x/.codex/config.toml)`. */
+  /** Kind and location: `user (/home/x/.codex/config.toml)`. */
   readonly source: string;
   readonly baseDirectory: string;
   readonly toml: string;
@@ -19,7 +19,10 @@ const PROJECT_DIRECTORY = ".codex";
 const SYSTEM_CONFIG = "/etc/codex/config.toml";
 const SYSTEM_REQUIREMENTS = "/etc/codex/requirements.toml";
 
-/** What a project must not decide, trusted or not: where requests and credentials go, who is told, and which settings are in force. */
+/**
+ * Settings that a project must not make, trusted or not: where requests and credentials go, who is notified, and which
+ * settings apply.
+ */
 const WITHHELD_FROM_PROJECTS = new Set([
   "apps_mcp_product_sku",
   "chatgpt_base_url",
@@ -36,8 +39,8 @@ const WITHHELD_FROM_PROJECTS = new Set([
 ]);
 
 /**
- * The Codex configuration of this machine that applies in a directory, from the weakest to the strongest: the system's, the user's, and that of each
- * project directory on the way to `cwd` that the user has marked as trusted. Layers without any of the keys are left out.
+ * The Codex configuration of this machine that applies to a directory, from weakest to strongest: the system's, the
+ * user's, and that of each trusted project directory on the way to `cwd`. Layers without any of the keys are omitted.
  */
 export async function readConfigLayers(
   cwd: Place | undefined,
@@ -62,12 +65,12 @@ export async function readConfigLayers(
   return layers;
 }
 
-/** What the machine's administrator demands. */
+/** Requirements set by the machine's administrator. */
 export async function readRequirementLayers(paths: KeyPaths): Promise<ConfigLayer[]> {
   return toLayer("system", SYSTEM_REQUIREMENTS, await readConfigFile(ownPlace(SYSTEM_REQUIREMENTS)), paths);
 }
 
-/** A link to where access does not reach is as good as none: nobody asked for this file by name. */
+/** A link to a path outside the allowed roots counts as missing: no client asked for this file by name. */
 async function readProjectFile(file: Place): Promise<TomlTable | undefined> {
   try {
     return await readConfigFile(file, "project config");

@@ -8,10 +8,10 @@ import type { TomlTable } from "./toml-writer.ts";
 
 type Toml = typeof import("smol-toml");
 
-/** Parsing holds up everything else, so there must be an end to it. */
+/** Parsing blocks everything else, so its input is limited. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
-/** Undefined when there is no such file. Throws when it cannot be used. */
+/** Undefined if the file does not exist. Throws if it cannot be used. */
 export async function readConfigFile(
   place: Place,
   kind: "config" | "project config" = "config",

@@ -3,7 +3,10 @@ import { isTable, type TomlTable } from "./toml-writer.ts";
 /** Each path is a list of keys. */
 export type KeyPaths = readonly (readonly string[])[];
 
-/** The part of a table that the paths select, in the table's own order. A path that goes on below a plain value selects that value. */
+/**
+ * The part of a table that the paths select, in the table's order. A path that continues below a plain value selects
+ * that value.
+ */
 export function selectKeys(table: TomlTable, paths: KeyPaths): TomlTable {
   const wanted = new Map<string, { whole: boolean; below: string[][] }>();
   for (const [key, ...rest] of paths) {

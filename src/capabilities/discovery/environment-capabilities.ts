@@ -18,18 +18,18 @@ export interface SkillRoot {
   readonly skills: readonly SkillDescription[];
 }
 
-/** What this machine offers to agents wherever they work. */
+/** What this machine offers to agents in every directory. */
 export interface EnvironmentCapabilities {
   readonly plugins: readonly PluginDescription[];
   readonly skillRoots: readonly SkillRoot[];
   readonly warnings: readonly string[];
 }
 
-// They tell that something is missing, and not what: nobody asked for these directories, and their names may be private.
+// These say that something is missing, but not what: no client named these directories, and their names may be private.
 const UNRESOLVED = "some capability locations could not be resolved; discovery may be incomplete";
 const INCOMPLETE = "some capability metadata could not be loaded; discovery may be incomplete";
 
-/** Finds the plugins that are installed and the skills of the user. What cannot be used is left out, with a warning for each place. */
+/** Finds installed plugins and the user's skills. Unusable ones are omitted, with one warning per location. */
 export async function discoverEnvironment(
   codexHome: string,
   userDirectory: string,
@@ -66,7 +66,7 @@ async function readRoot(directory: string): Promise<ReadRoot> {
   try {
     root = await discoverRoot(ownPlace(directory));
   } catch (error) {
-    // Nobody has to have such a directory.
+    // The directory is optional.
     if (error instanceof CapabilityError) return { root: undefined, skills: [], complete: true };
     throw error;
   }
@@ -78,7 +78,7 @@ async function readRoot(directory: string): Promise<ReadRoot> {
   return { root, skills, complete: root.warnings.length === 0 && skills.length === root.skills.length };
 }
 
-/** Undefined when it is no plugin, or its manifest cannot be used. */
+/** Undefined if it is not a plugin, or its manifest cannot be used. */
 function describePlugin(
   installed: InstalledPlugin,
   { plugin: files }: CapabilityRoot,

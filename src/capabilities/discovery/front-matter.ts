@@ -1,6 +1,6 @@
 import { checkYaml, MAX_YAML_LENGTH, parseYamlFields, YAML_OPTIONS } from "./yaml-fields.ts";
 
-/** The head of a SKILL.md. */
+/** The front matter of a SKILL.md. */
 export interface FrontMatter {
   readonly name: string | undefined;
   readonly description: string;
@@ -8,10 +8,10 @@ export interface FrontMatter {
 }
 
 const FENCE = /^[ \t]*---[ \t]*$/;
-/** A field with a plain value: none of the characters that begin a value of another form. */
+/** A field with a plain value, which starts with none of the characters that introduce other forms. */
 const PLAIN_FIELD = /^(\s*(?:- )?[\w-]+:\s+)([^\s'"|>&*!#].*)$/;
 
-/** Throws when there is none, or it does not describe the skill. */
+/** Throws if there is none, or it does not describe the skill. */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const lines = headOf(text);
   try {
@@ -41,7 +41,7 @@ async function readHead(head: string): Promise<FrontMatter> {
   };
 }
 
-/** People write `description: Use it for: everything`, which is no YAML, and what they mean is plain. */
+/** Accepts `description: Use it for: everything`, which is not valid YAML but unambiguous. */
 async function quotePlainValue(line: string): Promise<string> {
   const [, field, rest] = PLAIN_FIELD.exec(line) ?? [];
   if (field === undefined || rest === undefined) return line;

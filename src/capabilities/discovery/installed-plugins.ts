@@ -6,7 +6,7 @@ import { ownPlace } from "../files/place.ts";
 import { CapabilityFiles } from "./capability-files.ts";
 import { compareVersions } from "./version-order.ts";
 
-/** Where a plugin is installed, before anyone has looked into it. */
+/** Location of an installed plugin, before it is inspected. */
 export interface InstalledPlugin {
   /** `name@marketplace`. */
   readonly id: string;
@@ -19,11 +19,13 @@ const REMOTE_INSTALL_FILE = ".codex-remote-plugin-install.json";
 const MARKETPLACE_NAME = /^[A-Za-z0-9_-]+$/;
 const PLUGIN_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const VERSION_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._+-]+$/;
-/** A version that somebody is working on; it goes before all others. */
+/** A version under development; preferred over all others. */
 const LOCAL_VERSION = "local";
 const MAX_PLUGINS = 512;
 
-/** Finds MARKETPLACE/NAME/VERSION below a directory, one version of each. `complete` is false when something stood in the way. */
+/**
+ * Finds MARKETPLACE/NAME/VERSION below a directory, one version of each plugin. `complete` is false if anything failed.
+ */
 export async function findInstalledPlugins(
   cache: string,
 ): Promise<{ plugins: InstalledPlugin[]; complete: boolean }> {

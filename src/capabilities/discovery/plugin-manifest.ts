@@ -4,7 +4,7 @@ import { directoryOf, type TextFile } from "./capability-files.ts";
 
 type Members = Record<string, unknown>;
 
-/** What people are shown. Throws when the manifest cannot be used. */
+/** The name shown to people. Throws if the manifest cannot be used. */
 export function displayNameOf(manifest: TextFile): string {
   const members = parse(manifest);
   const shown = members["interface"] ?? {};
@@ -14,7 +14,7 @@ export function displayNameOf(manifest: TextFile): string {
   return displayName.trim() || nameOf(manifest, members).trim();
 }
 
-/** The name to put before a skill's: that of the nearest manifest above it that can be used. */
+/** Prefix for a skill's name: that of the nearest usable manifest above it. */
 export function namespaceOf(skill: Place, manifests: readonly TextFile[]): string | undefined {
   const path = skill.uri;
   let nearest: { length: number; name: string } | undefined;
@@ -25,7 +25,7 @@ export function namespaceOf(skill: Place, manifests: readonly TextFile[]): strin
     try {
       nearest = { length: directory.length, name: nameOf(manifest, parse(manifest)) };
     } catch {
-      // Then the next one above names it.
+      // Try the next one above.
     }
   }
   return nearest?.name;

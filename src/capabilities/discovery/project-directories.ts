@@ -6,8 +6,8 @@ import { isTable, type TomlTable } from "./toml-writer.ts";
 const REPOSITORY = ".git";
 
 /**
- * The directories from the root of the project around `cwd` down to it, as far as the user trusts them and access reaches. Throws when the settings make no
- * sense.
+ * Directories from the project's root down to `cwd`, as far as the user trusts them and access allows. Throws if the
+ * settings are invalid.
  */
 export async function trustedDirectories(cwd: Place | undefined, settings: TomlTable): Promise<Place[]> {
   const markers = readMarkers(settings["project_root_markers"]);
@@ -26,7 +26,7 @@ export async function trustedDirectories(cwd: Place | undefined, settings: TomlT
   return trusted;
 }
 
-/** None when it lies where access does not reach. */
+/** Empty if `cwd` is outside the allowed roots. */
 function directoriesUpwards(cwd: Place): Place[] {
   try {
     return cwd.upwards();
@@ -35,7 +35,7 @@ function directoriesUpwards(cwd: Place): Place[] {
   }
 }
 
-/** -1 when there is none. */
+/** -1 if there is none. */
 async function findIndex(
   directories: readonly Place[],
   matches: (directory: Place) => Promise<boolean>,
@@ -50,7 +50,7 @@ function readMarkers(value: unknown): readonly string[] {
   throw configError("project_root_markers must be an array of strings");
 }
 
-/** All of them are checked: a slip of the pen elsewhere may be about this very directory. */
+/** Validates all entries: a mistyped one may be meant for this very directory. */
 function readTrustLevels(value: unknown): ReadonlyMap<string, string> {
   const levels = new Map<string, string>();
   if (value === undefined) return levels;
@@ -77,7 +77,7 @@ async function isMarked(directory: Place, markers: readonly string[]): Promise<b
   return false;
 }
 
-/** A directory without a HEAD is no repository; a file stands for one that is elsewhere. */
+/** A directory without a HEAD is not a repository; a file points to a repository elsewhere. */
 async function isRepository(directory: Place): Promise<boolean> {
   const place = directory.child(REPOSITORY);
   try {

@@ -1,6 +1,6 @@
 import { parseYamlFields, type YamlFields } from "./yaml-fields.ts";
 
-/** What `agents/openai.yaml` beside a skill tells of it. */
+/** Contents of `agents/openai.yaml` beside a skill. */
 export interface SkillMetadata {
   readonly dependencies: { readonly tools: readonly SkillTool[] } | null;
   readonly policy: {
@@ -25,7 +25,7 @@ const MAX_WORD_LENGTH = 64;
 const MAX_TEXT_LENGTH = 1024;
 const PRODUCTS = ["codex", "chatgpt", "atlas"];
 
-/** Metadata that has a fault anywhere is as good as none: it only adds to what the skill says itself. */
+/** Metadata with any fault is ignored: it only adds to what the skill itself says. */
 export async function readSkillMetadata(source: string): Promise<SkillMetadata> {
   try {
     const fields = await parseYamlFields(source);

@@ -6,7 +6,7 @@ import { readFrontMatter } from "./front-matter.ts";
 import { namespaceOf } from "./plugin-manifest.ts";
 import { NO_METADATA, readSkillMetadata, type SkillMetadata } from "./skill-metadata.ts";
 
-/** What a skill says of itself. */
+/** A skill's description of itself. */
 export interface SkillDescription extends SkillMetadata {
   readonly name: string;
   readonly description: string;
@@ -16,7 +16,7 @@ export interface SkillDescription extends SkillMetadata {
 
 const MAX_NAME_LENGTH = 64;
 
-/** Throws an Error with the reason when the skill cannot be used. */
+/** Throws an Error with the reason if the skill cannot be used. */
 export async function describeSkill(
   { instructions, metadata }: SkillFiles,
   manifests: readonly TextFile[],

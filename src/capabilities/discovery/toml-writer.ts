@@ -1,17 +1,17 @@
-/** What `smol-toml` reads when integers are bigints: every number is a float, every date has its own way to be written. */
+/** The output of `smol-toml` with bigint integers: every number is a float, every date has its own format. */
 export type TomlTable = { readonly [key: string]: unknown };
 
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
 /**
- * Writes a table in the one layout that Codex gives to configuration: values first, then tables under headers of their own, in the order of the
- * file. `smol-toml` writes arrays and dates in another way, and puts no blank line after an empty table.
+ * Writes a table in Codex's layout: values first, then tables under their own headers, in file order. `smol-toml`
+ * formats arrays and dates differently, and omits the blank line after an empty table.
  */
 export function writeToml(table: TomlTable): string {
   return blocksOf(table, "", "").join("\n");
 }
 
-/** A block is a header with its values; blank lines go between them. */
+/** A block is a header with its values; blank lines separate blocks. */
 function blocksOf(table: TomlTable, name: string, header: string): string[] {
   const values: string[] = [];
   const blocks: string[] = [];
@@ -22,7 +22,7 @@ function blocksOf(table: TomlTable, name: string, header: string): string[] {
       for (const element of value) blocks.push(...blocksOf(element, inner, `[[${inner}]]\n`));
     else values.push(`${writeKey(key)} = ${writeValue(value)}\n`);
   }
-  // Tables below imply this one, but nothing implies an element of an array.
+  // Tables below imply this one, but nothing implies an array element.
   const needed = values.length > 0 || (header !== "" && (blocks.length === 0 || header.startsWith("[[")));
   return needed ? [header + values.join(""), ...blocks] : blocks;
 }
@@ -41,7 +41,9 @@ function writeKey(key: string): string {
   return BARE_KEY.test(key) ? key : writeString(key);
 }
 
-/** TOML has four forms of strings that read the same; in this one escapes are those of JSON, but for one character that JSON lets pass. */
+/**
+ * TOML has four equivalent string forms. This one uses JSON's escapes, plus one for DEL, which JSON does not escape.
+ */
 function writeString(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007F");
 }
@@ -53,7 +55,7 @@ function writeFloat(value: number): string {
   return /[.e]/.test(digits) ? digits : `${digits}.0`;
 }
 
-/** Without the zeros that a fraction of three digits ends in. */
+/** Without trailing zeros in the milliseconds. */
 function writeDate(date: Date): string {
   return date.toISOString().replace(/\.\d{3}/, (fraction) => fraction.replace(/\.?0{0,3}$/, ""));
 }

@@ -2,7 +2,7 @@ const SEMANTIC =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 const NUMBER = /^\d+$/;
 
-/** Orders two names of versions: by the rules of semantic versions if both are such, else as text. */
+/** Compares two version names: as semantic versions if both are, else as text. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [SEMANTIC.exec(left), SEMANTIC.exec(right)];
   if (a === null || b === null) return compareText(left, right);
@@ -13,7 +13,7 @@ export function compareVersions(left: string, right: string): number {
   );
 }
 
-/** A version comes after all that lead up to it. */
+/** A release comes after its pre-releases. */
 function comparePreRelease(left: string | undefined, right: string | undefined): number {
   if (left === undefined || right === undefined)
     return Number(left === undefined) - Number(right === undefined);
@@ -28,7 +28,7 @@ function compareParts(left: readonly (string | undefined)[], right: readonly (st
   return left.length - right.length;
 }
 
-/** Numbers come before words, and whatever is there after what is missing. */
+/** Numbers come before words, and anything comes after nothing. */
 function comparePart(left: string, right: string | undefined): number {
   if (right === undefined) return 1;
   const [a, b] = [NUMBER.test(left), NUMBER.test(right)];

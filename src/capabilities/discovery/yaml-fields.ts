@@ -2,18 +2,21 @@ import type { Document, Node, YAMLMap } from "yaml";
 
 type Yaml = typeof import("yaml");
 
-/** More than anybody writes by hand. The parser is not linear: text made for it takes 50 ms for so much, and a second for four times of it. */
+/**
+ * More than anyone writes by hand. The parser is not linear: crafted text of this length takes 50 ms, four times as
+ * much takes a second.
+ */
 export const MAX_YAML_LENGTH = 8 * 1024;
 
-/** Errors are not made pretty: each of many would look through the whole text again. */
+/** Pretty errors would rescan the whole text for each of many errors. */
 export const YAML_OPTIONS = { logLevel: "silent", prettyErrors: false } as const;
 
-/** Levels of lists and mappings in one another. The parser calls itself for each, and where its stack ends, so may the program. */
+/** Maximum nesting of lists and mappings. The parser recurses per level, and a stack overflow could end the program. */
 const MAX_NESTING = 64;
-/** Marks of levels at the beginning of a line. */
+/** Level markers at the start of a line. */
 const LINE_START = /^[ \t]*(?:[-?:][ \t]+)*/;
 
-/** Throws for text that the parser had better not see. */
+/** Throws for text that would overload the parser. */
 export function checkYaml(source: string): void {
   if (source.length > MAX_YAML_LENGTH) throw new Error("too long");
   let brackets = 0;
@@ -35,11 +38,11 @@ export function checkYaml(source: string): void {
   }
 }
 
-/** Throws when the text is no YAML, or no mapping. */
+/** Throws if the text is not YAML, or not a mapping. */
 export async function parseYamlFields(source: string): Promise<YamlFields> {
   checkYaml(source);
   const yaml = await import("yaml");
-  // Keys that nobody asks for may repeat.
+  // Keys that are not read may repeat.
   const document = yaml.parseDocument(source, { ...YAML_OPTIONS, uniqueKeys: false });
   const [error] = document.errors;
   if (error !== undefined) throw error;
@@ -48,8 +51,8 @@ export async function parseYamlFields(source: string): Promise<YamlFields> {
 }
 
 /**
- * Reads a mapping field by field. Scalars are text in whatever form they were written, so that a skill may be called `5`; a field of another kind is
- * an error.
+ * Reads a mapping field by field. Scalars are read as text in any form, so that a skill may be called `5`; a field of
+ * another kind is an error.
  */
 export class YamlFields {
   readonly #yaml: Yaml;
@@ -62,7 +65,7 @@ export class YamlFields {
     this.#map = map;
   }
 
-  /** With runs of white space made one blank; undefined when nothing is left. */
+  /** Collapses runs of white space into one blank; undefined if nothing is left. */
   text(key: string): string | undefined {
     const node = this.#get(key);
     if (node === undefined) return undefined;
@@ -78,7 +81,7 @@ export class YamlFields {
     throw new Error(`${key}: expected a boolean`);
   }
 
-  /** A number of 16 bits. */
+  /** A 16-bit number. */
   port(key: string): number | undefined {
     const value = this.#plain(key);
     if (value === undefined) return undefined;
@@ -91,12 +94,12 @@ export class YamlFields {
     return node === undefined || this.#isNull(node) ? undefined : this.#toFields(node, key);
   }
 
-  /** A list of mappings; empty when there is none. */
+  /** A list of mappings; empty if absent. */
   fieldsList(key: string): YamlFields[] {
     return this.#items(key).map((item) => this.#toFields(item, key));
   }
 
-  /** A list of strings; empty when there is none. */
+  /** A list of strings; empty if absent. */
   textList(key: string): string[] {
     return this.#items(key).map((item) => {
       if (this.#yaml.isScalar(item) && typeof item.value === "string") return item.value;
@@ -122,7 +125,7 @@ export class YamlFields {
       (item) => this.#yaml.isScalar(item.key) && item.key.value === key,
     );
     if (another !== undefined) throw new Error(`duplicate field \`${key}\``);
-    // A key alone stands for null.
+    // A key without a value is null.
     return pair === undefined ? undefined : this.#resolve(pair.value ?? this.#document.createNode(null), key);
   }
 

@@ -14,7 +14,7 @@ const writeAsync = promisify(write);
 export const MAX_OPEN_HANDLES = 128;
 export const MAX_HANDLE_ID_BYTES = 32;
 export const MAX_BLOCK_BYTES = BULK_BYTES;
-/** Below this, fresh memory is as good as used memory. */
+/** Below this size, fresh memory is as cheap as reused memory. */
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /** An open file. It is closed when nobody uses it: the system gives its number to the next file that is opened. */

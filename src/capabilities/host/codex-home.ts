@@ -2,11 +2,11 @@ import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
 
-/** Where Codex keeps its things on this machine. */
+/** Codex's directories on this machine. */
 export interface CodexHome {
-  /** The user's own home. */
+  /** The user's home directory. */
   readonly userDirectory: string;
-  /** Asked anew each time, because it may be made or moved while the server runs. Throws when there is none. */
+  /** Looked up each time, because it may be created or moved while the server runs. Throws if there is none. */
   locate(): string;
 }
 
@@ -22,7 +22,7 @@ export function findCodexHome(
   };
 }
 
-/** A home that was asked for must be there; only the default one may be missing. */
+/** An explicitly configured home must exist; only the default may be missing. */
 function resolveHome(named: string): string {
   const refuse = (why: string) =>
     new CapabilityError("OS_ERROR", `CODEX_HOME points to ${JSON.stringify(named)}, but that path ${why}`);

@@ -3,16 +3,16 @@ import { existsSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { basename } from "node:path";
 
-/** What clients may want to know of the machine before they ask it for anything. */
+/** Facts about the machine for the handshake. */
 export interface HostInfo {
   readonly shell: { readonly name: string; readonly path: string };
   readonly cwd: string;
   readonly homeDirectory: string;
   readonly platform: string;
-  /** TMPDIR, where it is set. */
+  /** TMPDIR, if set. */
   readonly temporaryDirectories: readonly string[];
   readonly temporaryDirectory: string;
-  /** The same for every start of this installation. */
+  /** Stable across starts of this installation. */
   readonly installationId: string;
 }
 
@@ -32,7 +32,7 @@ export function readHostInfo(environment: Readonly<Record<string, string | undef
   };
 }
 
-/** The account's login shell if clients know how to use it, else the best that is there. */
+/** The account's login shell if clients support it, else the best available one. */
 function findShell(): { name: string; path: string } {
   const login = userInfo().shell;
   const candidates = [...(login === null ? [] : [login]), "/bin/bash", "/bin/sh"];

@@ -7,18 +7,18 @@ interface Idle {
   readonly connection: UpstreamConnection;
 }
 
-/** Connections that wait for another request, by where they lead. How long they wait is their own affair. */
+/** Idle connections, by route. Each connection limits its own idle time. */
 export class ConnectionPool {
-  /** The one that has waited longest first. */
+  /** Longest idle first. */
   readonly #idle: Idle[] = [];
 
-  /** The connection to that place that was used last. */
+  /** The most recently used connection for that route. */
   take(key: string): UpstreamConnection | undefined {
     const index = this.#idle.findLastIndex((idle) => idle.key === key);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]!.connection;
   }
 
-  /** Beyond the limit the one that has waited longest is closed. */
+  /** Beyond the limit, closes the connection that has been idle longest. */
   give(key: string, connection: UpstreamConnection): void {
     this.#idle.push({ key, connection });
     if (this.#idle.length > MAX_IDLE_CONNECTIONS) this.#idle[0]!.connection.destroy();

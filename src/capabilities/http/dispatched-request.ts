@@ -6,7 +6,7 @@ import type { HttpRequest } from "./http-message.ts";
 import type { Route } from "./route.ts";
 
 const DIGITS = /^[0-9]+$/;
-/** What undici writes itself, or refuses; each is told of in its own way. */
+/** Headers that undici writes itself or refuses; each is handled separately. */
 const NOT_PASSED = new Set([
   "host",
   "connection",
@@ -17,7 +17,7 @@ const NOT_PASSED = new Set([
   "expect",
 ]);
 
-/** A request as undici takes it. */
+/** Converts a request to undici's form. */
 export function toDispatch(request: HttpRequest, route: Route): Dispatcher.DispatchOptions {
   const given = request.headers.map(([name, value]): Header => [name.toLowerCase(), value]);
   const connection = tokens(given, "connection");
@@ -37,26 +37,26 @@ export function toDispatch(request: HttpRequest, route: Route): Dispatcher.Dispa
   };
 }
 
-/** The caller's headers that undici leaves alone, and an accept header if there is none. */
+/** The caller's headers that undici passes through, plus a default accept header. */
 function passed(given: readonly Header[]): Header[] {
   const headers = given.filter(([name]) => !NOT_PASSED.has(name));
   if (!headers.some(([name]) => name === "accept")) headers.push(["accept", "*/*"]);
   return headers;
 }
 
-/** Undici tells the length of bytes, and sends a stream in chunks. */
+/** Undici sets the length for bytes, and sends a stream in chunks. */
 function bodyToSend({ body }: HttpRequest, given: readonly Header[]): Buffer | Readable | null {
   if (body === undefined || body.length === 0) return null;
   const codings = tokens(given, "transfer-encoding");
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (codings.length > 0) {
-    // Without its name a coded body would be taken for another.
+    // Without the name of its coding, an encoded body would be misread.
     const other = codings.find((coding) => coding !== "chunked");
     if (other !== undefined)
       throw new CapabilityError("UNSUPPORTED", `the transfer-encoding ${other} is not supported`);
     return Readable.from([bytes]);
   }
-  // Not more than the caller's own content-length: the rest would be taken for another request.
+  // At most the caller's own content-length: the rest would be taken for another request.
   const length = given.find(([name, value]) => name === "content-length" && DIGITS.test(value))?.[1];
   return length === undefined ? bytes : bytes.subarray(0, Number(length));
 }

@@ -2,54 +2,56 @@ import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Header } from "./header.ts";
 
-/** Takes the body of a response. */
+/** Receives the body of a response. */
 export interface BodySink {
   data(bytes: Buffer): void;
-  /** Called once, with what went wrong if the body is not complete. */
+  /** Called once, with the failure if the body is incomplete. */
   end(failure?: Error): void;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** In the order they came, names in lower case; each character is one byte. */
+  /** In the order received, names in lower case; each character is one byte. */
   readonly headers: readonly Header[];
 }
 
-/** What an exchange needs of the connection that carries it. */
+/** What an exchange needs from its connection. */
 export interface Carrier {
-  /** Stops the reading from the upstream server. What one read has brought is still told. */
+  /** Stops reading from the upstream server. Data from the current read is still delivered. */
   pause(): void;
-  /** Goes on reading: what is there already is told at once. */
+  /** Resumes reading; buffered data is delivered at once. */
   resume(): void;
 }
 
 interface ExchangeEvents {
-  /** Either the head or the failure is told, once. */
+  /** Exactly one of `head` and `failed` is called, once. */
   head(head: ResponseHead): void;
   failed(failure: Error): void;
-  /** The response is complete and nothing was wrong with it. */
+  /** The response is complete and valid. */
   complete(): void;
   /** Nothing more will come. */
   broken(): void;
 }
 
-/** Bytes of one head; undici counts those of names and values only, which can be a quarter of them. */
+/** Maximum size of one head. Undici counts only names and values, which can be a quarter of it. */
 export const MAX_HEAD_BYTES = 256 * 1024;
-/** What a socket may give at once, in which a head can end. */
+/** Maximum size of one read, in which a head can end. */
 const MAX_READ_BYTES = 128 * 1024;
-/** Answers 1xx before the answer; nobody has use for more. */
+/** Maximum number of 1xx responses before the final one; more have no use. */
 const MAX_INTERIM_HEADS = 10_000;
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
 const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
-/** Undici does not look for them in the status line. */
+/** Undici does not reject control characters in the status line. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 const TAB = 9;
 const BLANK = 32;
 
-/** One request and its response. Until somebody takes the body, at most what one read brought is kept, and the upstream server waits. */
+/**
+ * One request and its response. Until the body is taken, at most one read is buffered, and the upstream server waits.
+ */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** A connection that waits for its next exchange may keep the last one: what that has gathered must not be kept with it. */
+  /** An idle connection may still reference its last exchange, so the exchange must drop what it has collected. */
   #events: ExchangeEvents | undefined;
   #carrier: Carrier | undefined;
   #untouched = true;
@@ -67,7 +69,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#events = events;
   }
 
-  /** True when not a byte of a response has come. */
+  /** True if no byte of a response has arrived. */
   get untouched(): boolean {
     return this.#untouched;
   }
@@ -76,13 +78,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#carrier = carrier;
   }
 
-  /** So many bytes have come from the server. False when its head has become too long. */
+  /** Counts received bytes. False if the head has become too long. */
   came(bytes: number): boolean {
     if (!this.#headCame) this.#headBytes += bytes;
     return this.#headBytes <= MAX_HEAD_BYTES + MAX_READ_BYTES;
   }
 
-  /** Hands over the body; to be called once. Like `resume`, not while undici hands over a piece of another one. */
+  /**
+   * Hands over the body; call it once. Like `resume`, it must not be called while undici delivers data of another body.
+   */
   readBody(sink: BodySink): void {
     for (const bytes of this.#held.splice(0)) sink.data(bytes);
     if (this.#over) {
@@ -106,14 +110,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#carrier?.resume();
   }
 
-  /** Ends it with a failure, and the connection with it. */
+  /** Fails the exchange and closes its connection. */
   abort(reason: Error): void {
     this.#finish(reason);
   }
 
-  // From here on it is undici that speaks.
+  // Undici calls the methods below.
 
-  /** Undici tells a handler of this kind by it. */
+  /** Marks this as undici's current kind of handler. */
   onRequestStart(): void {}
 
   onResponseStarted(): void {
@@ -139,12 +143,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#headCame = true;
     this.#hasNoBody = BODYLESS.has(status);
-    // Until somebody takes the body.
+    // Wait until the body is taken.
     this.#carrier?.pause();
     this.#events?.head({ status, headers: readHeaders(controller.rawHeaders) });
   }
 
-  /** Another protocol follows: for us the answer is its head. */
+  /** The server switches protocols: treat its head as the response. */
   onRequestUpgrade(
     controller: Dispatcher.DispatchController,
     status: number,
@@ -172,7 +176,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, failure: Error & { code?: string }): void {
-    // Such a head may tell the length that the body would have had. Undici ends the connection then.
+    // Such a head may state the length that the body would have had. Undici then ends the connection.
     if (this.#hasNoBody && failure.code === LENGTH_MISMATCH) this.#finish(undefined);
     else this.#finish(failure);
   }
@@ -192,7 +196,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Undici gives names and values in turn, as bytes. */
+/** Undici passes names and values alternately, as bytes. */
 function readHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): Header[] {
   const headers: Header[] = [];
   if (!Array.isArray(raw)) return headers;
@@ -205,7 +209,7 @@ function textOf(bytes: Buffer | string): string {
   return typeof bytes === "string" ? bytes : bytes.toString("latin1");
 }
 
-/** By hand: a regular expression would begin anew at each blank. */
+/** A loop, because a regular expression would restart at each blank. */
 function trimEnd(value: string): string {
   let end = value.length;
   while (end > 0 && (value.charCodeAt(end - 1) === BLANK || value.charCodeAt(end - 1) === TAB)) end -= 1;

@@ -1,6 +1,6 @@
 import { CapabilityError } from "../../base/errors.ts";
 
-/** Variables with credentials of the server itself, which no request may carry out of the machine. */
+/** Variables with the server's own credentials, which no request may carry out of the machine. */
 const DENIED = new Set([
   "OPENAI_FEDERATION_RULE_ID",
   "OPENAI_IDENTITY_TOKEN_FILE",
@@ -16,7 +16,7 @@ const DENIED = new Set([
   "GOOGLE_APPLICATION_CREDENTIALS",
 ]);
 
-/** The value of a variable of this machine for a header. */
+/** The value of an environment variable of this machine, for a header. */
 export function readHeaderVariable(
   header: string,
   variable: string,

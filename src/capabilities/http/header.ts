@@ -5,7 +5,7 @@ export type Header = readonly [name: string, value: string];
 const ASCII = /^[\0-\x7f]*$/;
 const ESCAPE = /%([0-9a-f]{2})/gi;
 
-/** Headers with repeats behind the first of their name. */
+/** Groups headers so that repeats follow the first of their name. */
 export function inGroups(headers: readonly Header[]): readonly Header[] {
   const groups = new Map<string, Header[]>();
   for (const header of headers) {
@@ -16,7 +16,7 @@ export function inGroups(headers: readonly Header[]): readonly Header[] {
   return groups.size === headers.length ? headers : [...groups.values()].flat();
 }
 
-/** The words of a header that is a list, in lower case. */
+/** The items of a list header, in lower case. */
 export function tokens(headers: readonly Header[], wanted: string): string[] {
   const words: string[] = [];
   for (const [name, value] of headers)
@@ -24,19 +24,22 @@ export function tokens(headers: readonly Header[], wanted: string): string[] {
   return words;
 }
 
-/** The bytes of a value's UTF-8, one character for each. */
+/** The UTF-8 bytes of a value, one character each. */
 export function toBytes(value: string): string {
   return ASCII.test(value) ? value : Buffer.from(value).toString("latin1");
 }
 
-/** The name and password of a URL as basic authorization; undefined without. What is not UTF-8 is left out, and without its name a password too. */
+/**
+ * User and password of a URL as basic authorization; undefined if there are none. A part that is not UTF-8 is dropped,
+ * and so is a password without a user.
+ */
 export function urlCredentials({ username, password }: URL): string | undefined {
   const name = decode(username);
   if (name === undefined || (username === "" && password === "")) return undefined;
   return `Basic ${Buffer.from(`${name}:${decode(password) ?? ""}`).toString("base64")}`;
 }
 
-/** What only looks like an escape stays as it is. */
+/** Invalid escapes are kept literally. */
 function decode(text: string): string | undefined {
   const bytes = Buffer.from(
     text.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),

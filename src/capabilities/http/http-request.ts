@@ -10,7 +10,7 @@ import { type Route, routeTo } from "./route.ts";
 import { loadClient, type UndiciClientConstructor } from "./undici.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 
-/** Ends a request before its time. One listener is all it takes, and costs less than an AbortSignal. */
+/** Cancels a request. It supports a single listener, and costs less than an AbortSignal. */
 export interface Abortion {
   readonly aborted: boolean;
   onAbort: (() => void) | undefined;
@@ -19,20 +19,20 @@ export interface Abortion {
 export interface SendOptions {
   readonly followRedirects: boolean;
   readonly abortion: Abortion;
-  /** Names the proxies of the machine. */
+  /** Defines the machine's proxies. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export const MAX_REDIRECTS = 10;
-/** Methods that may be sent twice, because the second time changes nothing. */
+/** Idempotent methods, which may be sent twice. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
-/** Bytes of a URL, as for the real server. */
+/** Maximum length of a URL in bytes, as in Codex. */
 const MAX_URL_LENGTH = 65_534;
 const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
 
 const pool = new ConnectionPool();
 
-/** Sends a request and returns when the headers of the final response are there. Aborting also ends its body. */
+/** Sends a request and resolves when the headers of the final response have arrived. Aborting also ends its body. */
 export async function sendHttpRequest(request: HttpRequest, options: SendOptions): Promise<HttpResponse> {
   const Client = await loadClient();
   let current = withUrlCredentials(request);
@@ -47,12 +47,11 @@ export async function sendHttpRequest(request: HttpRequest, options: SendOptions
   }
 }
 
-/** A URL that is too long to be sent. */
 export function urlTooLong(url: string): CapabilityError {
   return new CapabilityError("OS_ERROR", `builder error for url (${shorten(url)})`);
 }
 
-/** A name and password in the URL are basic authorization, unless there is another. */
+/** User and password in the URL become basic authorization, unless the request has its own. */
 function withUrlCredentials(request: HttpRequest): HttpRequest {
   const credentials = urlCredentials(request.url);
   const url = new URL(request.url);
@@ -63,7 +62,9 @@ function withUrlCredentials(request: HttpRequest): HttpRequest {
   return { ...request, url, headers: [...request.headers, ["authorization", credentials]] };
 }
 
-/** Passes over a body, if all of it is there; otherwise its connection ends, because nobody knows how long it is. */
+/**
+ * Skips a body if it has arrived completely; otherwise closes its connection, because the remaining length is unknown.
+ */
 function discardBody(exchange: Exchange): void {
   exchange.readBody({ data: () => {}, end: () => {} });
   exchange.abort(new Error("the body is not wanted"));
@@ -82,14 +83,14 @@ function sendOnce(
           : new CapabilityError("OS_ERROR", `error sending request for url (${request.url.href})`, { cause }),
       );
     const attempt = (route: Route, mayBeIdle: boolean): void => {
-      // Before a connection is taken: it throws for what cannot be sent.
+      // Before taking a connection: it throws for invalid requests.
       const dispatched = toDispatch(request, route);
       const idle = mayBeIdle ? pool.take(route.key) : undefined;
       const connection = idle ?? new UpstreamConnection(Client, route, (ended) => pool.drop(ended));
       const exchange = new Exchange({
         head: (head) => resolve({ head, exchange }),
         failed: (cause) => {
-          // The server may have closed an idle connection just when it was used again.
+          // The server may have closed an idle connection just as it was reused.
           const mayRepeat = idle !== undefined && exchange.untouched && IDEMPOTENT.has(request.method);
           if (mayRepeat && !abortion.aborted) attempt(route, false);
           else fail(cause);
@@ -119,7 +120,7 @@ function aborted(): Error {
 function toResponse({ status, headers }: ResponseHead, exchange: Exchange): HttpResponse {
   return {
     status,
-    // Values that are not visible ASCII have no faithful text and are left out.
+    // Values that are not visible ASCII have no faithful text and are dropped.
     headers: inGroups(headers.filter(([, value]) => VISIBLE_ASCII.test(value))),
     readBody: (sink) => exchange.readBody(sink),
     pause: () => exchange.pause(),

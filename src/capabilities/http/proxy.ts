@@ -2,14 +2,14 @@ import { BlockList, isIP } from "node:net";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that the environment names for a URL, in the way most programs understand it; undefined for the direct way. */
+/** The proxy for a URL from the usual environment variables; undefined for a direct connection. */
 export function findProxy(url: URL, environment: Environment): URL | undefined {
   const value = url.protocol === "https:" ? variable(environment, "HTTPS_PROXY") : httpProxy(environment);
   const proxy = parseProxy(value ?? variable(environment, "ALL_PROXY"));
   return proxy === undefined || isException(url, variable(environment, "NO_PROXY") ?? "") ? undefined : proxy;
 }
 
-/** A CGI program gets the client's `Proxy` header as HTTP_PROXY, so there the name means nothing. */
+/** A CGI program gets the client's `Proxy` header as HTTP_PROXY, so it must be ignored there. */
 function httpProxy(environment: Environment): string | undefined {
   return environment["REQUEST_METHOD"] === undefined ? variable(environment, "HTTP_PROXY") : undefined;
 }

@@ -3,9 +3,9 @@ import type { Header } from "./header.ts";
 import type { HttpRequest, HttpResponse } from "./http-message.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** What describes a body that is no longer sent. */
+/** Headers that describe a body that is no longer sent. */
 const BODY_HEADERS = new Set(["content-length", "content-type", "content-encoding", "transfer-encoding"]);
-/** What must not reach another origin. */
+/** Headers that must not reach another origin. */
 const SECRET_HEADERS = new Set([
   "authorization",
   "cookie",
@@ -14,7 +14,7 @@ const SECRET_HEADERS = new Set([
   "www-authenticate",
 ]);
 
-/** The request that a response asks for, or undefined when it is final. Throws for a target that cannot be asked. */
+/** The request that a response redirects to, or undefined if it is final. Throws for an invalid target. */
 export function nextHop(
   request: HttpRequest,
   { status, headers }: Pick<HttpResponse, "status" | "headers">,
@@ -53,7 +53,7 @@ function headersFor(request: HttpRequest, url: URL, withoutBody: boolean): Heade
       !(withoutBody && BODY_HEADERS.has(lower))
     );
   });
-  // Nothing of a secure page is told to an insecure one.
+  // An insecure page must not learn the URL of a secure one.
   if (request.url.protocol === "https:" && url.protocol === "http:") return kept;
   const from = new URL(request.url);
   from.hash = "";

@@ -6,22 +6,22 @@ import { findProxy } from "./proxy.ts";
 export interface Route {
   /** Requests with the same key can share a connection. */
   readonly key: string;
-  /** Where the connection ends: at the server, or at a proxy that is asked for the whole URL. */
+  /** Peer of the connection: the server, or a proxy that gets the whole URL. */
   readonly end: URL;
-  /** A proxy that gives a tunnel to the end. */
+  /** A proxy that provides a tunnel to `end`. */
   readonly tunnel?: URL;
-  /** What the request asks for. */
+  /** Request target. */
   readonly target: string;
   /** Headers for a proxy that reads the request. */
   readonly proxyHeaders: readonly Header[];
 }
 
-/** Finds the way to a URL. Throws when the environment asks for one that cannot be gone. */
+/** Finds the route to a URL. Throws if the environment requires an unsupported proxy. */
 export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): Route {
   const target = url.pathname + url.search;
   const proxy = findProxy(url, environment);
   if (proxy === undefined) return { key: url.origin, end: url, target, proxyHeaders: [] };
-  // Another way than the one the machine asks for would be a way round it.
+  // Connecting directly would bypass the required proxy.
   if (proxy.protocol !== "http:" && proxy.protocol !== "https:")
     throw new CapabilityError(
       "UNSUPPORTED",

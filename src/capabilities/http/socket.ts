@@ -1,12 +1,12 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** Told once, of the socket when it is ready or of the failure. */
+/** Called once, with the ready socket or the error. */
 export type Opened = (error: Error | null, socket: Socket | null) => void;
 
 const TCP_PROBES_AFTER_MS = 60_000;
 
-/** Opens a connection to what a URL of http or https names. The socket that is returned can be destroyed meanwhile. */
+/** Opens a connection for an http or https URL. The returned socket can be destroyed meanwhile. */
 export function openSocket({ protocol, hostname, port }: URL, opened: Opened): Socket {
   const secure = protocol === "https:";
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
@@ -16,7 +16,7 @@ export function openSocket({ protocol, hostname, port }: URL, opened: Opened): S
   return whenReady(socket, secure ? "secureConnect" : "connect", opened);
 }
 
-/** TLS with a server at the end of a tunnel. */
+/** Starts TLS with the server at the end of a tunnel. */
 export function secureTunnel(tunnel: Socket, { hostname }: URL, opened: Opened): Socket {
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return whenReady(connectTls({ socket: tunnel, host, ...tlsOptions(host) }), "secureConnect", opened);
@@ -29,7 +29,7 @@ function whenReady(socket: Socket, ready: "connect" | "secureConnect", opened: O
     told = true;
     opened(error, result);
   };
-  // Stays: what nobody listens for any more must not end the program.
+  // Stays registered: an error event without a listener would end the program.
   socket.on("error", (error) => tell(error, null));
   socket.once("close", () => tell(new Error("the connection was closed"), null));
   socket.once(ready, () => tell(null, socket));
@@ -38,6 +38,6 @@ function whenReady(socket: Socket, ready: "connect" | "secureConnect", opened: O
 
 function tlsOptions(host: string): { ALPNProtocols: string[]; servername?: string } {
   const alpn = { ALPNProtocols: ["http/1.1"] };
-  // An address is no name.
+  // SNI takes host names, not addresses.
   return isIP(host) === 0 ? { ...alpn, servername: host } : alpn;
 }

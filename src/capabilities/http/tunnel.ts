@@ -7,7 +7,7 @@ import type { UndiciClientConstructor } from "./undici.ts";
 
 const SECURE_PORT = "443";
 
-/** Asks a proxy for a way to a server, and speaks TLS with that. What is returned gives it up. */
+/** Requests a tunnel to a server from a proxy, and starts TLS through it. The returned handle cancels it. */
 export function openTunnel(
   Client: UndiciClientConstructor,
   { proxy, server }: { proxy: URL; server: URL },

@@ -6,7 +6,10 @@ export type UndiciClientConstructor = typeof Client;
 
 let loaded: Promise<UndiciClientConstructor> | undefined;
 
-/** Undici's client of one connection. Loaded at the first request, without the rest of the package, which takes four times as long. */
+/**
+ * Undici's single-connection client. Loaded at the first request, without the rest of the package, which takes four
+ * times as long.
+ */
 export function loadClient(): Promise<UndiciClientConstructor> {
   loaded ??= load();
   return loaded;
@@ -20,7 +23,7 @@ async function load(): Promise<UndiciClientConstructor> {
     }>;
     return (await loading).default;
   } catch (cause) {
-    // It may have failed for a passing reason, such as too many open files.
+    // The failure may be transient, such as too many open files.
     loaded = undefined;
     throw new CapabilityError("OS_ERROR", "the HTTP client cannot be loaded", { cause });
   }

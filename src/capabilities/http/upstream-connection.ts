@@ -7,29 +7,29 @@ import { type Opened, openSocket } from "./socket.ts";
 import { openTunnel } from "./tunnel.ts";
 import type { UndiciClient, UndiciClientConstructor } from "./undici.ts";
 
-/** Servers mostly give up an idle connection after a minute or more. */
+/** Most servers close an idle connection after a minute or more. */
 const MAX_IDLE_MS = 90_000;
-/** A connection is not used any more when its server is about to close it. */
+/** A connection is no longer used this long before its server closes it. */
 const MARGIN_MS = 1_000;
 
 /** A connection to an upstream server. It carries one exchange at a time. */
 export class UpstreamConnection implements Carrier {
   readonly #client: UndiciClient;
   readonly #ended: (connection: UpstreamConnection) => void;
-  /** What is connected, or on the way to it. */
+  /** The connected socket, or the pending connection attempt. */
   #socket: { destroy(): void } | undefined;
   #exchange: Exchange | undefined;
   #paused = false;
   #destroyed = false;
 
-  /** `ended` is called once, when the connection is of no more use. */
+  /** `ended` is called once, when the connection is no longer usable. */
   constructor(
     Client: UndiciClientConstructor,
     route: Route,
     ended: (connection: UpstreamConnection) => void,
   ) {
     this.#ended = ended;
-    // How the server is reached is the matter of `connect` alone, and its name that of each request.
+    // `connect` alone decides how to reach the server, and each request names its host.
     this.#client = new Client("http://upstream", {
       connect: (_, callback) => this.#connect(Client, route, callback as Opened),
       pipelining: 1,
@@ -37,19 +37,19 @@ export class UpstreamConnection implements Carrier {
       keepAliveTimeout: MAX_IDLE_MS,
       keepAliveMaxTimeout: MAX_IDLE_MS,
       keepAliveTimeoutThreshold: MARGIN_MS,
-      // Whoever asks says how long it may take.
+      // The caller sets the timeout.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    // A request that was not sent yet when its connection ended is sent on another one by undici itself.
+    // If the connection ends before a request was sent, undici itself sends the request on a new one.
     this.#client.on("disconnect", () => {
       if (this.#exchange === undefined) this.destroy();
     });
-    // Undici tells so of what its handlers throw. Its types know nothing of it.
+    // Undici emits this for exceptions in its handlers, though its types do not declare it.
     (this.#client as EventEmitter).on("error", () => this.destroy());
   }
 
-  /** Carries an exchange; `release` or `destroy` must follow. */
+  /** Runs an exchange; `release` or `destroy` must follow. */
   carry(exchange: Exchange, request: Dispatcher.DispatchOptions): void {
     this.#exchange = exchange;
     this.#paused = false;
@@ -67,11 +67,11 @@ export class UpstreamConnection implements Carrier {
     (this.#socket as Socket | undefined)?.emit("readable");
   }
 
-  /** The exchange is over. False when the connection cannot carry another. */
+  /** The exchange is over. False if the connection cannot carry another. */
   release(): boolean {
     this.#exchange = undefined;
     this.#paused = false;
-    // An answer that came before the request was read leaves a rest of it on the way.
+    // If the response arrived before the request was fully sent, part of the request is still queued.
     const isClean = (this.#socket as Socket | undefined)?.writableLength === 0;
     if (!isClean) this.destroy();
     return !this.#destroyed;
@@ -80,7 +80,7 @@ export class UpstreamConnection implements Carrier {
   destroy(): void {
     if (this.#destroyed) return;
     this.#destroyed = true;
-    // Undici waits for a connection that is being made; nobody else does.
+    // Destroy the client too: it would wait for a pending connection.
     if (!this.#client.destroyed) void this.#client.destroy();
     this.#socket?.destroy();
     this.#ended(this);
@@ -90,7 +90,7 @@ export class UpstreamConnection implements Carrier {
     const connected: Opened = (error, socket) => {
       if (socket !== null) this.#adopt(socket);
       if (this.#destroyed) socket?.destroy();
-      // Undici tries again without end after errors with a code of its own, such as those of a tunnel.
+      // Undici retries forever after errors with a code of its own, such as those of a tunnel.
       if (error !== null) opened(new Error(error.message, { cause: error }), null);
       else opened(null, socket);
     };
@@ -100,20 +100,21 @@ export class UpstreamConnection implements Carrier {
         : openTunnel(Client, { proxy: tunnel, server: end }, connected);
   }
 
-  /** Before undici gets it. */
+  /** Runs before undici gets the socket. */
   #adopt(socket: Socket): void {
     this.#socket = socket;
-    // Undici takes a reset for the end of a body without a length.
+    // Undici would take a reset for the end of a body without a length.
     socket.on("error", (error) => this.#exchange?.onResponseError(undefined, error));
-    // Undici can pause by itself, but ends the program when the connection ends meanwhile. It asks for bytes by `read()`, and Node for more of them by `read(0)`:
-    // while nothing is given, the socket's own buffer fills up and the upstream server waits.
+    // Undici's own pause crashes the program if the connection ends meanwhile. Undici fetches data with `read()`, and
+    // Node reads ahead with `read(0)`: while `read()` returns nothing, the socket's buffer fills up and the upstream
+    // server waits.
     const read = socket.read.bind(socket);
     socket.read = (size?: number) => {
       if (this.#paused && size === undefined) return null;
       const bytes = read(size) as Buffer | null;
       const exchange = this.#exchange;
       if (bytes === null || exchange === undefined || exchange.came(bytes.length)) return bytes;
-      // Not now: it is undici that reads, and does not expect to be ended meanwhile.
+      // Deferred, because undici is reading and does not expect to be ended meanwhile.
       process.nextTick(() => exchange.abort(new Error("the head of the response is too long")));
       return null;
     };
