@@ -20,7 +20,7 @@ const errorMeanings = {
   notFound: "A path or an open file does not exist",
   sessionAttached: "The session to resume still has a connection; retry soon",
   limit:
-    "A configured limit of this server was reached: `data` holds the `limit` and its `value`. Codex has no such limits",
+    "A configured limit of this server was reached: `data` holds the code `LIMIT_REACHED`, the `limit` and its `value`. Codex has no such limits",
 };
 
 const limitMeanings = {

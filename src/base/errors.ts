@@ -1,21 +1,6 @@
-/** Reason for a failure, for programs to switch on. */
-export type ErrorCode =
-  | "NOT_FOUND"
-  | "PERMISSION_DENIED"
-  | "INVALID_INPUT"
-  | "OS_ERROR"
-  | "UNSUPPORTED"
-  | "RPC_ERROR"
-  | "CONNECTION_CLOSED"
-  | "SESSION_LOST"
-  | "EFFECT_UNKNOWN"
-  | "LIMIT_REACHED"
-  | "OUTPUT_LOST"
-  | "COMMAND_FAILED"
-  | "STDIN_CLOSED"
-  | "TIMED_OUT"
-  | "PROTOCOL_ERROR"
-  | "USAGE";
+import type { ErrorCode, SpawnFailure } from "./error-codes.ts";
+
+export type { ErrorCode, SpawnFailure } from "./error-codes.ts";
 
 /** Root of every error that this package throws on purpose. */
 export class ExecError extends Error {
@@ -32,10 +17,17 @@ export class ExecError extends Error {
 export class CapabilityError extends ExecError {
   /** Symbolic name of the system's error, such as `EACCES`. */
   readonly errno: string | undefined;
+  /** Why a program did not start, with SPAWN_FAILED. */
+  readonly reason: SpawnFailure | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; errno?: string }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: { cause?: unknown; errno?: string | undefined; reason?: SpawnFailure | undefined },
+  ) {
     super(code, message, options);
     this.errno = options?.errno;
+    this.reason = options?.reason;
   }
 }
 
@@ -44,29 +36,56 @@ export class RpcError extends ExecError {
   readonly rpcCode: number;
   readonly data: unknown;
 
-  constructor(rpcCode: number, message: string, options?: { data?: unknown; cause?: unknown }) {
-    super("RPC_ERROR", message, options);
+  constructor(
+    rpcCode: number,
+    message: string,
+    options?: { data?: unknown; cause?: unknown; code?: ErrorCode },
+  ) {
+    super(options?.code ?? "RPC_ERROR", message, options);
     this.rpcCode = rpcCode;
     this.data = options?.data;
   }
 }
 
 /** What a lost connection can mean for a call; see `ConnectionError`. */
-export type ConnectionErrorCode = Extract<ErrorCode, "CONNECTION_CLOSED" | "SESSION_LOST" | "EFFECT_UNKNOWN">;
+export type ConnectionErrorCode = Extract<
+  ErrorCode,
+  "CONNECTION_CLOSED" | "SESSION_LOST" | "EFFECT_UNKNOWN" | "UNAUTHORIZED" | "TIMED_OUT" | "SPAWN_FAILED"
+>;
 
 /**
  * No answer will come. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has
  * the session, and nothing in it can be recovered. EFFECT_UNKNOWN: the session continues, but the answer to this call
- * was lost, and the call must not be repeated.
+ * was lost, and the call must not be repeated. While connecting also UNAUTHORIZED, TIMED_OUT, and SPAWN_FAILED for a
+ * command that did not start.
  */
 export class ConnectionError extends ExecError {
   declare readonly code: ConnectionErrorCode;
   /** HTTP status with which the server refused the connection. */
   readonly status: number | undefined;
+  /** Symbolic name of the system's error, such as `ECONNREFUSED`, where there was one. */
+  readonly errno: string | undefined;
+  /** Why the command of a server did not start, with SPAWN_FAILED. */
+  readonly reason: SpawnFailure | undefined;
 
-  constructor(message: string, options?: { cause?: unknown; status?: number; code?: ConnectionErrorCode }) {
-    super(options?.code ?? "CONNECTION_CLOSED", message, options);
+  constructor(
+    message: string,
+    options?: {
+      cause?: unknown;
+      status?: number;
+      code?: ConnectionErrorCode;
+      errno?: string | undefined;
+      reason?: SpawnFailure | undefined;
+    },
+  ) {
+    super(
+      options?.code ?? (options?.status === 401 ? "UNAUTHORIZED" : "CONNECTION_CLOSED"),
+      message,
+      options,
+    );
     this.status = options?.status;
+    this.errno = options?.errno;
+    this.reason = options?.reason;
   }
 }
 

@@ -72,7 +72,7 @@ describe("readLimits", () => {
     ],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],
   ])("refuses %s, and says where", async (_, text, message) => {
-    await expect(read(text)).rejects.toThrow(new CliError(`Error: ${path}:${message}`, 1));
+    await expect(read(text)).rejects.toThrow(new CliError(`Error: ${path}:${message}`, "OS_ERROR"));
   });
 
   it("says where a file is no TOML", async () => {

@@ -26,3 +26,8 @@ export function parseListenUrl(url: string): ListenAddress {
 export function isLoopback(host: string): boolean {
   return isIPv4(host) ? host.startsWith("127.") : host === "::1";
 }
+
+/** The way `--listen` spells an address. */
+export function formatListenUrl(host: string, port: number): string {
+  return `ws://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

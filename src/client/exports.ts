@@ -7,6 +7,7 @@ export {
   ExecError,
   ProtocolError,
   RpcError,
+  type SpawnFailure,
   UsageError,
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
@@ -45,6 +46,7 @@ export {
   type WaitOptions,
 } from "./process/process.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
+export { SpawnError } from "./process/spawn-error.ts";
 export type { SessionState } from "./session/session.ts";
 export type { SessionEnd } from "./session/session-end.ts";
 export type { StartOptions, TerminalOptions } from "./process/start-request.ts";

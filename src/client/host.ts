@@ -119,7 +119,7 @@ export class Host implements Caller, AsyncDisposable {
       this.#session,
       bytes === undefined || closes ? params : withInputLength(params, bytes.length),
       signal,
-      route,
+      { route, asked: params },
     );
     const result = await (bytes === undefined
       ? abortable(collected, signal)
@@ -131,13 +131,15 @@ export class Host implements Caller, AsyncDisposable {
   /** Starts a process whose output is read while it runs. */
   async start(argv: Argv | readonly string[], options: StartOptions = {}): Promise<RemoteProcess> {
     const params = startParams(this.#session, argv, options, false);
-    return startProcess(this.#session, params, options.signal);
+    // Awaited, so that the stack of its errors names the caller.
+    return await startProcess(this.#session, params, options.signal);
   }
 
   /** Starts a process on a terminal of its own. */
   async terminal(argv: Argv | readonly string[], options: TerminalOptions = {}): Promise<RemoteProcess> {
-    const params = withTerminalSize(this.#session, startParams(this.#session, argv, options, true), options);
-    return startProcess(this.#session, params, options.signal);
+    const asked = startParams(this.#session, argv, options, true);
+    const params = withTerminalSize(this.#session, asked, options);
+    return await startProcess(this.#session, params, options.signal, { asked });
   }
 
   /** What this session runs and ran lately; with the scope `server` and a server that allows it, what all sessions do. */

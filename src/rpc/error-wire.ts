@@ -1,4 +1,5 @@
-import { CapabilityError, RpcError } from "../base/errors.ts";
+import { codeOnWire } from "../base/error-codes.ts";
+import { CapabilityError, type ErrorCode, RpcError } from "../base/errors.ts";
 import type { WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
 
@@ -14,10 +15,32 @@ export function toWire(error: unknown): WireError | undefined {
     return {
       code: codeOf(error),
       message: error.message,
-      data: { code: error.code, ...(error.errno === undefined ? {} : { errno: error.errno }) },
+      data: dataOf(error),
     };
   return undefined;
 }
+
+/** The `data` of an answer that tells an error of the machine. */
+export function dataOf({ code, reason, errno }: CapabilityError): object {
+  return {
+    code,
+    ...(reason === undefined ? {} : { reason }),
+    ...(errno === undefined ? {} : { errno }),
+  };
+}
+
+/** The error that an answer tells: by its `data.code`, or by the number where that says enough. */
+export function fromWire({ code, message, data }: WireError): RpcError {
+  return new RpcError(code, message, { data, code: codeOnWire(data) ?? CODES.get(code) ?? "RPC_ERROR" });
+}
+
+/** Numbers of one meaning. Codex's server sends no `data`. */
+const CODES: ReadonlyMap<number, ErrorCode> = new Map([
+  [RpcCode.notFound, "NOT_FOUND"],
+  [RpcCode.methodNotFound, "UNSUPPORTED"],
+  [RpcCode.invalidParams, "INVALID_INPUT"],
+  [RpcCode.limit, "LIMIT_REACHED"],
+]);
 
 function codeOf(error: CapabilityError): number {
   switch (error.code) {

@@ -1,7 +1,8 @@
 import { createDeferred, type Deferred } from "../base/deferred.ts";
 import { after } from "../base/duration.ts";
-import { disconnected, ProtocolError, RpcError } from "../base/errors.ts";
+import { disconnected, ProtocolError } from "../base/errors.ts";
 import type { IdText, Message, WireError } from "../protocol/envelope.ts";
+import { fromWire } from "./error-wire.ts";
 
 /** Time that requests, one of which the server could not parse, still have to be answered. */
 const SUSPICION_MS = 1_000;
@@ -46,7 +47,7 @@ export class PendingRequests {
     if (pending === undefined) return this.#givenUp.delete(message.id);
     this.#pending.delete(message.id);
     if (message.kind === "response") pending.answer.resolve(message.result);
-    else pending.answer.reject(rpcError(message.error));
+    else pending.answer.reject(fromWire(message.error));
     if (this.#suspects.delete(message.id)) this.#convict();
     return true;
   }
@@ -64,7 +65,7 @@ export class PendingRequests {
       this.#suspects.set(
         id,
         new ProtocolError(`the server could not read a request: ${error.message}`, {
-          cause: rpcError(error),
+          cause: fromWire(error),
         }),
       );
     this.#unread += 1;
@@ -95,10 +96,6 @@ export class PendingRequests {
     this.#suspects.clear();
     for (const id of this.#givenUp) if (this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(id);
   }
-}
-
-function rpcError({ code, message, data }: WireError): RpcError {
-  return new RpcError(code, message, { data });
 }
 
 /** A server with a lower message limit than the protocol's reports it. */

@@ -9,14 +9,16 @@ export class ActiveHttpRequest implements Abortion {
   readonly #ended: (request: ActiveHttpRequest) => void;
   aborted = false;
   cancelled = false;
+  /** Its time was over before its end. */
+  timedOut = false;
   onAbort: (() => void) | undefined;
   #paused: Deferred<void> | undefined;
 
   constructor(id: string, timeoutMs: number | undefined, ended: (request: ActiveHttpRequest) => void) {
     this.id = id;
     this.#ended = ended;
-    if (timeoutMs === 0) this.aborted = true;
-    else if (timeoutMs !== undefined) this.#cancelTimer = after(timeoutMs, () => this.abort());
+    if (timeoutMs === 0) this.aborted = this.timedOut = true;
+    else if (timeoutMs !== undefined) this.#cancelTimer = after(timeoutMs, () => this.#timeOut());
   }
 
   abort(): void {
@@ -24,6 +26,11 @@ export class ActiveHttpRequest implements Abortion {
     this.aborted = true;
     this.onAbort?.();
     this.#release();
+  }
+
+  #timeOut(): void {
+    this.timedOut = !this.aborted;
+    this.abort();
   }
 
   cancel(): void {

@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { type Logger, silentLogger } from "../base/logger.ts";
 import { parseJson } from "../protocol/json-scan.ts";
+import { LoginLog } from "./login-log.ts";
 
 /** Who may open a connection. */
 export type AuthenticationPolicy =
@@ -16,10 +18,24 @@ export type AuthenticationPolicy =
       readonly maxClockSkewSeconds: number;
     };
 
-/** Resolves with the refusal message for the peer, or undefined if it may connect. */
-export type Authenticate = (authorization: string | undefined) => Promise<string | undefined>;
+/** Resolves with the refusal message for the peer, or undefined if it may connect. `from` is its address, for the log. */
+export type Authenticate = (authorization: string | undefined, from?: string) => Promise<string | undefined>;
 
-export function createAuthenticator(policy: AuthenticationPolicy): Authenticate {
+/** Logs who is refused, and why. */
+export function createAuthenticator(
+  policy: AuthenticationPolicy,
+  logger: Logger = silentLogger,
+): Authenticate {
+  const log = new LoginLog(logger);
+  const check = authenticator(policy);
+  return async (authorization, from) => {
+    const refusal = await check(authorization);
+    if (refusal !== undefined) log.refused(refusal, from);
+    return refusal;
+  };
+}
+
+function authenticator(policy: AuthenticationPolicy): Authenticate {
   return async (authorization) => {
     if (authorization === undefined) return "missing websocket bearer token";
     const token = bearerToken(authorization);

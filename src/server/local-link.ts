@@ -1,7 +1,8 @@
 import { encodeBase64 } from "../base/base64.ts";
 import { copyJson } from "../base/copy-json.ts";
 import { createDeferred, type Deferred } from "../base/deferred.ts";
-import { disconnected, RpcError } from "../base/errors.ts";
+import { disconnected } from "../base/errors.ts";
+import { fromWire } from "../rpc/error-wire.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { ProcessEvent } from "../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../protocol/envelope.ts";
@@ -142,7 +143,7 @@ export class LocalLink implements Link {
     if (this.#ended) return;
     const copied = copyJson(data);
     this.#toClient.push(copied.bytes + message.length, () =>
-      this.#take(id)?.reject(new RpcError(code, message, { data: copied.value })),
+      this.#take(id)?.reject(fromWire({ code, message, data: copied.value })),
     );
   }
 

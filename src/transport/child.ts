@@ -1,15 +1,21 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import type { Socket } from "node:net";
+import { certainSpawnFailure, type SpawnFailure } from "../base/error-codes.ts";
 import { ConnectionError } from "../base/errors.ts";
+import { settledWithin } from "../base/deadlines.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { JsonLinesTransport } from "./json-lines.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport, TransportEvents } from "./transport.ts";
 
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
 /** Time to read the last stderr output of an ended command. Another process may keep its stderr open. */
 const LAST_WORDS_MS = 500;
+/** What its error tells of them. */
+const MAX_LAST_LINES = 5;
+const MAX_LAST_LINE = 500;
 
 /** A command that serves on its stdin and stdout. */
 export interface ChildCommand {
@@ -30,14 +36,19 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
   try {
     await once(child, "spawn");
   } catch (cause) {
-    throw new ConnectionError(`failed to start ${program}: ${(cause as Error).message}`, { cause });
+    throw startFailure(program, cwd, cause as NodeJS.ErrnoException);
   }
   const pgid = child.pid!;
   const fields: LogFields = { program, pid: pgid };
+  const lastLines: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    for (const line of text.split("\n")) if (line !== "") logger.warn(line.slice(0, MAX_LOGGED_LINE), fields);
+    for (const line of text.split("\n").filter((candidate) => candidate !== "")) {
+      logger.warn(line.slice(0, MAX_LOGGED_LINE), fields);
+      lastLines.push(line.slice(0, MAX_LAST_LINE));
+      if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
+    }
   });
-  const transport = new JsonLinesTransport(child.stdout, child.stdin, `JSON-RPC message from ${program}`);
+  const transport = new ChildTransport(child, program, lastLines);
   let ending = false;
   const endGroup = (): void => {
     if (ending) return;
@@ -57,12 +68,91 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
   child.stdout.once("close", endGroup);
   child.once("exit", () => {
     signalGroup(pgid, "SIGKILL");
-    transport.destroy();
+    transport.left();
     const { stderr } = child;
     (stderr as Socket).unref();
     setTimeout(() => stderr.destroy(), LAST_WORDS_MS).unref();
   });
   return transport;
+}
+
+/** JSON lines with a command. Its end says how the command ended, and what it said last. */
+class ChildTransport extends JsonLinesTransport {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #program: string;
+  readonly #lastLines: readonly string[];
+  /** This side wanted the end: there is nothing to explain. */
+  #wanted = false;
+
+  constructor(child: ChildProcessWithoutNullStreams, program: string, lastLines: readonly string[]) {
+    super(child.stdout, child.stdin, `JSON-RPC message from ${program}`);
+    this.#child = child;
+    this.#program = program;
+    this.#lastLines = lastLines;
+  }
+
+  override open(events: TransportEvents): void {
+    const close = (reason?: string): void => {
+      if (this.#wanted) events.close(reason);
+      else void this.#explain(reason).then((explained) => events.close(explained));
+    };
+    super.open({ ...events, close });
+  }
+
+  override close(): void {
+    this.#wanted = true;
+    super.close();
+  }
+
+  override destroy(reason?: string): void {
+    this.#wanted = true;
+    super.destroy(reason);
+  }
+
+  /** The command has exited. What it wrote and was not read is given up. */
+  left(): void {
+    this.cut();
+  }
+
+  /** Its stdout may have ended before it did, and its last words may still be on their way. */
+  async #explain(reason: string | undefined): Promise<string | undefined> {
+    const child = this.#child;
+    if (!isOver(child)) await settledWithin(once(child, "exit"), LAST_WORDS_MS);
+    if (!isOver(child)) return reason;
+    if (!child.stderr.readableEnded) await settledWithin(once(child.stderr, "close"), LAST_WORDS_MS);
+    const { exitCode, signalCode } = child;
+    const how = signalCode === null ? `exited with status ${exitCode}` : `was ended by ${signalCode}`;
+    const said =
+      this.#lastLines.length === 0 ? "" : `; its last words on stderr: ${this.#lastLines.join(" | ")}`;
+    return `${reason === undefined ? "" : `${reason}; `}${this.#program} ${how}${said}`;
+  }
+}
+
+function isOver({ exitCode, signalCode }: ChildProcessWithoutNullStreams): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function startFailure(
+  program: string,
+  cwd: string | undefined,
+  cause: NodeJS.ErrnoException,
+): ConnectionError {
+  const where = cwd === undefined ? "" : ` in ${cwd}`;
+  return new ConnectionError(`failed to start ${program}${where}: ${cause.message}`, {
+    cause,
+    code: "SPAWN_FAILED",
+    errno: cause.code,
+    reason: spawnFailure(cause.code, cwd),
+  });
+}
+
+/** Node blames the program also when it is the directory that does not exist. */
+function spawnFailure(errno: string | undefined, cwd: string | undefined): SpawnFailure | undefined {
+  if (errno === "ENOENT" || errno === "ENOTDIR")
+    return cwd === undefined || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true
+      ? "notFound"
+      : "noSuchDirectory";
+  return errno === "EACCES" && cwd === undefined ? "notExecutable" : certainSpawnFailure(errno);
 }
 
 function signalGroup(pgid: number, signal: NodeJS.Signals): void {

@@ -50,8 +50,8 @@ export class JsonLinesTransport implements Transport {
     this.#input.on("data", (chunk: Buffer) => this.#receive(chunk));
     this.#input.on("end", () => this.#receiveEnd());
     this.#input.on("close", () => this.#receiveEnd());
-    this.#input.on("error", (error) => this.destroy(`failed to read: ${error.message}`));
-    this.#output.on("error", (error) => this.destroy(`failed to write: ${error.message}`));
+    this.#input.on("error", (error) => this.cut(`failed to read: ${error.message}`));
+    this.#output.on("error", (error) => this.cut(`failed to write: ${error.message}`));
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -123,6 +123,11 @@ export class JsonLinesTransport implements Transport {
   }
 
   destroy(reason?: string): void {
+    this.cut(reason);
+  }
+
+  /** Ends at once, whichever side wants it. */
+  protected cut(reason?: string): void {
     // Earlier answers are still flushed, as far as the stream accepts them.
     if (!this.#ended) this.#flush.now();
     this.#end(reason);

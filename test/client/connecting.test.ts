@@ -106,7 +106,7 @@ test("a server that refuses the upgrade is an error with its status", async () =
   cleanups.push(() => server.close());
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await expect(connect(url)).rejects.toMatchObject({
-    code: "CONNECTION_CLOSED",
+    code: "UNAUTHORIZED",
     status: 401,
     message: `failed to connect to exec-server websocket \`${url}\`: HTTP 401 Unauthorized`,
   });
@@ -125,7 +125,7 @@ test.each([
   server.answers.set("initialize", () => unanswered);
   const connecting = connect(server.open, { initializeTimeoutMs });
   await expect(connecting).rejects.toMatchObject({
-    code: "CONNECTION_CLOSED",
+    code: "TIMED_OUT",
     message: `timed out waiting for exec-server initialize handshake after ${told}`,
   });
   await inTime(server.connections[0]!.closed, "the end of the connection");

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { expect } from "vitest";
 import { expectClosed } from "./malformed.ts";
 import { openStdioPeer, openWebSocketPeer } from "./raw-peer.ts";
@@ -157,10 +157,23 @@ verifies("cli.listen:in-use", async ({ launch }) => {
   try {
     const address = taken.address();
     if (address === null || typeof address === "string") throw new TypeError("not a TCP address");
-    expect(await run(launch, ["--listen", `ws://127.0.0.1:${address.port}`])).toEqual({
+    const { code, stdout, stderr } = await run(launch, ["--listen", `ws://127.0.0.1:${address.port}`]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^Error: (?:cannot listen on .+: )?Address in use \(os error 98\)\n$/);
+  } finally {
+    taken.close();
+  }
+});
+
+verifies("cli.listen:in-use-named", async ({ launch }) => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  try {
+    const url = `ws://127.0.0.1:${(taken.address() as AddressInfo).port}`;
+    expect(await run(launch, ["--listen", url])).toEqual({
       code: 1,
       stdout: "",
-      stderr: "Error: Address in use (os error 98)\n",
+      stderr: `Error: cannot listen on ${url}: Address in use (os error 98)\n`,
     });
   } finally {
     taken.close();

@@ -81,7 +81,7 @@ export async function expectLimit(
   if (!(failure instanceof RpcFailure)) throw failure;
   expect({ code: failure.code, data: failure.data }, failure.message).toEqual({
     code: LIMIT_CODE,
-    data: { limit, value },
+    data: { code: "LIMIT_REACHED", limit, value },
   });
   expect(failure.message).toMatch(new RegExp(`^[a-z].+ \\(${limit} is ${value}\\)$`));
 }

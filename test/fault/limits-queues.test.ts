@@ -31,7 +31,7 @@ async function expectTooLong(peer: RawPeer): Promise<void> {
   expect(error).toEqual({
     code: LIMIT_CODE,
     message: `the message is too long (maxMessageBytes is ${MESSAGE_BYTES})`,
-    data: { limit: "maxMessageBytes", value: MESSAGE_BYTES },
+    data: { code: "LIMIT_REACHED", limit: "maxMessageBytes", value: MESSAGE_BYTES },
   });
   await withDeadline(peer.closed, DEADLINE_MS, () => "the end of the connection");
 }

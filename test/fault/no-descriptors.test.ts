@@ -16,7 +16,7 @@ const GRACE_MS = 300;
 const GONE_DEADLINE_MS = TIMEOUT_MS + 10_000;
 const SESSION_TTL_MS = 50;
 const OPEN_FILES = 96;
-const EMFILE = { code: "OS_ERROR", errno: "EMFILE" };
+const EMFILE = { code: "SPAWN_FAILED", reason: "limit", errno: "EMFILE" };
 
 const markers: string[] = [];
 

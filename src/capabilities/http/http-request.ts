@@ -7,6 +7,7 @@ import { inGroups, urlCredentials } from "./header.ts";
 import type { HttpRequest, HttpResponse } from "./http-message.ts";
 import { nextHop } from "./redirect.ts";
 import { type Route, routeTo } from "./route.ts";
+import { sendFailure } from "./send-failure.ts";
 import { loadClient, type UndiciClientConstructor } from "./undici.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 
@@ -77,11 +78,7 @@ function sendOnce(
 ): Promise<{ head: ResponseHead; exchange: Exchange }> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown): void =>
-      reject(
-        cause instanceof CapabilityError
-          ? cause
-          : new CapabilityError("OS_ERROR", `error sending request for url (${request.url.href})`, { cause }),
-      );
+      reject(cause instanceof CapabilityError ? cause : sendFailure(request.url, cause));
     const attempt = (route: Route, mayBeIdle: boolean): void => {
       // Before taking a connection: it throws for invalid requests.
       const dispatched = toDispatch(request, route);

@@ -30,6 +30,7 @@ import {
   spawnOnTerminal,
   type TerminalSize,
 } from "../../native/spawn.ts";
+import { spawnFailed } from "./spawn-failure.ts";
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
 
@@ -71,8 +72,7 @@ export class ProcessStarter {
 
   /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
   async start(request: StartRequest): Promise<ManagedProcess> {
-    this.#prepare();
-    const program = await resolveProgram(request);
+    const program = await this.#resolve(request);
     await this.#takeTurn();
     try {
       if (request.limits === undefined && request.contain !== true)
@@ -119,6 +119,15 @@ export class ProcessStarter {
     withholdInheritedDescriptors();
     this.#reaper.listen();
     this.#prepared = true;
+  }
+
+  async #resolve(request: StartRequest): Promise<Program> {
+    try {
+      this.#prepare();
+      return await resolveProgram(request);
+    } catch (error) {
+      throw await spawnFailed(error, request.cwd);
+    }
   }
 
   async #takeTurn(): Promise<void> {
@@ -173,7 +182,7 @@ export class ProcessStarter {
         : startOnPipes(program, stdin === "pipe", record));
     } catch (error) {
       record.release();
-      throw error;
+      throw await spawnFailed(error, request.cwd);
     }
     return this.#manage(started, this.#groups.track(started.pid, record), request, controlGroup);
   }

@@ -21,7 +21,7 @@ import { type CliError, failure, usageError } from "../cli-error.ts";
 import { readLimits } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
-import { isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
+import { formatListenUrl, isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
 import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
 
 const FLAGS = {
@@ -145,7 +145,7 @@ async function serveWebSocket(
     listener = await listenWebSocket({
       host,
       port,
-      ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication) }),
+      ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication, logger) }),
       ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
       maxPendingConnections,
       handshakeTimeoutMs,
@@ -158,7 +158,7 @@ async function serveWebSocket(
   } catch (error) {
     const { code, errno } = error as NodeJS.ErrnoException;
     if (code === undefined || errno === undefined) throw error;
-    throw failure(describeErrno(code, Math.abs(errno)));
+    throw failure(`cannot listen on ${formatListenUrl(host, port)}: ${describeErrno(code, Math.abs(errno))}`);
   }
   onStopSignal(async (signal) => {
     logger.info("stopping", { signal });

@@ -11,7 +11,7 @@ const DEFAULT_RECOVERY_TIMEOUT_MS = 25_000;
 export interface ConnectOptions {
   /** Tells the server who is calling. `exec-server-client` unless told. */
   readonly clientName?: string;
-  /** For servers that ask for one: a capability token or a signed bearer token. */
+  /** For servers that ask for one: a capability token or a signed bearer token. White space around it is left out. */
   readonly token?: string;
   /** How long the connection may take to open. Default: 10 s. Here and below, Infinity is without end. */
   readonly connectTimeoutMs?: number;

@@ -1,3 +1,4 @@
+import { UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { type ChildCommand, startChild } from "../../transport/child.ts";
 import type { Transport } from "../../transport/transport.ts";
@@ -23,7 +24,7 @@ export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTrans
  * Connects to a server and opens a session there. Over a WebSocket, or with a function that opens transports, a lost connection is replaced and
  * nothing of what happened meanwhile is lost.
  */
-export function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
   return openHost(connectorOf(target, options), options);
 }
 
@@ -39,9 +40,19 @@ function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector 
 }
 
 function webSocketConnector(url: string, options: ConnectOptions): Connector {
-  const headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+  const headers =
+    options.token === undefined ? {} : { authorization: `Bearer ${headerToken(options.token)}` };
   const timeoutMs = connectTimeout(options);
   return transportConnector((signal) => connectWebSocket(url, { headers, timeoutMs, signal }), {
     resumable: true,
   });
+}
+
+/** A token comes out of a file with a newline at its end. Anything else that no header can carry is a mistake. */
+function headerToken(token: string): string {
+  const trimmed = token.trim();
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  throw new UsageError(
+    trimmed === "" ? "the token is empty" : "the token holds characters that no header can carry",
+  );
 }

@@ -31,6 +31,7 @@ export async function openSession(
         const duration = formatDuration(options.initializeTimeoutMs);
         return new ConnectionError(
           `timed out waiting for exec-server initialize handshake after ${duration}`,
+          { code: "TIMED_OUT" },
         );
       }),
       options.signal,
@@ -58,7 +59,9 @@ async function openLink(
     return await abortable(
       within(opening, connectTimeoutMs, () => {
         const duration = formatDuration(connectTimeoutMs);
-        return new ConnectionError(`timed out connecting to exec-server after ${duration}`);
+        return new ConnectionError(`timed out connecting to exec-server after ${duration}`, {
+          code: "TIMED_OUT",
+        });
       }),
       signal,
     );
@@ -91,5 +94,8 @@ async function initialize(
 /** Servers name the session that they refuse. Its id is a secret, and messages end in logs. */
 function withoutSessionId(error: unknown, sessionId: string | undefined): unknown {
   if (!(error instanceof RpcError) || !sessionId || !error.message.includes(sessionId)) return error;
-  return new RpcError(error.rpcCode, error.message.replaceAll(sessionId, "…"), { data: error.data });
+  return new RpcError(error.rpcCode, error.message.replaceAll(sessionId, "…"), {
+    data: error.data,
+    code: error.code,
+  });
 }

@@ -1,36 +1,6 @@
 import { type ErrorCode, ExecError, RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-
-/** Names of the system errors that operations on files meet, by Linux's numbers. */
-const ERRNO_NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    1: "EPERM",
-    2: "ENOENT",
-    5: "EIO",
-    6: "ENXIO",
-    9: "EBADF",
-    11: "EAGAIN",
-    12: "ENOMEM",
-    13: "EACCES",
-    16: "EBUSY",
-    17: "EEXIST",
-    18: "EXDEV",
-    20: "ENOTDIR",
-    21: "EISDIR",
-    22: "EINVAL",
-    23: "ENFILE",
-    24: "EMFILE",
-    26: "ETXTBSY",
-    27: "EFBIG",
-    28: "ENOSPC",
-    30: "EROFS",
-    31: "EMLINK",
-    36: "ENAMETOOLONG",
-    39: "ENOTEMPTY",
-    40: "ELOOP",
-    122: "EDQUOT",
-  }),
-);
+import { errnoOf } from "../session/errno.ts";
 
 /** An operation on a file was refused or failed; `code` says why, and `errno` says it exactly where the system gave a reason. */
 export class FileError extends ExecError {
@@ -63,14 +33,6 @@ export function toFileError(error: unknown, operation: string, path: string): un
     rpcCode: error.rpcCode,
     cause: error,
   });
-}
-
-/** Our server says it; Codex's gives the number in its words. */
-function errnoOf({ data, message }: RpcError): string | undefined {
-  const told = (data as { errno?: unknown } | null | undefined)?.errno;
-  if (typeof told === "string") return told;
-  const number = /\(os error (\d{1,9})\)$/.exec(message)?.[1];
-  return number === undefined ? undefined : ERRNO_NAMES.get(number);
 }
 
 function codeOf({ rpcCode }: RpcError, errno: string | undefined): ErrorCode {

@@ -1,5 +1,5 @@
 import { encodeBase64 } from "../../base/base64.ts";
-import { ExecError, ProtocolError } from "../../base/errors.ts";
+import { type ErrorCode, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Caller } from "../session/caller.ts";
 import { decodeContent } from "./decompress.ts";
@@ -116,8 +116,15 @@ function withUrl(response: Response, url: string): Response {
   return Object.defineProperties(response, { url: { value: url }, clone: { value: clone } });
 }
 
+/** What the message of such an error does not say by itself. */
+const NETWORK_FAILURES: Partial<Record<ErrorCode, string>> = {
+  CONNECTION_REFUSED: "connection refused",
+  UNKNOWN_HOST: "unknown host",
+};
+
 /** Failures of the way are TypeErrors, as `fetch` has them; the signal's reason stays what it is. */
 function networkError(what: string, error: unknown): unknown {
   if (!(error instanceof ExecError)) return error;
-  return new TypeError(`${what}: ${error.message}`, { cause: error });
+  const why = NETWORK_FAILURES[error.code];
+  return new TypeError(`${what}: ${why === undefined ? "" : `${why}: `}${error.message}`, { cause: error });
 }

@@ -80,6 +80,7 @@ export function errorOf({ message, code }: FailedEvent): ExecError {
     case "CONNECTION_CLOSED":
     case "SESSION_LOST":
     case "EFFECT_UNKNOWN":
+    case "UNAUTHORIZED":
       return new ConnectionError(message, { code });
     case "PROTOCOL_ERROR":
       return new ProtocolError(message);

@@ -65,6 +65,11 @@ export function startParams(
   tty: boolean,
 ): StartParams {
   options.signal?.throwIfAborted();
+  if (!Array.isArray(argv))
+    throw new UsageError(
+      `argv must be an array of a program and its arguments, not ${typeof argv === "string" ? "a string" : String(argv)}; ` +
+        'a shell runs a command line: ["sh", "-c", line]',
+    );
   if (argv.length === 0) throw new UsageError("argv is empty: it needs at least a program");
   const { cwd, arg0 } = options;
   if (cwd !== undefined && !cwd.startsWith("/"))

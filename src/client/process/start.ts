@@ -1,20 +1,31 @@
-import { ConnectionError, ExecError, messageOf, ProtocolError } from "../../base/errors.ts";
+import { ConnectionError, ExecError, messageOf, ProtocolError, RpcError } from "../../base/errors.ts";
 import { RemoteProcess } from "./process.ts";
+import { SpawnError } from "./spawn-error.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
 import type { StartParams } from "./start-request.ts";
 
-/** Starts a process whose events go to `route`, which was there before it. Aborting kills it, or takes the start back. */
+/** What a start may be given besides. */
+export interface StartedOn {
+  /** Where its events go. */
+  readonly route?: ProcessRoute;
+  /** What the caller asked for, where `params` wrap it in something else. */
+  readonly asked?: StartParams;
+}
+
+/** Starts a process whose events go to a route that was there before it. Aborting kills it, or takes the start back. */
 export async function startProcess(
   session: ClientSession,
   params: StartParams,
   signal: AbortSignal | undefined,
-  route: ProcessRoute = session.register(params.processId),
+  { route = session.register(params.processId), asked = params }: StartedOn = {},
 ): Promise<RemoteProcess> {
   try {
     await requestStart(session, params, signal, route);
     route.started = true;
-  } catch (error) {
+  } catch (refusal) {
+    // Made here, so that its stack names the caller.
+    const error = refusal instanceof RpcError ? new SpawnError(asked, refusal) : refusal;
     const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
     const lost = isUnknown || signal?.aborted === true;
     route.fail(error instanceof ExecError ? error : new ConnectionError(messageOf(error)));

@@ -24,7 +24,8 @@ export function unresumable(message: string, error: unknown): ExecError {
   const told = `${message}; failed to resume exec-server session: ${messageOf(error)}`;
   if (error instanceof ProtocolError) return new ProtocolError(told, { cause: error });
   if (error instanceof RpcError) return new ConnectionError(told, { cause: error, code: "SESSION_LOST" });
-  return new ConnectionError(told, { cause: error });
+  const refused = error instanceof ConnectionError && error.code === "UNAUTHORIZED";
+  return new ConnectionError(told, { cause: error, ...(refused ? { code: "UNAUTHORIZED" } : {}) });
 }
 
 /** The end of a process of which the server could not say what became of it. */

@@ -1,5 +1,6 @@
 import { type ErrorCode, ExecError, messageOf, UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { SpawnError } from "../process/spawn-error.ts";
 import {
   type ExecCommandArgs,
   parseExecCommandArgs,
@@ -215,7 +216,9 @@ class Tools implements ExecTools {
       this.#killProcess(process);
     } catch (error) {
       if (signal?.aborted || !(error instanceof ExecError)) throw error;
-      // A missing directory reads like a missing program.
+      // A SpawnError names both already.
+      if (error instanceof SpawnError)
+        throw new ExecError(error.code, `exec_command: ${error.message}`, { cause: error });
       const where = options.cwd === undefined ? "" : ` in ${options.cwd}`;
       const message = `exec_command: ${argv[0]} was not started${where}: ${error.message}`;
       throw new ExecError(error.code, message, { cause: error });

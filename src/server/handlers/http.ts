@@ -8,6 +8,7 @@ import { sendHttpRequest, urlTooLong } from "../../capabilities/http/http-reques
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/index.ts";
+import { dataOf } from "../../rpc/error-wire.ts";
 import type { Attachment } from "../../rpc/incoming-request.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
@@ -115,7 +116,7 @@ async function perform(
     active.end();
     throw active.cancelled
       ? new RpcError(RpcCode.internal, "http/request failed: cancelled", { cause: error })
-      : requestFailure(error, params);
+      : requestFailure(error, params, active);
   }
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
@@ -131,13 +132,19 @@ async function perform(
   return { status: response.status, headers, bodyBase64: "" };
 }
 
-function requestFailure(error: unknown, { timeoutMs }: RequestParams): unknown {
+function requestFailure(
+  error: unknown,
+  { timeoutMs }: RequestParams,
+  { timedOut }: ActiveHttpRequest,
+): unknown {
   if (!(error instanceof CapabilityError)) return error;
-  return requestFailed(error, timeoutMs === 0 ? "route-aware request timed out" : error.message);
+  const { message } = error;
+  const cause = timedOut ? new CapabilityError("TIMED_OUT", message, { cause: error }) : error;
+  return requestFailed(cause, timeoutMs === 0 ? "route-aware request timed out" : message);
 }
 
 function requestFailed(cause: CapabilityError, reason = cause.message): RpcError {
-  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { cause });
+  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { data: dataOf(cause), cause });
 }
 
 function decodeRequest(

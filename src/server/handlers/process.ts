@@ -10,6 +10,7 @@ import type { TerminalSize } from "../../native/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
+import { dataOf } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
@@ -111,7 +112,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
 /** Peers expect an internal error for every system error of a start. */
 export function startError(error: unknown): unknown {
   return error instanceof CapabilityError
-    ? new RpcError(RpcCode.internal, error.message, dataOf(error))
+    ? new RpcError(RpcCode.internal, error.message, { data: dataOf(error), cause: error })
     : error;
 }
 
@@ -176,7 +177,10 @@ function givenEnvironment({ envPolicy, env }: ProcessStart, server: Environment)
     return childEnvironment(server, envPolicy ?? undefined, env);
   } catch (error) {
     if (error instanceof CapabilityError)
-      throw new RpcError(RpcCode.limit, `envPolicy: ${error.message}`, dataOf(error));
+      throw new RpcError(RpcCode.limit, `envPolicy: ${error.message}`, {
+        data: dataOf(error),
+        cause: error,
+      });
     throw error;
   }
 }
@@ -221,13 +225,6 @@ export function decodeCwd(text: string): string | Uint8Array {
       );
     throw error;
   }
-}
-
-function dataOf(error: CapabilityError): { data: unknown; cause: unknown } {
-  return {
-    data: { code: error.code, ...(error.errno === undefined ? {} : { errno: error.errno }) },
-    cause: error,
-  };
 }
 
 function remember(entry: ProcessEntry, writeId: string): void {

@@ -110,7 +110,7 @@ export function connectBrowserWebSocket(
     };
     const cancelTimer = after(timeoutMs, () => {
       const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
-      fail(new ConnectionError(text));
+      fail(new ConnectionError(text, { code: "TIMED_OUT" }));
     });
     const settle = (): void => {
       cancelTimer();

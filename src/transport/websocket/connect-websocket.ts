@@ -32,7 +32,10 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       reject(error);
       webSocket.terminate();
     };
-    const refused = (why: string, details?: { cause?: unknown; status?: number }): void =>
+    const refused = (
+      why: string,
+      details?: { cause?: unknown; status?: number; errno?: string | undefined },
+    ): void =>
       fail(
         new ConnectionError(
           `failed to connect to exec-server websocket \`${shownUrl(url)}\`: ${why}`,
@@ -42,7 +45,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     const abort = (): void => fail(signal?.reason);
     const cancelTimer = after(timeoutMs, () => {
       const text = `timed out connecting to exec-server websocket \`${shownUrl(url)}\` after ${formatDuration(timeoutMs)}`;
-      fail(new ConnectionError(text));
+      fail(new ConnectionError(text, { code: "TIMED_OUT" }));
     });
     signal?.addEventListener("abort", abort, { once: true });
     webSocket.once("upgrade", (response) => {
@@ -60,7 +63,9 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
     webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
       refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
     );
-    webSocket.on("error", (cause) => refused(cause.message, { cause }));
+    webSocket.on("error", (cause: NodeJS.ErrnoException) =>
+      refused(cause.message, { cause, errno: cause.code }),
+    );
     if (signal?.aborted) abort();
   });
 }

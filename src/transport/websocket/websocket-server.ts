@@ -30,8 +30,8 @@ export interface WebSocketListener {
 export interface ListenOptions extends GuestLimits {
   readonly host: string;
   readonly port: number;
-  /** Checks the Authorization header of an upgrade; resolves with the reason of a refusal. Everybody may come in without it. */
-  authenticate?(authorization: string | undefined): Promise<string | undefined>;
+  /** Checks the Authorization header of an upgrade that comes from an address; resolves with the reason of a refusal. Everybody may come in without it. */
+  authenticate?(authorization: string | undefined, from: string): Promise<string | undefined>;
   /** Says why no further connection is taken, if so; it is answered with 503 then. */
   refuse?(): string | undefined;
   /** The longest message that is taken; at most what the wire allows, which is the default. */
@@ -89,7 +89,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     if (options.authenticate === undefined) decide(undefined);
     else
       options
-        .authenticate(request.headers.authorization)
+        .authenticate(request.headers.authorization, addressOf(socket))
         .then(decide, () =>
           turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
         );
@@ -206,8 +206,12 @@ function destroyThis(this: Socket): void {
   this.destroy();
 }
 
-function describeSource({ remoteAddress = "", remotePort = 0 }: Socket): string {
-  return `websocket JSON-RPC message from exec-server websocket ${formatHost(remoteAddress)}:${remotePort}`;
+function addressOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${formatHost(remoteAddress)}:${remotePort}`;
+}
+
+function describeSource(socket: Socket): string {
+  return `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`;
 }
 
 function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {

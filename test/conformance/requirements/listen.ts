@@ -264,6 +264,13 @@ export const listenRequirements = {
     behavior: "A port in use is refused with status 1.",
     transports: ["cli"],
   },
+  "cli.listen:in-use-named": {
+    section: "1.6",
+    behavior: "The error about a port in use names the address.",
+    transports: ["cli"],
+    origin: "ours",
+    note: "The real server says only that an address is in use.",
+  },
   "cli.listen:not-local": {
     section: "1.6",
     behavior: "An address the machine does not have is refused with status 1.",

@@ -1,0 +1,79 @@
+/** What is known of one code. */
+interface CodeFacts {
+  /** For people who meet it. */
+  readonly meaning: string;
+  /** Whether a server may send it as `data.code` of an error answer. */
+  readonly onWire: boolean;
+  /** Exit status of the program when it ends because of it. */
+  readonly exitCode: number;
+}
+
+const wire = (meaning: string, exitCode = 1): CodeFacts => ({ meaning, onWire: true, exitCode });
+const local = (meaning: string, exitCode = 1): CodeFacts => ({ meaning, onWire: false, exitCode });
+
+/**
+ * Every code that says why something failed. The wire's `data.code`, the library's `ExecError.code` and the exit statuses of the program come from here, and
+ * the documentation lists it.
+ */
+export const ERROR_CODES = {
+  NOT_FOUND: wire("A file, a process or a session does not exist"),
+  PERMISSION_DENIED: wire("The system, the allowed roots or the configuration forbids it"),
+  INVALID_INPUT: wire("The request cannot be meant: a value that no system takes, a relative path, a NUL"),
+  OS_ERROR: wire("The system refused; `errno` says why where it is known"),
+  UNSUPPORTED: wire("The server, or its machine, does not have what was asked for"),
+  SPAWN_FAILED: wire("The program did not start; `reason` says why where it is certain"),
+  LIMIT_REACHED: wire("A limit of the server's configuration, or of the client's queues, forbids it"),
+  IDEMPOTENCY_CONFLICT: wire("The `idempotencyKey` was used for another start"),
+  CONNECTION_REFUSED: wire("An HTTP request: nobody listens at that address"),
+  UNKNOWN_HOST: wire("An HTTP request: the host name has no address"),
+  TIMED_OUT: wire("It took longer than was allowed"),
+  RPC_ERROR: local("Any other error answer of the server; `rpcCode` is its number"),
+  CONNECTION_CLOSED: local("No answer will come: the connection failed or was closed"),
+  SESSION_LOST: local("The server no longer has the session; nothing of it can be recovered"),
+  EFFECT_UNKNOWN: local(
+    "The answer was lost, the session goes on, and the call may or may not have taken effect",
+  ),
+  UNAUTHORIZED: local("The server refused the token, or wants one"),
+  OUTPUT_LOST: local("The server no longer had output that was asked for again"),
+  COMMAND_FAILED: local("`run` with `check`: the exit status is not 0"),
+  STDIN_CLOSED: local("The process has ended or takes no input"),
+  PROTOCOL_ERROR: local("The peer sent what the wire forbids, or could not read this request"),
+  USAGE: local("The caller made a mistake, found before anything was done", 2),
+} as const satisfies Readonly<Record<string, CodeFacts>>;
+
+/** Why something failed, for a program to switch on. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Reads the `data.code` that a server sent with an error. A code that the table does not have counts as none. */
+export function codeOnWire(data: unknown): ErrorCode | undefined {
+  const told = (data as { code?: unknown } | null | undefined)?.code;
+  if (typeof told !== "string" || !Object.hasOwn(ERROR_CODES, told)) return undefined;
+  const code = told as ErrorCode;
+  return ERROR_CODES[code].onWire ? code : undefined;
+}
+
+/** Why a program did not start. */
+export const SPAWN_FAILURES = {
+  notFound: "the program was not found",
+  notExecutable: "the program is not executable",
+  noSuchDirectory: "the working directory does not exist or is not a directory",
+  limit: "a limit of the system or of the server's configuration is reached",
+} as const;
+
+/** The `reason` of SPAWN_FAILED. */
+export type SpawnFailure = keyof typeof SPAWN_FAILURES;
+
+/** Reads the `data.reason` that a server sent. */
+export function spawnFailureOnWire(data: unknown): SpawnFailure | undefined {
+  const told = (data as { reason?: unknown } | null | undefined)?.reason;
+  return typeof told === "string" && Object.hasOwn(SPAWN_FAILURES, told) ? (told as SpawnFailure) : undefined;
+}
+
+/** System errors that mean a limit: of descriptors, processes, memory, or the length of arguments. */
+const LIMIT_ERRNOS = ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "E2BIG"];
+
+/** What a system error of a start means by itself, whatever the program and its directory are. */
+export function certainSpawnFailure(errno: string | undefined): SpawnFailure | undefined {
+  if (errno === "ENOEXEC") return "notExecutable";
+  return errno !== undefined && LIMIT_ERRNOS.includes(errno) ? "limit" : undefined;
+}
