@@ -154,7 +154,7 @@ test("a connection that is opened too late is closed again", async () => {
   };
   const connecting = connect(openLate, { connectTimeoutMs: 50 });
   await expect(connecting).rejects.toMatchObject({
-    code: "CONNECTION_CLOSED",
+    code: "TIMED_OUT",
     message: "timed out connecting to exec-server after 50ms",
   });
   arrive();

@@ -80,7 +80,9 @@ test("a server that does not complete the WebSocket handshake is given up with i
   const connecting = connect(url, { connectTimeoutMs: 1_000 });
   await expect(connecting).rejects.toBeInstanceOf(ConnectionError);
   await expect(connecting).rejects.toThrow(
-    new ConnectionError(`timed out connecting to exec-server websocket \`${url}\` after 1s`),
+    new ConnectionError(`timed out connecting to exec-server websocket \`${url}\` after 1s`, {
+      code: "TIMED_OUT",
+    }),
   );
 });
 

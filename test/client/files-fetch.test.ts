@@ -60,7 +60,7 @@ if (findCodexBinary() !== undefined) {
 
 const MIB = 1024 * 1024;
 
-describe.each(Object.entries(targets))("%s", (_, start) => {
+describe.each(Object.entries(targets))("%s", (server, start) => {
   let target: Target;
   let root: string;
   let files: Files;
@@ -513,7 +513,8 @@ describe.each(Object.entries(targets))("%s", (_, start) => {
         async (origin) => {
           const failure: unknown = await remoteFetch(`${origin}/none`).catch((error: unknown) => error);
           expect(failure).toBeInstanceOf(TypeError);
-          expect(failure).toMatchObject({ cause: { code: "RPC_ERROR", rpcCode: -32603 } });
+          const code = server.startsWith("our") ? "OS_ERROR" : "RPC_ERROR";
+          expect(failure).toMatchObject({ cause: { code, rpcCode: -32603 } });
           const cut = await remoteFetch(`${origin}/cut`);
           const broken: unknown = await cut.text().catch((error: unknown) => error);
           expect(broken).toBeInstanceOf(TypeError);
