@@ -1,4 +1,4 @@
-// Makes the text of dist/cli.js: the launcher, and the program in a comment behind it.
+// Bundles the command line: the launcher dist/cli.js, and the program dist/program.js that it runs.
 import { build } from "esbuild";
 
 /** Messages are English; the other fifty languages would be a quarter of the program. */
@@ -53,34 +53,27 @@ async function bundle(entryPoint, options = {}) {
     legalComments: "none",
     ...options,
   });
-  return outputFiles[0].text.trimEnd();
+  return outputFiles[0].text;
 }
 
-/** Node 20 cannot load TypeScript. */
-async function loadProgramText() {
-  const text = await bundle("src/cli/launcher/program-text.ts", { format: "esm" });
-  return import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
-}
+/** The text of dist/cli.js. */
+export const buildLauncher = () =>
+  bundle("src/cli/launcher/launch.ts", {
+    banner: { js: "#!/usr/bin/env node" },
+    define: { "import.meta.dirname": "__dirname" },
+  });
 
-export async function buildProgram(version) {
-  const { joinProgram } = await loadProgramText();
-  const launcher = await bundle("src/cli/launcher/launch.ts", { plugins: [lateModules] });
-  const program = await bundle("src/cli/main.ts", {
+/** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
+export const buildProgram = (version) =>
+  bundle("src/cli/main.ts", {
     external: ["koffi", "@xterm/headless", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: {
       EXEC_SERVER_VERSION: JSON.stringify(version),
-      "import.meta.url": "path",
+      // A path serves as well where it is used.
+      "import.meta.url": "__filename",
       // Native parts that `ws` would look for.
       "process.env.WS_NO_BUFFER_UTIL": '"1"',
       "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
     },
   });
-  // The launcher also runs as an ES module, which has no `require`.
-  return joinProgram(
-    `#!/usr/bin/env node
-((require,moduleRequire)=>{${launcher}
-})(process.getBuiltinModule,typeof require>"u"?void 0:require);`,
-    `(function(require,path){${program}\n})`,
-  );
-}

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -8,33 +9,37 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CodeCache, describeRuntime } from "../../src/cli/launcher/code-cache.ts";
-import { extractProgram } from "../../src/cli/launcher/program-text.ts";
 import { connect } from "../../src/client/connect/connect.ts";
-import { pollUntil, withDeadline } from "../fault/deadline.ts";
-import { builtCli, packageRoot } from "../fault/server-under-test.ts";
+import { withDeadline } from "../fault/deadline.ts";
+import { packageRoot } from "../fault/server-under-test.ts";
 
-// The built program: one file that starts anywhere, with or without a cache of its code.
+// The built program: a launcher and a bundle that start anywhere, with or without a cache of their code.
 
 const DEADLINE_MS = 20_000;
 const run = promisify(execFile);
 const servers: ChildProcess[] = [];
 
 let directory: string;
-let home: string;
+let program: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "exec-server-program-"));
-  home = join(directory, "home");
-  mkdirSync(home);
+  const target = join(directory, "dist");
+  mkdirSync(target);
+  for (const name of ["cli.js", "program.js", "package.json"])
+    copyFileSync(join(packageRoot, "dist", name), join(target, name));
+  // What stays outside the bundle.
+  symlinkSync(join(packageRoot, "node_modules"), join(target, "node_modules"));
+  program = join(target, "cli.js");
 });
 
 afterEach(async () => {
@@ -45,129 +50,109 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const environment = (): NodeJS.ProcessEnv => ({ PATH: process.env["PATH"], HOME: home });
+const environment = (): NodeJS.ProcessEnv => ({ PATH: process.env["PATH"], HOME: directory });
 
-function copyProgram(name: string, packageJson?: string): string {
-  const target = join(directory, name);
-  mkdirSync(target);
-  if (packageJson !== undefined) writeFileSync(join(target, "package.json"), packageJson);
-  // What stays outside the one file.
-  symlinkSync(join(packageRoot, "node_modules"), join(target, "node_modules"));
-  const program = join(target, "cli.js");
-  copyFileSync(builtCli, program);
-  return program;
+async function outputOf(path: string, args: readonly string[]): Promise<string> {
+  return (await run(process.execPath, [path, ...args], { env: environment() })).stdout;
 }
 
-async function outputOf(program: string, args: readonly string[], env = environment()): Promise<string> {
-  return (await run(process.execPath, [program, ...args], { env })).stdout;
+interface RunningServer {
+  readonly url: string;
+  /** Ends it as a service manager would. */
+  stop(): Promise<void>;
 }
 
-async function startServer(program: string): Promise<{ url: string; pid: number }> {
-  const child = spawn(process.execPath, [program], {
+async function startServer(path: string): Promise<RunningServer> {
+  const child = spawn(process.execPath, [path], {
     env: environment(),
     stdio: ["ignore", "pipe", "inherit"],
   });
   servers.push(child);
-  const [url] = await withDeadline(once(createInterface(child.stdout), "line"), DEADLINE_MS, () => "a URL");
-  return { url: String(url), pid: child.pid ?? Number.NaN };
+  const line = once(createInterface({ input: child.stdout }), "line");
+  const [url] = await withDeadline(line, DEADLINE_MS, () => "the address");
+  const stop = async (): Promise<void> => {
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await withDeadline(exited, DEADLINE_MS, () => "the end of the server")).toEqual([0, null]);
+  };
+  return { url: String(url), stop };
 }
 
-const cacheDirectory = (): string => join(home, ".cache", "exec-server");
-
-const keptCache = (): Promise<string> =>
-  pollUntil(
-    () => {
-      const names = existsSync(cacheDirectory()) ? readdirSync(cacheDirectory()) : [];
-      const name = names.find((file) => file.startsWith("code-"));
-      return name === undefined ? false : join(cacheDirectory(), name);
-    },
-    DEADLINE_MS,
-    () => "a cache of the code",
-  );
-
-async function echoThrough(url: string): Promise<string> {
-  await using host = await connect(url);
-  return (await host.run(["echo", "works"])).stdout;
+async function serveOneClient(path = program): Promise<void> {
+  const server = await startServer(path);
+  {
+    await using host = await connect(server.url);
+    expect((await host.run(["echo", "works"])).stdout).toBe("works\n");
+  }
+  await server.stop();
 }
 
-test.each([
-  ["without a package", undefined],
-  ["in a package of CommonJS modules", '{ "type": "commonjs" }'],
-  ["in a package of ES modules", '{ "type": "module" }'],
-])("a copy of the program works %s, and through a link", async (_where, packageJson) => {
-  const program = copyProgram("copy", packageJson);
+const cacheDirectory = (): string => join(dirname(program), "cache");
+
+/** The files of the cache: one of ours, or as Node lays them out. */
+function cacheFiles(): string[] {
+  const entries = readdirSync(cacheDirectory(), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+test("a copy of the program works, also through a link", async () => {
   const link = join(directory, "exec-server");
   symlinkSync(program, link);
   for (const path of [program, link]) {
     expect(await outputOf(path, ["--version"])).toMatch(/^exec-server [0-9.]+\n$/);
     expect(await outputOf(path, ["--help"])).toContain("Usage: exec-server");
-    expect(await echoThrough((await startServer(path)).url)).toBe("works\n");
+    await serveOneClient(path);
   }
 });
 
-test("a server keeps a cache, and what is in the cache is what a later start runs", async () => {
-  const program = copyProgram("program");
-  const changed = copyProgram("changed");
-  const text = readFileSync(program, "latin1");
-  const other = text.replaceAll("`exec-server $", "`exec-serves $");
-  expect(other).not.toBe(text);
-  writeFileSync(changed, other, "latin1");
-  await startServer(changed);
-  const keptFile = readFileSync(await keptCache());
-  rmSync(cacheDirectory(), { recursive: true });
-  // Nobody but a test gives one program the cache of another.
-  const cache = new CodeCache({
-    program,
-    text: extractProgram(readFileSync(program)).bytes,
-    runtime: describeRuntime([], undefined),
-    environment: environment(),
-  });
-  await cache.store(keptFile.subarray(32));
-  expect(await outputOf(program, ["--version"])).toMatch(/^exec-serves /);
-  // Clients that are confined to some directories might be able to write to that of the cache.
-  for (const flags of [["--fs-roots", home], [`--fs-roots=${home}`], ["--config", "limits.toml"]])
-    expect(await outputOf(program, [...flags, "--version"])).toMatch(/^exec-server /);
-  rmSync(cacheDirectory(), { recursive: true });
-  expect(await outputOf(program, ["--version"])).toMatch(/^exec-server /);
+test("a server leaves a cache beside the program, which later ones use as it is", async () => {
+  await outputOf(program, ["--version"]);
+  expect(existsSync(cacheDirectory())).toBe(false);
+  await serveOneClient();
+  expect(statSync(cacheDirectory()).mode & 0o777).toBe(0o700);
+  const state = (): Map<string, number> =>
+    new Map(cacheFiles().map((file) => [file, statSync(file).mtimeMs]));
+  const kept = state();
+  expect(kept.size).toBeGreaterThan(0);
+  await serveOneClient();
+  expect(state()).toEqual(kept);
 });
 
 test("a damaged cache is not run, and is replaced", async () => {
-  const program = copyProgram("program");
-  await startServer(program);
-  const file = await keptCache();
-  const damaged = readFileSync(file);
-  damaged.fill(0xff, damaged.length / 2);
-  writeFileSync(file, damaged);
-  expect(await echoThrough((await startServer(program)).url)).toBe("works\n");
-  await pollUntil(
-    () => !readFileSync(file).equals(damaged),
-    DEADLINE_MS,
-    () => "another cache",
-  );
-  expect(readdirSync(cacheDirectory())).toHaveLength(1);
+  await serveOneClient();
+  const damagedFiles = cacheFiles().map((file) => {
+    const damaged = readFileSync(file);
+    damaged.fill(0xff, damaged.length / 2);
+    writeFileSync(file, damaged);
+    return { file, damaged };
+  });
+  await serveOneClient();
+  for (const { file, damaged } of damagedFiles) expect(readFileSync(file).equals(damaged)).toBe(false);
 });
 
-test("a server without a home, or with one that it cannot write to, works without a cache", async () => {
-  const program = copyProgram("program");
-  rmSync(home, { recursive: true });
-  writeFileSync(home, "not a directory");
-  expect(await outputOf(program, ["--version"])).toContain("exec-server");
-  expect(await outputOf(program, ["--version"], {})).toContain("exec-server");
-  expect(await echoThrough((await startServer(program)).url)).toBe("works\n");
+test("a server works without a cache where it cannot keep one, or others could change it", async () => {
+  mkdirSync(cacheDirectory());
+  chmodSync(cacheDirectory(), 0o777);
+  await serveOneClient();
+  expect(cacheFiles()).toEqual([]);
+  rmSync(cacheDirectory(), { recursive: true });
+  writeFileSync(cacheDirectory(), "no directory");
+  await serveOneClient();
 });
 
 test("an error that nobody catches names its place in the file", async () => {
-  const program = copyProgram("program");
   const preloaded = join(directory, "broken-stdout.cjs");
   writeFileSync(preloaded, 'process.stdout.write = () => { throw new Error("broken"); };');
-  const failed = run(process.execPath, ["-r", preloaded, program, "--version"], { env: environment() });
-  const { stderr, code } = (await failed.catch((error: unknown) => error)) as {
-    stderr: string;
-    code: number;
-  };
-  expect(code).toBe(1);
-  const [, line, column] = /at main \(.*\/cli\.js:([0-9]+):([0-9]+)\)/.exec(stderr) ?? [];
-  const lines = readFileSync(program, "latin1").split("\n");
-  const at = lines[Number(line) - 1]?.slice(Number(column) - 1);
-  expect(at).toMatch(/^(?:process\.stdout\.)?write\(`exec-server /);
+  for (const args of [["--version"], []]) {
+    const failed = run(process.execPath, ["-r", preloaded, program, ...args], { env: environment() });
+    const { stderr, code } = (await failed.catch((error: unknown) => error)) as {
+      stderr: string;
+      code: number;
+    };
+    expect(code).toBe(1);
+    const [, line, column] = /\/program\.js:([0-9]+):([0-9]+)\)/.exec(stderr) ?? [];
+    const lines = readFileSync(join(dirname(program), "program.js"), "latin1").split("\n");
+    const at = lines[Number(line) - 1]?.slice(Number(column) - 1);
+    expect(at).toMatch(/^(?:process\.stdout\.)?write\(`/);
+  }
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chown, copyFile, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chown, copyFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -100,11 +100,11 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
     await copyFile(program, copy);
     return [copy, first, ...rest];
   }
-  await cp(builtCli, join(home, "dist", "cli.js"));
+  for (const name of ["cli.js", "program.js", "package.json"])
+    await cp(join(packageRoot, "dist", name), join(home, "dist", name));
   // What stays outside the bundle, with the binary for this machine.
   for (const name of ["koffi", "@koromix"])
     await cp(join(packageRoot, "node_modules", name), join(home, "node_modules", name), { recursive: true });
-  await writeFile(join(home, "package.json"), '{"type":"module"}');
   return [program, join(home, "dist", "cli.js"), ...rest];
 }
 
