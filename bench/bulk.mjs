@@ -1,4 +1,4 @@
-// Bulk messages are looked into without being parsed: JSON.parse of a large one would measure the client.
+// Bulk messages are inspected without parsing: JSON.parse of a large one would measure the client.
 
 const QUOTE = 0x22;
 const PADDING = 0x3d;
@@ -18,7 +18,7 @@ function base64Range(message, member) {
   return { start, end: message.indexOf(QUOTE, start) };
 }
 
-/** How many bytes the base64 text of `member` stands for. */
+/** Number of bytes that the base64 text of `member` encodes. */
 export function byteCount(message, member = "chunk") {
   const { start, end } = base64Range(message, member);
   if (end === start) return 0;

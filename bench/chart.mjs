@@ -8,7 +8,7 @@ const BAR_HEIGHT = 12;
 const HEAD_HEIGHT = 84;
 const FOOT_HEIGHT = 34;
 
-/** Colours hold on a light and on a dark page; a viewer without media queries still gets readable mid-tones. */
+/** The colours work on light and dark pages; a viewer without media queries still gets readable mid-tones. */
 const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #6e7781; }
   .title { font-size: 17px; font-weight: 600; }
@@ -29,7 +29,7 @@ const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 const times = (value) =>
   `${value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)}x`;
 
-/** What a requirement on the ratio means in times better, or null. */
+/** A requirement on the ratio, converted to times better; null if there is none. */
 function requiredTimes({ requirement, better }) {
   if (!requirement || requirement.of === "value") return null;
   const bound = requirement.atLeast ?? requirement.atMost;

@@ -4,7 +4,7 @@ import { Wire } from "./wire.mjs";
 
 const AT_A_TIME = 32;
 
-/** Opens that many connections, each with a session; they stay open until `close`. */
+/** Opens `count` connections, each with a session; they stay open until `close`. */
 export async function openConnections({ url }, count) {
   const sessions = [];
   const close = () => {

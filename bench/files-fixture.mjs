@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { patternBytes } from "./pattern.mjs";
 
-/** In memory where that is possible: a disk would be what is measured, and ext4 waits for it when a file is overwritten. */
+/** In memory if possible: otherwise the disk would be measured, and ext4 waits for it when a file is overwritten. */
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : "/var/tmp";
 
-/** A directory for files; `uri(name)` names one for the server. */
+/** A directory for files; `uri(name)` is the URI of one. */
 export async function openFilesFixture() {
   const directory = await mkdtemp(join(ROOT, "exec-server-bench-files-"));
   return {

@@ -2,7 +2,7 @@ const WIDTH = 1180;
 const ROW_HEIGHT = 17;
 const HEAD_HEIGHT = 52;
 const CHARACTER_WIDTH = 6.3;
-/** Narrower than this a box is only noise. */
+/** Boxes below this share are noise. */
 const MIN_SHARE = 0.002;
 const IDLE = new Set(["(idle)"]);
 
@@ -18,7 +18,9 @@ const STYLE = `
 
 const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** A tree of calls from a CPU profile of V8: the same function under the same callers is one box. Idle time is left out. */
+/**
+ * Builds a call tree from a V8 CPU profile: the same function under the same callers is one box. Idle time is omitted.
+ */
 export function callTree({ nodes, samples, timeDeltas }) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const self = new Map();
@@ -44,7 +46,7 @@ export function callTree({ nodes, samples, timeDeltas }) {
   return merge("all", "native", [nodes[0].id]);
 }
 
-/** V8 knows all functions of the FFI library by the name of the last one, which is mangled. */
+/** V8 reports all functions of the FFI library under the mangled name of the last one. */
 function nameOf(functionName) {
   if (functionName === "") return "(anonymous)";
   return functionName.startsWith("_Z") ? "(C function)" : functionName;
@@ -55,7 +57,7 @@ function kindOf(name, url) {
   return url === "" || name.startsWith("(") ? "native" : "ours";
 }
 
-/** An SVG in which the width of a box is the time in a function and all it calls. Callers are above. */
+/** An SVG in which the width of a box is the time spent in a function and its callees. Callers are above. */
 export function drawFlameGraph(tree, { title, about }) {
   const boxes = [];
   const place = (node, x, depth) => {

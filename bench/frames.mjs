@@ -1,8 +1,8 @@
-// The WebSocket framing of a client, written by hand so that the client costs the same little whatever server it drives.
+// Hand-written WebSocket framing for the client, so that the client costs the same small amount with every server.
 
 const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };
 
-/** A masked frame. The mask is zero: legal on the wire, and it spares the client a pass over the bytes. */
+/** A masked frame. The mask is zero: valid on the wire, and it saves the client a pass over the bytes. */
 function encodeFrame(opcode, payload) {
   const length = payload.length;
   const headerBytes = length < 126 ? 6 : length < 65_536 ? 8 : 14;
@@ -24,7 +24,7 @@ function encodeFrame(opcode, payload) {
 
 export const encodeText = (text) => encodeFrame(OPCODE.text, Buffer.from(text));
 
-/** Cuts a byte stream into messages. A message is only valid during the callback: it may lie in the read buffer. */
+/** Splits a byte stream into messages. A message is valid only during the callback: it may lie in the read buffer. */
 export class FrameReader {
   #rest = Buffer.alloc(0);
   #restBytes = 0;
@@ -64,7 +64,7 @@ export class FrameReader {
     this.#restBytes = needed;
   }
 
-  /** Returns how many bytes made whole frames. */
+  /** Returns the number of bytes that formed whole frames. */
   #consume(bytes) {
     let at = 0;
     while (bytes.length - at >= 2) {
@@ -100,7 +100,7 @@ export class FrameReader {
   }
 }
 
-/** The answer a control frame calls for, or null. */
+/** The answer that a control frame requires, or null. */
 export function answerControl(opcode, payload) {
   return opcode === OPCODE.ping ? encodeFrame(OPCODE.pong, payload) : null;
 }

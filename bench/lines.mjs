@@ -1,6 +1,9 @@
 const NEWLINE = 0x0a;
 
-/** Cuts a byte stream into lines, as stdio carries them. A line is only valid during the callback: it may lie in the read buffer. */
+/**
+ * Splits a byte stream into lines, as on stdio. A line is valid only during the callback: it may lie in the read
+ * buffer.
+ */
 export class LineReader {
   #rest = Buffer.alloc(0);
   #restBytes = 0;

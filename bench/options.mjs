@@ -19,7 +19,7 @@ export const USAGE = `npm run bench -- [options]
   --guard                a short check with wide margins; exit 1 on a miss
   --list                 print the cases and what they measure`;
 
-/** The options of the command line; throws with what is wrong with them. */
+/** Parses the command line; throws an error that says what is wrong. */
 export function readOptions(args) {
   const { values } = parseArgs({
     args,
@@ -72,7 +72,7 @@ function readRounds({ rounds, quick }) {
   return count;
 }
 
-/** A misspelt requirement would be met for ever. */
+/** A misspelt requirement would always pass. */
 function checkNames(requirements) {
   for (const { case: name, metric, transport } of requirements) {
     const benchCase = CASES.find((one) => one.name === name);
@@ -82,7 +82,7 @@ function checkNames(requirements) {
   }
 }
 
-/** What is to be run, as `{benchCase, transport}`. */
+/** The work to run, as `{benchCase, transport}`. */
 function chooseWork(list, transports) {
   const names = list?.split(",").map((name) => name.trim()) ?? CASES.map(({ name }) => name);
   const unknown = names.filter((name) => !CASES.some((benchCase) => benchCase.name === name));

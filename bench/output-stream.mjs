@@ -13,7 +13,7 @@ export const OUTPUT_METRICS = [
   { name: "peak RSS MiB", better: "lower" },
 ];
 
-/** What `seq` writes; a terminal makes each line feed two characters. */
+/** The output of `seq`; a terminal turns each line feed into two characters. */
 function numberedLines(lineEnd) {
   const hash = createHash("sha256");
   for (let line = 1; line <= VERIFIED_LINES; line += 1000) {
@@ -24,7 +24,9 @@ function numberedLines(lineEnd) {
   return hash.digest("hex");
 }
 
-/** Before anything is timed: numbered lines of several processes at once, so that a lost or swapped chunk changes a hash. */
+/**
+ * Before timing: checks numbered lines of several processes at once, so that a lost or swapped chunk changes a hash.
+ */
 export async function verifyContent(server, { processes = 1, tty = false } = {}) {
   const expected = numberedLines(tty ? "\r\n" : "\n");
   await inSession(server, async (session) => {
@@ -45,7 +47,9 @@ export async function verifyContent(server, { processes = 1, tty = false } = {})
   });
 }
 
-/** Runs `work(session)`, in which `bytes` of output must arrive; what it cost the client to wait and the server to do. */
+/**
+ * Runs `work(session)`, during which `bytes` of output must arrive; returns the client's time and the server's cost.
+ */
 export async function measureOutput(server, bytes, work) {
   return inSession(server, async (session) => {
     const received = session.countOutput();
@@ -67,7 +71,7 @@ export async function measureOutput(server, bytes, work) {
   });
 }
 
-/** Processes that write zeros, `bytes` altogether. */
+/** Processes that write zeros, `bytes` in total. */
 export const streamZeros = (server, bytes, { processes = 1, tty = false } = {}) =>
   measureOutput(server, bytes, (session) =>
     Promise.all(

@@ -5,17 +5,17 @@ const KIB_PER_MIB = 1024;
 
 function statFields(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name may hold blanks and parentheses; the fields after it do not.
+  // The name may contain blanks and parentheses; the fields after it do not.
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Of the process and all its threads; not of its children. */
+/** CPU time of the process and all its threads, without its children. */
 export function cpuSeconds(pid) {
   const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
 
-/** All processes that come from `pid`, as `{pid, argv}`. */
+/** All descendants of `pid`, as `{pid, argv}`. */
 export function descendants(pid) {
   const parents = new Map();
   for (const name of readdirSync("/proc")) {
@@ -23,7 +23,7 @@ export function descendants(pid) {
     try {
       parents.set(Number(name), Number(statFields(name)[1]));
     } catch {
-      // It ended between the listing and the look.
+      // It ended between listing and reading.
     }
   }
   const found = [];
@@ -49,8 +49,9 @@ function readArgv(pid) {
 const kib = (text, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)[1]);
 
 /**
- * Memory of a server and of what it started for itself, in MiB. `clientArgv` is what the client asked it to run; that does not
- * count. RSS counts every page of Node's own program that was ever looked at, though other Node processes share them: PSS is what a server really adds.
+ * Memory in MiB of a server and its own helpers. `clientArgv` is what the client asked it to run, which does not count.
+ * RSS counts every touched page of Node's program, though other Node processes share them; PSS is what a server really
+ * adds.
  */
 export function memoryOf(pid, clientArgv = []) {
   const asked = clientArgv.join("\0");
@@ -64,7 +65,7 @@ export function memoryOf(pid, clientArgv = []) {
   return total;
 }
 
-/** Starts a new peak; without the right to, the peak is the one since the start. */
+/** Resets the peak; without permission, the peak is the one since the start. */
 export function resetPeak(pid) {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, "5");
@@ -75,6 +76,6 @@ export function resetPeak(pid) {
 
 export const peakRss = (pid) => kib(readFileSync(`/proc/${pid}/status`, "utf8"), "VmHWM") / KIB_PER_MIB;
 
-/** What a process has passed to write(2) so far. */
+/** Bytes that a process has passed to write(2) so far. */
 export const bytesWritten = (pid) =>
   Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))[1]);

@@ -1,11 +1,11 @@
-// What is demanded of this server. `atMost` and `atLeast` bound the ratio ours / peer, the median over the rounds of one run;
-// with `of: "value"` they bound our own figure.
+// Requirements on this server. `atMost` and `atLeast` bound the ratio ours / peer, the median over the rounds of one
+// run; with `of: "value"` they bound our own figure.
 
 const both = (part) => ["ws", "stdio"].map((transport) => ({ ...part, transport }));
 const ws = (part) => ({ ...part, transport: "ws" });
 const stdio = (part) => ({ ...part, transport: "stdio" });
 
-/** 80 ms where bare Node takes 30 ms. */
+/** 80 ms on a machine where bare Node takes 30 ms. */
 const COLD_START_IN_BARE_NODES = 80 / 30;
 
 export const REQUIREMENTS = [
@@ -47,7 +47,7 @@ export const REQUIREMENTS = [
   ...both({ case: "burst", metric: "answered %", atLeast: 100, of: "value" }),
 ];
 
-/** What `--guard` demands: far from what is usual, so that only a real loss fails on a busy machine. */
+/** Requirements of `--guard`: far from the usual figures, so that only a real regression fails on a busy machine. */
 export const GUARD = [
   ws({ case: "output", metric: "MB/s", atLeast: 1.3 }),
   ws({ case: "output", metric: "CPU s/GiB", atMost: 0.6 }),
@@ -56,7 +56,7 @@ export const GUARD = [
   ws({ case: "rpc", metric: "64 in flight /s", atLeast: 1 }),
 ];
 
-/** The requirement on a row, or undefined. Only this server is under requirements. */
+/** The requirement on a row, or undefined. Only this server has requirements. */
 export const requirementOf = (requirements, row) =>
   row.target !== "ours"
     ? undefined
@@ -64,7 +64,7 @@ export const requirementOf = (requirements, row) =>
         (one) => one.case === row.case && one.metric === row.metric && one.transport === row.transport,
       );
 
-/** "pass", "miss", or "not measured", for a row under a requirement. */
+/** "pass", "miss", or "not measured", for a row with a requirement. */
 export function judge(requirement, row) {
   const measured = requirement.of === "value" ? row.summary?.median : row.ratio?.median;
   if (measured === undefined) return "not measured";

@@ -13,7 +13,7 @@ export async function runCase(benchCase, targets, transport, { rounds, quick, re
   const fixture = await benchCase.setUp?.({ quick });
   try {
     for (let round = 1; round <= Math.min(rounds, benchCase.maxRounds ?? rounds); round++) {
-      // Neither server always comes second.
+      // Alternate the order, so that neither server always comes second.
       for (const runner of round % 2 === 1 ? runners : [...runners].reverse()) {
         const result = await runner.round(fixture, (step) => report(`${what}: ${step}`));
         results[runner.name].push(result);
@@ -27,7 +27,7 @@ export async function runCase(benchCase, targets, transport, { rounds, quick, re
   return results;
 }
 
-/** A case on one target. A round that fails is noted and counts as not measured; the next one gets a new server. */
+/** A case on one target. A failed round is noted and counts as not measured; the next one gets a new server. */
 class Runner {
   name;
   #benchCase;
@@ -64,7 +64,7 @@ class Runner {
   }
 }
 
-/** Runs `work(server)` on a server of its own. */
+/** Runs `work(server)` on a fresh server. */
 export async function onFreshServer(open, work) {
   const server = await open();
   try {
@@ -74,7 +74,7 @@ export async function onFreshServer(open, work) {
   }
 }
 
-/** Adds what share of one core the bench itself used: near 1, the bench is what was measured. */
+/** Adds the share of one core that the bench itself used: near 1, the bench is the bottleneck. */
 async function withClientCpu(work) {
   const cpu = process.cpuUsage();
   const begun = performance.now();

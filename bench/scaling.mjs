@@ -8,8 +8,9 @@ export const SCALING_METRICS = (unit) => [
 ];
 
 /**
- * The same work at 1, 4 and 16 times the size. `work(size)` gives the seconds it took. The slope is the exponent of the cost over the
- * size: 1.0 is flat, every unit costs the same; 2.0 is quadratic. `scale` is units of cost per second, for the figures per unit.
+ * The same work at 1, 4 and 16 times the size. `work(size)` returns the seconds it took. The slope is the exponent of
+ * the cost over the size: 1.0 is linear, so every unit costs the same; 2.0 is quadratic. `scale` is units of cost per
+ * second, for the figures per unit.
  */
 export async function measureScaling(base, work, { unit, scale }) {
   const sizes = FACTORS.map((factor) => base * factor);

@@ -14,15 +14,15 @@ const STOP_DEADLINE_MS = 5_000;
 const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 /**
- * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open` gives a server:
- * `{pid, openSession(), releaseSession(session), stop()}`, without a pid when it was running already.
+ * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open`
+ * returns a server: `{pid, openSession(), releaseSession(session), stop()}`, without a pid if it was already running.
  */
 export function oursTarget(nodeArguments = []) {
   if (!existsSync(OURS)) return { name: "ours", missing: "dist/cli.js does not exist; run `npm run build`" };
   return ownTarget("ours", process.execPath, [...nodeArguments, OURS]);
 }
 
-/** What the ratios are made with: the real Codex server, or another build of this one where its program is given. */
+/** The peer of the ratios: the real Codex server, or another build of this one if its program is given. */
 export function peerTarget(program) {
   if (program !== undefined) {
     if (!existsSync(program)) return { name: "peer", missing: `${program} does not exist` };
@@ -50,7 +50,7 @@ export function runningTarget(url) {
   };
 }
 
-/** Throws, with a reason, where nothing answers. */
+/** Throws with a reason if nothing answers. */
 export async function checkReachable(target) {
   try {
     await inSession(await target.open("ws"), async () => {});
@@ -65,7 +65,7 @@ const wsSessions = (url) => ({
   releaseSession: (session) => session.close(),
 });
 
-/** Starts a program in a directory of its own; `stop` ends it and removes the directory. */
+/** Starts a program in its own directory; `stop` ends it and removes the directory. */
 export async function startProgram(command, args, prepare = async () => ["ignore", "pipe", "pipe"]) {
   // Not under the temporary directory: the peer warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-bench-");
@@ -108,7 +108,7 @@ async function openWsServer(command, args) {
   }
 }
 
-/** The first line of a program's stdout that `isBanner`. */
+/** The first line of a program's stdout that satisfies `isBanner`. */
 export function readBanner({ child, complaints }, isBanner) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail("no banner"), BANNER_DEADLINE_MS);

@@ -22,14 +22,14 @@ export class Session {
     if (method === "process/exited") process.exitCode = params.exitCode;
     else if (method === "process/closed") process.closed = true;
     else return;
-    // `closed` can overtake `exited` on the peer: a process is over when both are here.
+    // On the peer, `closed` can overtake `exited`: a process is over when both have arrived.
     if (process.closed && process.exitCode !== undefined) {
       this.#processes.delete(params.processId);
       process.resolve(process.exitCode);
     }
   }
 
-  /** Resolves `started` with the process id, `over` with the exit code once the output has ended too. */
+  /** `started` resolves with the process id, `over` with the exit code once the output has ended too. */
   start(argv, { tty = false, pipeStdin = false } = {}) {
     const processId = `p${this.#nextProcess++}`;
     const over = new Promise((resolve) => this.#processes.set(processId, { resolve }));
@@ -43,7 +43,7 @@ export class Session {
         pipeStdin,
       })
       .then(() => processId);
-    // Not everyone waits for it, and then it still must not end the bench.
+    // Not every caller waits for it; a failure must not end the bench then.
     started.catch(() => {});
     return { processId, started, over };
   }
@@ -62,7 +62,7 @@ export class Session {
     await withDeadline(over, "end of a terminated process");
   }
 
-  /** Counts bytes of output from here on; the count is what the returned function gives. */
+  /** Counts bytes of output from now on; the returned function returns the count. */
   countOutput() {
     let received = 0;
     this.wire.onBulk = (_method, message) => {
@@ -76,7 +76,7 @@ export class Session {
   }
 }
 
-/** Runs `work(session)` in a session of its own. Over stdio a server has only one, which stays. */
+/** Runs `work(session)` in its own session. Over stdio a server has only one, which stays. */
 export async function inSession(server, work) {
   const session = await server.openSession();
   try {

@@ -1,7 +1,7 @@
 import { inLanes, withDeadline } from "./waiting.mjs";
 
 const AT_A_TIME = 16;
-/** Servers live long; a start of one that is still being compiled says nothing about the others. */
+/** Servers run for long; a start whose code is still being compiled is not representative. */
 const WARM_UP = 4000;
 /** The peer takes 15 ms for each. */
 const WARM_UP_PTY = 1500;
@@ -9,19 +9,19 @@ const STARTS = 1500;
 const QUICK_STARTS = 96;
 
 const HELD_PROCESSES = 500;
-/** What both servers keep of a process's output, at most, until 30 s after its end. */
+/** Maximum output that both servers keep per process until 30 s after its end. */
 const RETAINED_BYTES = 1024 * 1024;
 const HELD_FOR_MS = 30_000;
-/** So that the last processes have time to end while all is held. */
+/** Gives the last processes time to end while everything is held. */
 const HELD_MARGIN_MS = 5_000;
 
-/** Starts `true` that many times and waits for each until it is closed; resolves with the seconds. */
+/** Starts `true` `count` times and waits until each is closed; resolves with the seconds. */
 export const spawnMany = (session, count, { tty = false, atATime = AT_A_TIME } = {}) =>
   inLanes(count, atATime, () => session.run(["true"], { tty }));
 
 export const warmUpSpawning = (session, { tty }) => spawnMany(session, tty ? WARM_UP_PTY : WARM_UP, { tty });
 
-/** Processes per second, over a round of starts or until `untilMs` on the clock, if that is earlier. */
+/** Processes per second, over a round of starts or until `untilMs`, whichever is earlier. */
 export async function spawnRate(session, { tty, quick, untilMs = Infinity }) {
   let done = 0;
   const seconds = await inLanes(quick ? QUICK_STARTS : STARTS, AT_A_TIME, async () => {
@@ -34,8 +34,8 @@ export async function spawnRate(session, { tty, quick, untilMs = Infinity }) {
 }
 
 /**
- * Makes a server hold 500 MB in a way that every server of this protocol must: by processes that have ended, each with as much output
- * as is retained. It holds all of it until `untilMs` on the clock; `check` throws if it does not.
+ * Makes a server hold 500 MB in a way that every server of this protocol must: with ended processes, each with the
+ * maximum retained output. It holds all of it until `untilMs`; `check` throws if it does not.
  */
 export async function holdOutput(session) {
   const untilMs = performance.now() + HELD_FOR_MS - HELD_MARGIN_MS;

@@ -9,8 +9,8 @@ const READ_BUFFER_BYTES = 256 * 1024;
 const openFile = promisify(open);
 
 /**
- * A real pipe, as most programs give their children. Node's own `stdio: "pipe"` is a pair of sockets, which has larger buffers.
- * Opened through a name, each end has flags of its own, so that ours can be non-blocking and the server's is not.
+ * A real pipe, as most programs give their children. Node's own `stdio: "pipe"` is a socket pair, which has larger
+ * buffers. Opened by name, each end has its own flags, so that ours can be non-blocking while the server's is not.
  */
 async function openPipe(path) {
   execFileSync("mkfifo", [path]);
@@ -18,7 +18,7 @@ async function openPipe(path) {
   return { readEnd, writeEnd };
 }
 
-/** Pipes for a server that is about to be started: `stdin` and `stdout` are for it, until `started` closes them here. */
+/** Pipes for a server about to start: `stdin` and `stdout` are for it, until `started` closes them here. */
 export async function openStdioPipes(directory) {
   const input = await openPipe(join(directory, "in"));
   const output = await openPipe(join(directory, "out"));
@@ -33,7 +33,7 @@ export async function openStdioPipes(directory) {
   };
 }
 
-/** The same interface as a WebSocket's, on the ends of such pipes. */
+/** The interface of the WebSocket channel, over these pipes. */
 export function openStdio({ input, output }, { onMessage, onEnd }) {
   const fail = (error) => {
     reading.destroy();

@@ -65,7 +65,7 @@ export function formatTable(rows) {
     .join("\n");
 }
 
-/** Remarks of the rounds, and where the bench itself may have been the limit. */
+/** Remarks on the rounds, and where the bench itself may have been the bottleneck. */
 export function notesOf(benchCase, transport, results) {
   const BUSY = 0.9;
   return Object.entries(results).flatMap(([target, rounds]) => {

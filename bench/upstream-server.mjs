@@ -1,4 +1,4 @@
-// An HTTP server that does as little as possible per byte: GET /small, GET /body/BYTES.
+// An HTTP server with minimal work per byte: GET /small, GET /body/BYTES.
 import net from "node:net";
 import { PIECE } from "./upstream.mjs";
 

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { patternBytes } from "./pattern.mjs";
 import { readBanner, startProgram } from "./servers.mjs";
 
-/** The body is this, over and over. */
+/** The body repeats this piece. */
 export const PIECE = patternBytes(256 * 1024);
 
-/** Starts the upstream HTTP server in a process of its own. */
+/** Starts the upstream HTTP server in its own process. */
 export async function openUpstream() {
   const program = await startProgram(process.execPath, [
     fileURLToPath(new URL("./upstream-server.mjs", import.meta.url)),
@@ -20,7 +20,7 @@ export async function openUpstream() {
   }
 }
 
-/** SHA-256 of a body of that many bytes, a multiple of the piece. */
+/** SHA-256 of a body of `bytes`, a multiple of the piece. */
 export function upstreamHash(bytes) {
   const hash = createHash("sha256");
   for (let at = 0; at < bytes; at += PIECE.length) hash.update(PIECE);

@@ -15,7 +15,7 @@ export async function withDeadline(promise, what, deadlineMs = CALL_DEADLINE_MS)
   }
 }
 
-/** Runs `work(i)` for i in 0..count-1, `atATime` of them at once; resolves with the seconds it took. */
+/** Runs `work(i)` for i in 0..count-1, `atATime` of them concurrently; resolves with the seconds it took. */
 export async function inLanes(count, atATime, work) {
   let next = 0;
   const lane = async () => {
@@ -26,7 +26,10 @@ export async function inLanes(count, atATime, work) {
   return (performance.now() - begun) / 1000;
 }
 
-/** Resolves with what `sample` gives once it has moved less than `tolerance` over a second, or after five. */
+/**
+ * Resolves with the value of `sample` once it has changed by less than `tolerance` over a second, or after five
+ * seconds.
+ */
 export async function settled(sample, tolerance) {
   const PERIOD_MS = 200;
   const recent = [];

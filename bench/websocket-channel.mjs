@@ -3,12 +3,12 @@ import net from "node:net";
 import { answerControl, encodeText, FrameReader } from "./frames.mjs";
 
 const READ_BUFFER_BYTES = 256 * 1024;
-/** A thousand connections would need a quarter of a gigabyte otherwise. */
+/** Larger buffers would take a quarter of a gigabyte for a thousand connections. */
 const SMALL_READ_BUFFER_BYTES = 4 * 1024;
 
 /**
- * A channel carries messages: `encode` makes the bytes of one, `write` sends such bytes. `onMessage` gets the bytes of each
- * message, valid only during the call; `onEnd` gets the error that ended the channel.
+ * A channel carries messages: `encode` returns the bytes of one, `write` sends such bytes. `onMessage` gets the bytes
+ * of each message, valid only during the call; `onEnd` gets the error that ended the channel.
  */
 export function openWebSocket(url, { onMessage, onEnd, small = false }) {
   const { hostname, port } = new URL(url);

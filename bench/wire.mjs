@@ -2,7 +2,7 @@ import { BULK_MEMBERS } from "./bulk.mjs";
 import { openStdio } from "./stdio-channel.mjs";
 import { openWebSocket } from "./websocket-channel.mjs";
 
-// Both servers put the method or the id first; a message that does not is still understood, through JSON.parse.
+// Both servers put the method or the id first; other messages are still understood, through JSON.parse.
 const HEAD_BYTES = 40;
 const BULK_METHOD = new RegExp(`"method":"(${Object.keys(BULK_MEMBERS).join("|")})"`);
 const ID = /^\{"id":(\d+),"result"/;
@@ -62,14 +62,14 @@ export class Wire {
     this.#pending.clear();
   }
 
-  /** A request that is encoded but not sent. With `read`, the result is what that makes of the unparsed answer. */
+  /** A request that is encoded but not sent. With `read`, the result is `read` of the unparsed answer. */
   prepare(method, params = null, read) {
     const id = this.#nextId++;
     const bytes = this.#channel.encode(JSON.stringify({ id, method, params }));
     return { id, method, bytes, read };
   }
 
-  /** Sends prepared requests; gives a promise for each answer. */
+  /** Sends prepared requests; returns a promise for each answer. */
   sendAll(prepared) {
     if (this.#failure) return prepared.map(() => Promise.reject(this.#failure));
     const answers = prepared.map(
@@ -92,7 +92,10 @@ export class Wire {
     this.#write(this.#channel.encode(JSON.stringify({ method, params })));
   }
 
-  /** What is sent in one turn goes out in one write: a system call for each would cost the client more than the rest of its work. */
+  /**
+   * Joins everything sent in one turn into one write: a system call for each would cost the client more than its other
+   * work.
+   */
   #write(bytes) {
     this.#outgoing.push(bytes);
     if (this.#outgoing.length > 1) return;
@@ -103,7 +106,7 @@ export class Wire {
     });
   }
 
-  /** Stops reading from the connection, as a client that hangs does. */
+  /** Stops reading from the connection, like a client that hangs. */
   pause() {
     this.#channel.pause();
   }

@@ -1,4 +1,4 @@
-// Compares this server with the real `codex exec-server` by the same work over the wire.
+// Compares this server with the real `codex exec-server` on the same work over the wire.
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { drawChart } from "../bench/chart.mjs";
@@ -42,7 +42,7 @@ async function measure({ work, requirements, rounds, quick, ...options }) {
   return { rows, notes, clientCpu };
 }
 
-/** Each requirement on a case that ran and that is not met, in words. */
+/** Each missed requirement of a case that ran, in words. */
 function missed({ work, requirements }, rows) {
   const ran = requirements.filter((one) =>
     work.some(({ benchCase, transport }) => benchCase.name === one.case && transport === one.transport),

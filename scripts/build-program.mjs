@@ -1,7 +1,7 @@
 // Bundles the command line: the launcher dist/cli.js, and the program dist/program.js that it runs.
 import { build } from "esbuild";
 
-/** Messages are English; the other fifty languages would be a quarter of the program. */
+/** Error messages are English; the other fifty languages would be a quarter of the program. */
 const onlyEnglish = {
   name: "only-english",
   setup: ({ onLoad }) =>
@@ -10,7 +10,10 @@ const onlyEnglish = {
     })),
 };
 
-/** Modules of Node that a server needs late or never, each a few milliseconds of its start. They are loaded when something in them is used. */
+/**
+ * Node modules that a server needs late or never, each worth a few milliseconds of its start. They are loaded on first
+ * use.
+ */
 const LATE_MODULES = [
   "child_process",
   "fs/promises",
@@ -46,7 +49,7 @@ async function bundle(entryPoint, options = {}) {
     platform: "node",
     target: "node20",
     format: "cjs",
-    // A script that does not come from a file of its own has no `import()`.
+    // A script that does not come from its own file has no `import()`.
     supported: { "dynamic-import": false },
     minifySyntax: true,
     minifyWhitespace: true,

@@ -9,7 +9,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 mkdirSync("dist", { recursive: true });
-// Node starts a CommonJS module sooner than an ES module.
+// Node starts a CommonJS module faster than an ES module.
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 writeFileSync("dist/cli.js", await buildLauncher(), { mode: 0o755 });
 const program = await buildProgram(version);

@@ -1,4 +1,4 @@
-// Refuses circles of imports in src/, also of types alone: what two files share belongs in a file below both.
+// Rejects circular imports in src/, including type imports: what two files share belongs in a file below both.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

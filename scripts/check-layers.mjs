@@ -1,11 +1,11 @@
-// Holds the imports of src/ against the table of docs/architecture.md: who may import whom.
+// Checks the imports of src/ against the layer table in docs/architecture.md.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** For each layer: the layers, single files and packages it may import besides itself. */
+/** Per layer: the layers, single files and packages it may import besides itself. */
 const ALLOWED = {
   base: [],
   protocol: ["base", "zod"],
@@ -18,11 +18,11 @@ const ALLOWED = {
   cli: ["base", "protocol", "transport", "rpc", "native", "capabilities", "server", "node:*", "smol-toml"],
 };
 
-/** Files that also run in a browser may not import Node, whatever their layer may. */
+/** Files that also run in a browser must not import Node modules, whatever their layer allows. */
 const ISOMORPHIC =
   /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local))\.ts).*)/;
 
-/** Handlers reach files through places that `server/places.ts` has made from the paths of the wire, and by no other way. */
+/** Handlers reach files only through places that `server/places.ts` creates from the paths of the wire. */
 const HANDLERS = /^server\/(?:handlers\/|file-watches\.ts)/;
 const BESIDE_THE_DOOR =
   /^node:fs|^capabilities\/files\/(?:place|native-path|file-access|allowed-roots|link-walk|no-follow)\.ts$/;

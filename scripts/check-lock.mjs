@@ -25,7 +25,7 @@ function findGap(packages, dependent, name, range) {
   return isExact && found.version !== range ? `${of} is there as ${found.version}` : undefined;
 }
 
-/** As Node looks for it: below the dependent, then in every folder above. */
+/** Node's lookup order: below the dependent, then in every folder above. */
 function findInstalled(packages, dependent, name) {
   const parents = dependent.split("/node_modules/");
   for (let depth = parents.length; depth > 0; depth -= 1) {

@@ -1,5 +1,5 @@
-// Every regular expression of src/ takes time in proportion to the text it looks at, whatever that is. Those that are made of text at run time are refused, because
-// nothing can be said about them.
+// Checks that every regular expression in src/ takes linear time on any text. Those built from text at run time are
+// refused, because nothing can be said about them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,9 +8,9 @@ import { transformSync } from "esbuild";
 import { isSafePattern } from "redos-detector";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** What a check may cost. A pattern that is not decided by then is not simple enough. */
+/** Effort per pattern. A pattern that is undecided by then is not simple enough. */
 const EFFORT = { maxScore: 30, maxSteps: 60_000, timeout: 20_000 };
-/** Methods of strings that make a regular expression of text. */
+/** String methods that turn text into a regular expression. */
 const MAKERS = new Set(["match", "matchAll", "search"]);
 
 const directory = process.argv[2] ?? join(ROOT, "src");
@@ -37,7 +37,7 @@ function walk(node, seen) {
       if (typeof item?.type === "string") walk(item, seen);
 }
 
-/** `constants` are the names in this file that stand for regular expressions. */
+/** `constants` are the names in this file that refer to regular expressions. */
 function look(node, constants, told) {
   if (node.type === "Literal" && node.regex !== undefined) checkPattern(node.regex, told);
   if (!isCall(node)) return;
@@ -71,7 +71,7 @@ function checkPattern({ pattern, flags }, told) {
 
 function safety(pattern, flags) {
   try {
-    // The tool knows groups, but not their names.
+    // The tool supports groups, but not their names.
     return isSafePattern(pattern.replaceAll(/\(\?<(?![=!])[^>]*>/g, "("), {
       ...EFFORT,
       caseInsensitive: flags.includes("i"),

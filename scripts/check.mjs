@@ -1,4 +1,4 @@
-// `npm run check`: everything that can be said about the code without starting a server.
+// `npm run check`: every check that needs no running server.
 import { runSteps } from "./run-steps.mjs";
 
 const unitTests = { name: "unit tests", command: ["vitest", "run", "--project", "unit"] };

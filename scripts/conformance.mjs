@@ -56,7 +56,7 @@ function main() {
     }
   }
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  // The tests wait far more than they compute, so more files run at a time than there are processors.
+  // The tests mostly wait, so more files run at a time than there are cores.
   return run([vitest, "run", "--project", "conformance", "--maxWorkers=4", ...positionals], env);
 }
 

@@ -1,4 +1,5 @@
-// Draws where this server's thread spends its time in one case of the bench: node scripts/flame-graph.mjs rpc docs/flame-rpc.svg
+// Draws where this server's thread spends its time in one bench case: node scripts/flame-graph.mjs rpc
+// docs/flame-rpc.svg
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { WebSocket } from "ws";
@@ -25,7 +26,7 @@ async function freePort() {
   return port;
 }
 
-/** A function that sends a command to the inspector of a Node process. */
+/** Returns a function that sends a command to the inspector of a Node process. */
 async function inspect(port) {
   const [{ webSocketDebuggerUrl }] = await (await fetch(`http://127.0.0.1:${port}/json/list`)).json();
   const socket = new WebSocket(webSocketDebuggerUrl, { perMessageDeflate: false });

@@ -73,7 +73,7 @@ for (const module of Object.values(modules))
 const { NoParams, ...scalars } = Object.fromEntries(schemasOf(modules.fields));
 const scalarSchemas = new Set(Object.values(scalars).filter(({ def }) => def.type !== "object"));
 
-/** Types that the page refers to by name, filled while it is rendered. */
+/** Types that the page refers to by name, collected while it is rendered. */
 const referenced = new Map();
 
 // Inside a code span only the column separator needs an escape.

@@ -1,5 +1,6 @@
-// Writes src/client/session/wire-shapes.ts from the wire table: what a client holds against the answers and notifications of a server, without the library of the schemas.
-// `--check` fails when the file on disk is not what would be written.
+// Writes src/client/session/wire-shapes.ts from the wire table: the shapes against which a client checks answers and
+// notifications, without the schema library. With `--check` it writes nothing and fails if the file on disk is out of
+// date.
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -7,7 +8,7 @@ import { loadProtocol } from "./load-protocol.mjs";
 
 const TARGET = new URL("../src/client/session/wire-shapes.ts", import.meta.url);
 const BIOME = fileURLToPath(new URL("../node_modules/.bin/biome", import.meta.url));
-/** The rest of what a server may tell goes unread. */
+/** A client ignores all other notifications. */
 const READ_NOTIFICATIONS = [
   "process/output",
   "process/exited",
@@ -21,7 +22,7 @@ const modules = await loadProtocol();
 const { methods, notifications } = modules.index;
 const { Seq, Unsigned } = modules.fields;
 
-/** `describe` makes copies; a copy is still what it was made from. */
+/** `describe` copies a schema; the copy still stands for the original. */
 function comesFrom(schema, origin) {
   for (let current = schema; current !== undefined; current = current._zod.parent)
     if (current === origin) return true;
@@ -64,7 +65,7 @@ function numberShape(schema) {
   return schema.format === "safeint" ? "integer" : "number";
 }
 
-/** A member that may be absent is marked at its name. */
+/** An optional member is marked at its name. */
 function memberShape(key, schema) {
   const isOptional = schema.def.type === "optional";
   return [isOptional ? `${key}?` : key, shapeOf(isOptional ? schema.def.innerType : schema)];

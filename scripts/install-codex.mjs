@@ -8,8 +8,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const prefix = join(root, ".cache", "codex");
 
 /**
- * The native binary of the real server: the one CODEX_EXEC_SERVER names, else the one installed under `.cache/codex`.
- * Undefined when there is none; a variable that names a missing file is an error.
+ * The native binary of the real server: the one named by CODEX_EXEC_SERVER, else the one installed under
+ * `.cache/codex`. Undefined if there is none; a variable that names a missing file is an error.
  */
 export function findCodexBinary() {
   const named = process.env.CODEX_EXEC_SERVER;
@@ -24,7 +24,7 @@ export function findCodexBinary() {
     .find((binary) => existsSync(binary));
 }
 
-/** Installs the real server when it is missing and returns the path of its binary. */
+/** Installs the real server if it is missing and returns the path of its binary. */
 export function installCodex() {
   if (process.platform !== "linux" || (process.arch !== "x64" && process.arch !== "arm64")) {
     throw new Error(

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 
 const root = new URL("..", import.meta.url);
 
-/** Node 20 cannot load TypeScript. Every file of the layer is a namespace, so that a schema can be called by its name. */
+/** Node 20 cannot load TypeScript. Every file of the layer is a namespace, so that a schema can be found by name. */
 export async function loadProtocol() {
   const files = await readdir(new URL("src/protocol/", root));
   const names = files

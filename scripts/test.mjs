@@ -26,7 +26,7 @@ runSteps([
       "run",
       "--project",
       project,
-      // Most of their time is waiting, so more of them than cores may run.
+      // They mostly wait, so more of them than cores may run.
       ...(project === "conformance" ? ["--maxWorkers=4"] : []),
       "--reporter=default",
       "--reporter=json",

@@ -4,7 +4,7 @@ import { withDeadline } from "../waiting.mjs";
 
 const STALLED_AFTER_MS = 5_000;
 
-/** Sends everything at once and counts answers until all are here or none has come for a while. */
+/** Sends everything at once and counts answers until all have arrived, or none has for a while. */
 function sendBurst(session, count) {
   return new Promise((resolve) => {
     const begun = performance.now();

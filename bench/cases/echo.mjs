@@ -5,7 +5,7 @@ import { withDeadline } from "../waiting.mjs";
 
 const KEY = Buffer.from("a").toString("base64");
 
-/** Bytes sent to `cat` one by one. On a terminal it is the terminal that echoes each one. */
+/** Sends bytes to `cat` one by one. On a terminal, the terminal echoes each one. */
 async function type(server, keys, tty) {
   return inSession(server, async (session) => {
     let echoed = () => {};
@@ -48,7 +48,7 @@ export default {
     name,
     better: "lower",
   })),
-  // Over a WebSocket a key takes the peer 40 ms.
+  // Over a WebSocket the peer takes 40 ms per key.
   warmUp: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 40 : 1500),
   run: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 60 : 500),
 };

@@ -41,7 +41,7 @@ async function readBlocks(wire, path) {
   if (received !== READ_BYTES) throw new Error(`fs/readBlock gave ${received} bytes`);
 }
 
-/** The request is encoded before the clock runs: that is the client's work, not the server's. */
+/** The request is encoded before the clock starts: that is the client's work, not the server's. */
 async function writeSeconds(wire, path, dataBase64) {
   const request = wire.prepare("fs/writeFile", { path, dataBase64 });
   return secondsOf(() => wire.send(request));
@@ -49,9 +49,9 @@ async function writeSeconds(wire, path, dataBase64) {
 
 async function measure(server, { uri, dataBase64 }, repeat) {
   return inSession(server, async ({ wire }) => {
-    // The buffers of the client grow with the first one.
+    // The client's buffers grow with the first read.
     await readWhole(wire, uri("large"));
-    // Each kind in a stretch of its own: in turn, one would pay for the garbage of another.
+    // Measure each kind separately: interleaved, one would pay for the garbage of another.
     const total = async (count, work) => {
       let seconds = 0;
       for (let i = 0; i < count; i++) seconds += await work();
@@ -60,7 +60,7 @@ async function measure(server, { uri, dataBase64 }, repeat) {
     const read = await total(repeat, () => secondsOf(() => readWhole(wire, uri("large"))));
     const blocks = await total(repeat, () => secondsOf(() => readBlocks(wire, uri("large"))));
     const write = await total(4 * repeat, () => writeSeconds(wire, uri("written"), dataBase64));
-    // Only the length of the answer is looked at: parsing it would cost the client more than the server.
+    // Only the length of the answer is checked: parsing it would cost the client more than the server.
     const list = await total(4 * repeat, () =>
       secondsOf(() => wire.request("fs/readDirectory", { path: uri("many") }, (message) => message.length)),
     );

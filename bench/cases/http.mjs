@@ -9,10 +9,10 @@ import { withDeadline } from "../waiting.mjs";
 const MEMBER = "deltaBase64";
 const VERIFIED_BYTES = 8 * MIB;
 
-/** The terminal notification carries no bytes and says so itself. */
+/** The final notification carries no bytes and is marked as such. */
 const isLast = (message) => message.length < 400 && message.includes('"done":true');
 
-/** Gives every piece of the body to `onPiece`, until the last. */
+/** Passes every piece of the body to `onPiece`, up to the last. */
 async function stream(session, url, bytes, onPiece) {
   const ended = new Promise((resolve) => {
     session.wire.onBulk = (_method, message) => (isLast(message) ? resolve() : onPiece(message));

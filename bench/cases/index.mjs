@@ -23,7 +23,7 @@ import spawnRatePty from "./spawn-rate-pty.mjs";
 import spawnRate from "./spawn-rate.mjs";
 import stoppedReader from "./stopped-reader.mjs";
 
-/** In the order in which they run and are shown. */
+/** In run and display order. */
 export const CASES = [
   coldStart,
   memory,

@@ -2,7 +2,7 @@ import { measureOutput } from "../output-stream.mjs";
 
 const LINES = 200_000;
 const LINE_BYTES = 20;
-/** Each line is a write of its own. */
+/** Each line is a separate write. */
 const WRITE_LINES = `BEGIN { for (i = 0; i < ${LINES}; i++) { printf "%019d\\n", i; fflush() } }`;
 
 const writeLines = (server) =>

@@ -13,7 +13,7 @@ async function settledMemory(server) {
   return last;
 }
 
-/** Growth of RSS per 100 processes that do nothing, on a server that has started some before. */
+/** Growth of RSS per 100 idle processes, on a server that has started some before. */
 async function growthPer100(open, count, tty) {
   return onFreshServer(open, (server) =>
     inSession(server, async (session) => {
@@ -42,7 +42,7 @@ export default {
   run: async ({ open, quick }) => {
     const idle = await onFreshServer(open, (server) =>
       inSession(server, async (session) => {
-        // What a server starts for itself at the first process belongs to it when idle, too.
+        // Helpers that a server starts with its first process count as idle memory too.
         await session.run(["true"]);
         return settledMemory(server);
       }),

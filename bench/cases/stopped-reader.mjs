@@ -9,7 +9,7 @@ import { withDeadline } from "../waiting.mjs";
 const ENDLESS = ["cat", "/dev/zero"];
 const PAUSE_MS = 10;
 
-/** Round trips on another connection until the time is over. */
+/** Measures round trips on another connection until the time is up. */
 async function othersLatency(server, forMs) {
   return inSession(server, async (session) => {
     const times = [];
@@ -43,7 +43,7 @@ export default {
         await session.run(["true"]);
         const before = memoryOf(server.pid).rss;
         session.wire.pause();
-        // Its answer is not read either.
+        // The answer to the start is not read either.
         const { started, processId, over } = session.start(ENDLESS);
         const times = await othersLatency(server, quick ? 1_500 : 5_000);
         const growth = memoryOf(server.pid, ENDLESS).rss - before;
