@@ -60,12 +60,17 @@ export interface Libc {
   systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
   errno(): number;
-  /**
-   * Writes bytes as base64, and returns how many characters that are. It is the function that Node itself uses, but Node's interface puts a string in
-   * between. Undefined where it is not found.
-   */
-  base64: ((bytes: Uint8Array, length: number, target: Uint8Array, options: number) => number) | undefined;
+  /** Undefined where this Node does not export it, as Node 24. */
+  base64: Base64Function | undefined;
 }
+
+/** Writes bytes as base64, and returns the number of characters. Node itself uses this function, but puts a string in between. */
+export type Base64Function = (
+  bytes: Uint8Array,
+  length: number,
+  target: Uint8Array,
+  options: number,
+) => number;
 
 type PosixSpawnArguments = [
   pid: Int32Array,
@@ -149,9 +154,9 @@ export function libc(): Libc {
   return loaded;
 }
 
-function findBase64(library: { func(signature: string): unknown }): Libc["base64"] {
+function findBase64(library: { func(signature: string): unknown }): Base64Function | undefined {
   try {
-    const base64 = library.func(BASE64) as NonNullable<Libc["base64"]>;
+    const base64 = library.func(BASE64) as Base64Function;
     const sample = Uint8Array.from({ length: 100 }, (_, index) => index * 37);
     const target = Buffer.alloc(200);
     const length = base64(sample, sample.length, target, 0);

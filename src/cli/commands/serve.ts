@@ -58,7 +58,10 @@ export async function serve(args: readonly string[]): Promise<void> {
 function finishStart(logger: Logger): void {
   setTimeout(() => {
     try {
-      libc();
+      if (libc().base64 === undefined)
+        logger.info("this version of Node does not export its base64 function: large answers take longer", {
+          node: process.version,
+        });
     } catch (error) {
       logger.warn("the C library could not be loaded", { error: String(error) });
     }
