@@ -1,3 +1,4 @@
+import { stringEnd } from "../base/json-string.ts";
 import { shorten } from "../base/shorten.ts";
 import { MAX_JSON_VALUES } from "./limits.ts";
 
@@ -13,7 +14,6 @@ const QUOTE = 34;
 const COMMA = 44;
 const COLON = 58;
 const OPEN_ARRAY = 91;
-const BACKSLASH = 92;
 const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
@@ -26,14 +26,8 @@ const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
 const MAX_KEY_CHARACTERS = 1024 * 1024;
 /** Maximum escapes in all strings together; each costs far more than a plain character. */
 const MAX_ESCAPES = 512 * 1024;
-/** From this length on, `indexOf` is faster than checking each character. */
-const SHORT_STRING = 48;
 /** Line and column are counted only up to this offset. */
 const MAX_COUNTED = 1024 * 1024;
-/** `indexOf` is slower where escapes are dense; check this many characters before trying it again. */
-const DENSE_STRETCH = 1024;
-/** Escapes in a stretch that make it dense. */
-const DENSE = 64;
 
 /**
  * Parses JSON within the limits of the wire, and returns a member of the outermost object as written. A scan before
@@ -179,36 +173,6 @@ function isKey(text: string, start: number, end: number, name: string): boolean 
   if (length === name.length) return text.startsWith(name, start + 1);
   const raw = text.slice(start, end);
   return raw.includes("\\") && JSON.parse(raw) === name;
-}
-
-/** Index of the closing quote, or -1. */
-function stringEnd(text: string, start: number): number {
-  let end = start + 1;
-  let stretchEnd = start + SHORT_STRING;
-  while (end < text.length) {
-    let escapes = 0;
-    for (; end < stretchEnd; end += 1) {
-      const code = text.charCodeAt(end);
-      if (code === QUOTE) return end;
-      if (code !== BACKSLASH) continue;
-      escapes += 1;
-      end += 1;
-    }
-    if (escapes < DENSE) {
-      const found = text.indexOf('"', end);
-      if (found < 0 || !isEscaped(text, found, end)) return found;
-      end = found + 1;
-    }
-    stretchEnd = end + DENSE_STRETCH;
-  }
-  return -1;
-}
-
-/** Nothing before `from` is an escape. */
-function isEscaped(text: string, index: number, from: number): boolean {
-  let start = index;
-  while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
-  return (index - start) % 2 === 1;
 }
 
 /** End of the scalar, or an index beyond the limit. */

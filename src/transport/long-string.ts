@@ -1,3 +1,4 @@
+import { stringEnd } from "../base/json-string.ts";
 import { decodeText } from "./decode-text.ts";
 import type { LongMessage } from "./transport.ts";
 
@@ -14,36 +15,25 @@ const BACKSLASH = 92;
  */
 export function liftLongString(bytes: Buffer, release: () => void = () => {}): LongMessage | undefined {
   if (bytes.length < LONG_MESSAGE_BYTES) return undefined;
-  let start = bytes.indexOf(QUOTE);
-  while (start >= 0 && start < MAX_REST_BYTES) {
-    const end = stringEnd(bytes, start);
-    if (end < 0) return undefined;
-    if (end - start + 2 * MAX_REST_BYTES > bytes.length)
-      return {
-        head: bytes.toString("utf8", 0, start),
-        value: bytes.subarray(start + 1, end),
-        tail: bytes.toString("utf8", end + 1),
-        text: () => decodeText(bytes),
-        release,
-      };
-    start = bytes.indexOf(QUOTE, end + 1);
+  // A string that ends within the beginning is not the long one. As Latin-1, each byte is one character.
+  const beginning = bytes.toString("latin1", 0, MAX_REST_BYTES);
+  let start = beginning.indexOf('"');
+  for (let end = 0; start >= 0; start = beginning.indexOf('"', end + 1)) {
+    end = stringEnd(beginning, start);
+    if (end < 0) return lift(bytes, start, release);
   }
   return undefined;
 }
 
-/** Index of the closing quote; -1 if there is none, or if a long string contains escapes, which base64 never does. */
-function stringEnd(bytes: Buffer, start: number): number {
-  let end = bytes.indexOf(QUOTE, start + 1);
-  while (end >= 0 && bytes[end - 1] === BACKSLASH) {
-    if (end - start > MAX_REST_BYTES) return -1;
-    if (!isEscaped(bytes, end)) break;
-    end = bytes.indexOf(QUOTE, end + 1);
-  }
-  return end;
-}
-
-function isEscaped(bytes: Buffer, index: number): boolean {
-  let backslashes = 0;
-  while (bytes[index - 1 - backslashes] === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
+/** Undefined if the string has no end, ends far from the end of the message, or contains a quote, which base64 never does. */
+function lift(bytes: Buffer, start: number, release: () => void): LongMessage | undefined {
+  const end = bytes.indexOf(QUOTE, start + 1);
+  if (end < 0 || bytes[end - 1] === BACKSLASH || bytes.length - end > MAX_REST_BYTES) return undefined;
+  return {
+    head: bytes.toString("utf8", 0, start),
+    value: bytes.subarray(start + 1, end),
+    tail: bytes.toString("utf8", end + 1),
+    text: () => decodeText(bytes),
+    release,
+  };
 }

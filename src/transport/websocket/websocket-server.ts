@@ -8,8 +8,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
 import { type GuestLimits, Guests } from "./guests.ts";
-import { receiverOf, watchFrames } from "./frame-watch.ts";
-import { gatherLongFrames } from "./long-frames.ts";
+import { installFastPath } from "./fast-path.ts";
 import type { Transport } from "../transport.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
@@ -102,8 +101,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         side: "server",
         describeSource: () => describeSource(socket),
       });
-      gatherLongFrames(receiverOf(webSocket), maxMessageBytes);
-      watchFrames(webSocket, {
+      installFastPath(webSocket, {
         maxMessageBytes,
         takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
         messageTooLong: () => transport.refuseLongMessage(),

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_FRAME_BYTES } from "../../protocol/limits.ts";
-import { FrameLimit } from "./frame-limit.ts";
+import { FrameScanner } from "./frame-scanner.ts";
 
 /** A masked frame's header and, for short ones, its payload. `first` is its first byte: a whole text message unless told. */
 function frame(length: number, withPayload = true, first = 0x81): Buffer {
@@ -12,33 +12,33 @@ function frame(length: number, withPayload = true, first = 0x81): Buffer {
   return Buffer.concat([bytes, long, Buffer.alloc(4), Buffer.alloc(withPayload ? length : 0, 0xff)]);
 }
 
-describe("FrameLimit", () => {
+describe("FrameScanner", () => {
   it("takes a frame of the greatest length and refuses one more byte, at its header", () => {
-    expect(new FrameLimit().accepts(frame(MAX_FRAME_BYTES, false))).toBe(true);
-    expect(new FrameLimit().accepts(frame(MAX_FRAME_BYTES + 1, false))).toBe(false);
+    expect(new FrameScanner().accepts(frame(MAX_FRAME_BYTES, false))).toBe(true);
+    expect(new FrameScanner().accepts(frame(MAX_FRAME_BYTES + 1, false))).toBe(false);
   });
 
   it("refuses a message that is longer than it was told, with the fragment that makes it so", () => {
     const begin = frame(600, true, 0x01);
     const ping = frame(100, true, 0x89);
-    const fits = new FrameLimit(1000);
+    const fits = new FrameScanner(1000);
     for (const piece of [begin, ping, frame(400, true, 0x80), frame(1000), frame(1000)])
       expect(fits.accepts(piece)).toBe(true);
-    const tooLong = new FrameLimit(1000);
+    const tooLong = new FrameScanner(1000);
     expect(tooLong.accepts(begin)).toBe(true);
     expect(tooLong.accepts(ping)).toBe(true);
     expect(tooLong.messageTooLong).toBe(false);
     expect(tooLong.accepts(frame(401, false, 0x80))).toBe(false);
     expect(tooLong.messageTooLong).toBe(true);
-    expect(new FrameLimit(1000).accepts(frame(1001, false))).toBe(false);
+    expect(new FrameScanner(1000).accepts(frame(1001, false))).toBe(false);
   });
 
   it("leaves messages beyond the wire's own limit to the library", () => {
-    const limit = new FrameLimit();
+    const scanner = new FrameScanner();
     const payload = Buffer.alloc(MAX_FRAME_BYTES);
     for (let count = 0; count < 5; count += 1) {
-      expect(limit.accepts(frame(MAX_FRAME_BYTES, false, count === 0 ? 0x01 : 0x00))).toBe(true);
-      expect(limit.accepts(payload)).toBe(true);
+      expect(scanner.accepts(frame(MAX_FRAME_BYTES, false, count === 0 ? 0x01 : 0x00))).toBe(true);
+      expect(scanner.accepts(payload)).toBe(true);
     }
   });
 
@@ -48,10 +48,10 @@ describe("FrameLimit", () => {
       fc.property(lengths, fc.integer({ min: 1, max: 70_000 }), fc.boolean(), (before, step, tooLong) => {
         const last = frame(tooLong ? MAX_FRAME_BYTES + 1 : 10, false);
         const bytes = Buffer.concat([...before.map((length) => frame(length)), last]);
-        const limit = new FrameLimit();
+        const scanner = new FrameScanner();
         let accepted = true;
         for (let start = 0; start < bytes.length && accepted; start += step)
-          accepted = limit.accepts(bytes.subarray(start, start + step));
+          accepted = scanner.accepts(bytes.subarray(start, start + step));
         expect(accepted).toBe(!tooLong);
       }),
       { numRuns: 50 },

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as library from "ws";
 import { giveBackFrameBuffer, takeFrameBuffer } from "./frame-buffers.ts";
-import { gatherLongFrames } from "./long-frames.ts";
+import { installFastPath } from "./fast-path.ts";
 
 /** The types do not know it, but the library offers it. */
 const { Receiver } = library as unknown as {
@@ -39,7 +39,14 @@ function encode({ opcode, fin, payload, mask }: Frame): Buffer {
 
 function gathering(maxPayload: number): Writable {
   const receiver = new Receiver({ isServer: true, maxPayload, allowSynchronousEvents: true });
-  gatherLongFrames(receiver, maxPayload);
+  const webSocket = { _receiver: receiver, extensions: "" } as unknown as library.WebSocket;
+  const isFast = installFastPath(webSocket, {
+    maxMessageBytes: maxPayload,
+    takeSmall: () => 0,
+    messageTooLong: () => {},
+    frameTooLong: () => {},
+  });
+  expect(isFast).toBe(true);
   return receiver;
 }
 

@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import type { Writable } from "node:stream";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as webSocketLibrary from "ws";
-import { watchReceiver } from "./frame-watch.ts";
+import { type FastPathOptions, installFastPath } from "./fast-path.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 
 // Exported by the library, though its types do not say so.
@@ -32,10 +34,22 @@ function encode({ opcode, final, payload, mask }: Piece): Buffer {
   return Buffer.concat([header, key, payload.map((byte, index) => byte ^ key[index % 4]!)]);
 }
 
-/** Feeds the chunks to the library, with or without the watch, and tells what came out. */
+/** What the fast path sees of a WebSocket. */
+function over(receiver: object, extensions = ""): webSocketLibrary.WebSocket {
+  return { _receiver: receiver, extensions } as unknown as webSocketLibrary.WebSocket;
+}
+
+const silent: FastPathOptions = {
+  maxMessageBytes: MAX_MESSAGE_BYTES,
+  takeSmall: () => 0,
+  messageTooLong: () => {},
+  frameTooLong: () => {},
+};
+
+/** Feeds the chunks to the library, with or without the fast path, and tells what came out. */
 async function receive(
   chunks: readonly Buffer[],
-  watched: boolean,
+  isFast: boolean,
 ): Promise<{ heard: string[]; taken: number }> {
   const heard: string[] = [];
   let taken = 0;
@@ -43,17 +57,14 @@ async function receive(
   receiver.on("message", (data: Buffer) => heard.push(data.toString()));
   receiver.on("ping", (data: Buffer) => heard.push(`ping ${data.toString()}`));
   receiver.on("error", (error: Error) => heard.push(`error ${error.message}`));
-  if (watched)
-    watchReceiver(receiver, {
-      maxMessageBytes: MAX_MESSAGE_BYTES,
-      takeSmall: (chunk) =>
-        takeSmallMessages(chunk, MAX_MESSAGE_BYTES, (text) => {
-          taken += 1;
-          heard.push(text);
-        }),
-      messageTooLong: () => {},
-      frameTooLong: () => {},
-    });
+  if (isFast) {
+    const takeSmall = (chunk: Buffer): number =>
+      takeSmallMessages(chunk, MAX_MESSAGE_BYTES, (text) => {
+        taken += 1;
+        heard.push(text);
+      });
+    expect(installFastPath(over(receiver), { ...silent, takeSmall })).toBe(true);
+  }
   // Unmasking is done in place.
   for (const chunk of chunks) receiver.write(Buffer.from(chunk));
   // Streams tell of errors a little later.
@@ -91,7 +102,7 @@ const wire = fc.tuple(
   fc.array(fc.nat(), { maxLength: 12, size: "max" }),
 );
 
-describe("watchFrames", () => {
+describe("the fast path", () => {
   it("changes nothing of what is heard, however the bytes are cut", async () => {
     await fc.assert(
       fc.asyncProperty(wire, async ([bytes, cuts]) => {
@@ -126,5 +137,54 @@ describe("watchFrames", () => {
       heard: ["x", "x", "x"],
       taken: 3,
     });
+  });
+
+  it("is found in a WebSocket of the library", async () => {
+    const server = new webSocketLibrary.WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = new webSocketLibrary.WebSocket(`ws://127.0.0.1:${port}`);
+    try {
+      const [[webSocket]] = await Promise.all([
+        once(server, "connection") as Promise<[webSocketLibrary.WebSocket]>,
+        once(client, "open"),
+      ]);
+      expect(installFastPath(webSocket, silent)).toBe(true);
+    } finally {
+      client.terminate();
+      server.close();
+    }
+  });
+
+  it("leaves everything to a library that does not read as it relies on", () => {
+    const newReceiver = (options = {}) => new Receiver({ isServer: true, ...options });
+    const renamed = { _reader: newReceiver(), extensions: "" } as unknown as webSocketLibrary.WebSocket;
+    const deferring = newReceiver({ allowSynchronousEvents: false });
+    const others = [renamed, over({}), over(deferring), over(newReceiver(), "permessage-deflate")];
+    for (const webSocket of others) expect(installFastPath(webSocket, silent)).toBe(false);
+    expect(Object.hasOwn(deferring, "write")).toBe(false);
+  });
+
+  it("says that a message is too long before the library sees it, and that a frame is after that", async () => {
+    const heard: string[] = [];
+    const open = (maxMessageBytes: number): Writable => {
+      const receiver = new Receiver({ isServer: true, maxPayload: maxMessageBytes });
+      receiver.on("message", (data: Buffer) => heard.push(data.toString()));
+      receiver.on("error", () => heard.push("error"));
+      installFastPath(over(receiver), {
+        ...silent,
+        maxMessageBytes,
+        messageTooLong: () => heard.push("message too long"),
+        frameTooLong: () => heard.push("frame too long"),
+      });
+      return receiver;
+    };
+    const first = encode({ opcode: TEXT, final: true, payload: Buffer.from("first"), mask: 1 });
+    const longFrame = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x01, 0, 0, 1, 0, 0, 0, 0]);
+    open(1000).write(Buffer.concat([first, longFrame]));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(heard.splice(0)).toEqual(["message too long", "first", "error"]);
+    open(64 * 1024 * 1024).write(Buffer.concat([first, longFrame]));
+    expect(heard).toEqual(["first", "frame too long"]);
   });
 });

@@ -1,0 +1,89 @@
+import type { WebSocket } from "ws";
+import { FrameScanner } from "./frame-scanner.ts";
+import { LONG_PAYLOAD_BYTES, LongPayload } from "./long-payload.ts";
+
+const MASK_BYTES = 4;
+
+/** Where a server's WebSocket meets the fast path. */
+export interface FastPathOptions {
+  /** The longest message that the server takes. */
+  readonly maxMessageBytes: number;
+  /** May take messages from the beginning of a chunk; returns where the rest begins. */
+  takeSmall(chunk: Buffer): number;
+  /** A message is longer than this server takes. The library ends the connection after this. */
+  messageTooLong(): void;
+  /** A frame is longer than the wire allows. What came before it has been given to the library. */
+  frameTooLong(): void;
+}
+
+/** The stream of the library that a socket's bytes are written to. */
+interface Receiver {
+  write(chunk: Buffer): boolean;
+}
+
+/**
+ * Puts a short cut before the library's reader of frames: small messages are taken whole, long payloads are gathered and unmasked, and what is too long is
+ * told while the connection can still say so. All else, and every check, is left to the library. There is no public way in between, so this rests on
+ * fields that a later version may not have. Without them it returns false, and the library reads everything: slower, and with its own limits only.
+ */
+export function installFastPath(webSocket: WebSocket, options: FastPathOptions): boolean {
+  const receiver = findReceiver(webSocket);
+  if (receiver === undefined) return false;
+  const toLibrary = receiver.write.bind(receiver);
+  const scanner = new FrameScanner(options.maxMessageBytes);
+  let payload: LongPayload | undefined;
+  let refused = false;
+
+  const receive = (chunk: Buffer): boolean => {
+    if (!scanner.accepts(chunk)) return refuse(chunk);
+    const start = scanner.payloadStart;
+    if (start === undefined || scanner.payloadLeft < LONG_PAYLOAD_BYTES) return toLibrary(chunk);
+    const maskAt = start - MASK_BYTES;
+    payload = new LongPayload(scanner.payloadLeft + chunk.length - start, chunk.readInt32LE(maskAt));
+    scanner.skipPayload();
+    // The library gets the payload unmasked, and a mask that changes nothing.
+    chunk.fill(0, maskAt, start);
+    toLibrary(chunk.subarray(0, start));
+    payload.fill(chunk.subarray(start));
+    return true;
+  };
+
+  const gather = (chunk: Buffer, into: LongPayload): boolean => {
+    const taken = into.fill(chunk);
+    const whole = into.finished();
+    if (whole === undefined) return true;
+    payload = undefined;
+    const wantsMore = toLibrary(whole);
+    // Not taken here, even if small: the library may have found a fault in what it was just given.
+    return taken === chunk.length ? wantsMore : receive(chunk.subarray(taken));
+  };
+
+  const refuse = (chunk: Buffer): boolean => {
+    refused = true;
+    // Nothing can be said any more once the library has seen it.
+    if (scanner.messageTooLong) options.messageTooLong();
+    const wantsMore = toLibrary(chunk);
+    if (!scanner.messageTooLong) options.frameTooLong();
+    return wantsMore;
+  };
+
+  receiver.write = (chunk) => {
+    if (payload !== undefined) return gather(chunk, payload);
+    if (refused) return toLibrary(chunk);
+    const taken = scanner.isBetweenMessages ? options.takeSmall(chunk) : 0;
+    if (taken === chunk.length) return true;
+    return receive(taken === 0 ? chunk : chunk.subarray(taken));
+  };
+  return true;
+}
+
+/** Undefined unless the library reads as this relies on: frames go to `_receiver.write`, nothing is compressed, and messages come out before it returns. */
+function findReceiver(webSocket: WebSocket): Receiver | undefined {
+  const { _receiver: receiver } = webSocket as unknown as { _receiver?: Partial<Record<string, unknown>> };
+  const isKnown =
+    typeof receiver?.["write"] === "function" &&
+    receiver["_allowSynchronousEvents"] === true &&
+    receiver["writableLength"] === 0 &&
+    webSocket.extensions === "";
+  return isKnown ? (receiver as unknown as Receiver) : undefined;
+}

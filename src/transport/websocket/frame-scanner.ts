@@ -1,0 +1,94 @@
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import { FrameHeader, MAX_HEADER_BYTES } from "./frame-header.ts";
+
+const FIRST_CONTROL_OPCODE = 8;
+
+/**
+ * Follows the frames in the bytes of a WebSocket, and finds one that is longer than the wire allows or makes a message longer than this server takes. The
+ * WebSocket library limits messages too, but then it is too late to say anything. Headers are read where they stand; payloads are stepped over.
+ */
+export class FrameScanner {
+  readonly #maxMessageBytes: number;
+  readonly #header = new FrameHeader();
+  /** The beginning of a header that does not lie in one chunk. */
+  readonly #partial = new Uint8Array(MAX_HEADER_BYTES);
+  #partialBytes = 0;
+  #payloadLeft = 0;
+  #isFragmented = false;
+  #payloadStart: number | undefined;
+  /** Of the present message, with the payload of its present frame. */
+  #messageBytes = 0;
+
+  constructor(maxMessageBytes: number = MAX_MESSAGE_BYTES) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** True once a message was too long for this server, whatever the wire allows. */
+  get messageTooLong(): boolean {
+    return this.#messageBytes > this.#maxMessageBytes && this.#maxMessageBytes < MAX_MESSAGE_BYTES;
+  }
+
+  /** True when the next byte begins a message, or a frame between messages. */
+  get isBetweenMessages(): boolean {
+    return this.#payloadLeft === 0 && this.#partialBytes === 0 && !this.#isFragmented;
+  }
+
+  /** What is still to come of the present frame's payload. */
+  get payloadLeft(): number {
+    return this.#payloadLeft;
+  }
+
+  /** Where the payload of the present frame begins in the last chunk; undefined when its header is not all there, or it has no mask. */
+  get payloadStart(): number | undefined {
+    return this.#payloadStart;
+  }
+
+  /** Tells that the rest of the present payload will not be scanned. */
+  skipPayload(): void {
+    this.#payloadLeft = 0;
+  }
+
+  /** Returns false as soon as a frame announces too long a payload, by itself or for its message. */
+  accepts(chunk: Uint8Array): boolean {
+    let at = 0;
+    this.#payloadStart = undefined;
+    for (;;) {
+      const step = Math.min(this.#payloadLeft, chunk.length - at);
+      this.#payloadLeft -= step;
+      at += step;
+      if (at >= chunk.length) return true;
+      at = this.#readHeader(chunk, at);
+      if (this.#payloadLeft > MAX_FRAME_BYTES || this.messageTooLong) return false;
+    }
+  }
+
+  /** Returns where the header, or the chunk, ends. */
+  #readHeader(chunk: Uint8Array, start: number): number {
+    const header = this.#header;
+    if (this.#partialBytes === 0 && header.read(chunk, start, chunk.length)) {
+      this.#begin();
+      const end = start + header.bytes;
+      this.#payloadStart = header.isMasked ? end : undefined;
+      return end;
+    }
+    this.#payloadStart = undefined;
+    for (let at = start; at < chunk.length; ) {
+      this.#partial[this.#partialBytes] = chunk[at]!;
+      this.#partialBytes += 1;
+      at += 1;
+      if (!header.read(this.#partial, 0, this.#partialBytes)) continue;
+      this.#partialBytes = 0;
+      this.#begin();
+      return at;
+    }
+    return chunk.length;
+  }
+
+  #begin(): void {
+    const { opcode, isFinal, payloadBytes } = this.#header;
+    this.#payloadLeft = payloadBytes;
+    if (opcode >= FIRST_CONTROL_OPCODE) return;
+    this.#isFragmented = !isFinal;
+    this.#messageBytes = (opcode === 0 ? this.#messageBytes : 0) + payloadBytes;
+  }
+}
