@@ -59,6 +59,8 @@ const collected = strict({
   durationMs: z.number(),
 });
 const kind = z.enum(["file", "directory", "other"]);
+const size = z.number().min(0).refine(Number.isInteger);
+const mode = z.number().int().min(0).max(0o7777);
 const name = z
   .string()
   .refine((value) => !["", ".", ".."].includes(value) && !/[/\0]/.test(value), "no name of an entry");
@@ -202,12 +204,40 @@ const fileOperations: Operation[] = [
     value: z.array(strict({ name, kind })),
   },
   {
+    name: "listDetails",
+    run: ({ files }, signal) => files.listDetails("/w/d", options(signal)),
+    value: z.array(strict({ name, kind: z.enum(["file", "directory", "link", "other"]), size, mode })),
+  },
+  {
+    name: "write with a mode",
+    run: ({ files }, signal) => files.write("/w/f", "x", { mode: 0o600, ...options(signal) }),
+    value: nothing,
+  },
+  {
+    name: "writeStream with a mode",
+    run: ({ files }, signal) =>
+      files.writeStream("/w/f", [new Uint8Array(3)], { mode: 0o4700, ...options(signal) }),
+    value: z.literal(3),
+  },
+  { name: "chmod", run: ({ files }, signal) => files.chmod("/w/f", 0o600, options(signal)), value: nothing },
+  {
+    name: "symlink",
+    run: ({ files }, signal) => files.symlink("f", "/w/l", { replace: true, ...options(signal) }),
+    value: nothing,
+  },
+  {
+    name: "readLink",
+    run: ({ files }, signal) => files.readLink("/w/l", options(signal)),
+    value: z.string(),
+  },
+  {
     name: "stat",
     run: ({ files }, signal) => files.stat("/w/f", options(signal)),
     value: strict({
       kind,
       isSymlink: z.boolean(),
-      size: z.number().min(0).refine(Number.isInteger),
+      size,
+      mode: mode.optional(),
       modified: date,
       created: date.optional(),
     }),

@@ -36,7 +36,13 @@ const EXTENSIONS = [
   "process/terminate.mode",
   "process/start.idempotencyKey",
   "process/start.terminalSize",
+  "fs/chmod",
+  "fs/getMetadata.includeMode",
+  "fs/readDirectory.detailed",
+  "fs/readLink",
   "fs/rename",
+  "fs/symlink",
+  "fs/writeFile.mode",
   "fs/watch",
   "http/cancel",
   "http/flow",
@@ -300,7 +306,8 @@ function fileAnswer(method: string, params: Fields): unknown {
   switch (method) {
     case "fs/getMetadata": {
       const size = path.endsWith("big") ? BIG_BYTES : 4;
-      return { isDirectory: false, isFile: true, isSymlink: false, size, createdAtMs: 5, modifiedAtMs: 6 };
+      const times = { createdAtMs: 5, modifiedAtMs: 6 };
+      return { isDirectory: false, isFile: true, isSymlink: false, size, ...times, mode: 0o644 };
     }
     case "fs/readFile":
       return { dataBase64: base64("file") };
@@ -313,13 +320,17 @@ function fileAnswer(method: string, params: Fields): unknown {
     }
     case "fs/canonicalize":
       return { path: "file:///w/real" };
-    case "fs/readDirectory":
+    case "fs/readDirectory": {
+      const details = params["detailed"] === true ? { isSymlink: false, mode: 0o644, size: 4 } : {};
       return {
         entries: [
-          { fileName: "a", isDirectory: false, isFile: true },
-          { fileName: "b", isDirectory: true, isFile: false },
+          { fileName: "a", isDirectory: false, isFile: true, ...details },
+          { fileName: "b", isDirectory: true, isFile: false, ...details },
         ],
       };
+    }
+    case "fs/readLink":
+      return { target: "f" };
     case "fs/walk":
       return {
         entries: [
