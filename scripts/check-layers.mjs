@@ -20,7 +20,7 @@ const ALLOWED = {
 
 /** Files that also run in a browser must not import Node modules, whatever their layer allows. */
 const ISOMORPHIC =
-  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local))\.ts).*)/;
+  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local)|files\/local\/.*)\.ts).*)/;
 
 /** Handlers reach files only through places that `server/places.ts` creates from the paths of the wire. */
 const HANDLERS = /^server\/(?:handlers\/|file-watches\.ts)/;

@@ -35,6 +35,7 @@ export {
   type WalkResult,
   type WriteOptions,
 } from "./files/files.ts";
+export type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "./files/trees.ts";
 export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export {

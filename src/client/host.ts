@@ -7,6 +7,7 @@ import { collect, type Collected, type CollectOptions } from "./process/collect.
 import { feed } from "./process/feed.ts";
 import { createFetch } from "./http/fetch.ts";
 import { Files } from "./files/files.ts";
+import type { LocalTrees } from "./files/trees.ts";
 import { RemoteProcess } from "./process/process.ts";
 import type { ClientSession, SessionState } from "./session/session.ts";
 import type { SessionEnd } from "./session/session-end.ts";
@@ -56,11 +57,12 @@ export class Host implements Caller, AsyncDisposable {
   readonly fetch: typeof globalThis.fetch;
   readonly #session: ClientSession;
 
-  constructor(session: ClientSession) {
+  constructor(session: ClientSession, trees?: LocalTrees) {
     this.#session = session;
     this.files = new Files(session, {
       watches: session.supports("fs/watch") ? session.watches : undefined,
       supports: (extension) => session.supports(extension),
+      trees,
     });
     this.fetch = createFetch(session, session.bodies);
   }

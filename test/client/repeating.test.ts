@@ -1,6 +1,4 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import net, { type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,46 +8,9 @@ import type { Host } from "../../src/client/host.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { FakeServer, unanswered } from "./fake-server.ts";
+import { Relay } from "./relay.ts";
 
 // What becomes of calls whose answers were lost, and how often anything is tried again.
-
-/** Passes bytes between clients and a server until it is told to cut. */
-class Relay implements AsyncDisposable {
-  static async open(port: number): Promise<Relay> {
-    const relay = new Relay(port);
-    relay.#listener.listen(0, "127.0.0.1");
-    await once(relay.#listener, "listening");
-    return relay;
-  }
-
-  readonly #sockets = new Set<net.Socket>();
-  readonly #listener: net.Server;
-
-  private constructor(port: number) {
-    this.#listener = net.createServer((client) => {
-      const server = net.connect(port, "127.0.0.1");
-      for (const socket of [client, server]) {
-        this.#sockets.add(socket.on("error", () => {}));
-        socket.once("close", () => this.#sockets.delete(socket));
-      }
-      client.pipe(server);
-      server.pipe(client);
-    });
-  }
-
-  get url(): string {
-    return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cut();
-    this.#listener.close();
-  }
-}
 
 test.each([
   ["our server", false],

@@ -1,6 +1,7 @@
 import { checkDuration } from "../../base/duration.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { Connector } from "./connector.ts";
+import type { LocalTrees } from "../files/trees.ts";
 import { Host } from "../host.ts";
 import { ClientSession } from "../session/session.ts";
 
@@ -30,8 +31,12 @@ export interface ConnectOptions {
   readonly logger?: Logger;
 }
 
-/** Opens a session by way of a connector. */
-export async function openHost(connector: Connector, options: ConnectOptions): Promise<Host> {
+/** Opens a session by way of a connector. `trees` copies from and to this machine, where it has files. */
+export async function openHost(
+  connector: Connector,
+  options: ConnectOptions,
+  trees?: LocalTrees,
+): Promise<Host> {
   const { resumeSessionId } = options;
   const session = await ClientSession.open(
     connector,
@@ -45,7 +50,7 @@ export async function openHost(connector: Connector, options: ConnectOptions): P
     },
     options.signal,
   );
-  return new Host(session);
+  return new Host(session, trees);
 }
 
 /** How long a connection may take to open. */

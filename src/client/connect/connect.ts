@@ -12,6 +12,7 @@ import {
   type OpenTransport,
   transportConnector,
 } from "./connectors.ts";
+import { localTrees } from "../files/local/index.ts";
 import type { Host } from "../host.ts";
 
 /** A command that serves on its stdin and stdout. It, and all it starts, ends with the client. */
@@ -25,7 +26,7 @@ export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTrans
  * nothing of what happened meanwhile is lost.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
-  return openHost(connectorOf(target, options), options);
+  return openHost(connectorOf(target, options), options, localTrees);
 }
 
 function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector {

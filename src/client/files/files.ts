@@ -1,5 +1,5 @@
 import { encodeBase64 } from "../../base/base64.ts";
-import { ProtocolError, UsageError } from "../../base/errors.ts";
+import { ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
@@ -18,6 +18,7 @@ import {
 } from "./file-stat.ts";
 import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
+import type { LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
 /** Read with one request. Larger files come in blocks, between which other answers pass. */
@@ -100,6 +101,8 @@ interface FilesMeans {
   readonly watches?: FileWatches | undefined;
   /** Tells whether the server announces an extension. Nothing by default. */
   readonly supports?: (extension: string) => boolean;
+  /** Copies between machines, where this one has files. */
+  readonly trees?: LocalTrees | undefined;
 }
 
 /**
@@ -111,12 +114,41 @@ export class Files {
   readonly #watches: FileWatches | undefined;
   readonly #supports: (extension: string) => boolean;
   readonly #streams: FileStreams;
+  readonly #trees: LocalTrees | undefined;
 
-  constructor(caller: Caller, { watches, supports = () => false }: FilesMeans = {}) {
+  constructor(caller: Caller, { watches, supports = () => false, trees }: FilesMeans = {}) {
     this.#caller = caller;
     this.#watches = watches;
     this.#supports = supports;
     this.#streams = new FileStreams(caller);
+    this.#trees = trees;
+  }
+
+  /**
+   * Copies a directory of this machine, with all that is in it, to the server's; Node only. The directory at `path` is made if need be, parents too. What is there is merged
+   * with it as by `cp -r`: files are replaced, other entries stay, and links on the server's side are followed.
+   */
+  async uploadTree(localDirectory: string, path: string, options: TreeOptions = {}): Promise<TreeResult> {
+    uriOf(path);
+    return this.#localTrees("uploadTree").upload(this.#treeAccess(), localDirectory, path, options);
+  }
+
+  /**
+   * Copies a directory of the server's machine, with all that is in it, to this one; Node only. The directory on this side is made if need be, parents too. What is there is
+   * merged with it: files and links are replaced, other entries stay. Nothing is written outside of it: a link in the place of a directory is an error.
+   */
+  async downloadTree(path: string, localDirectory: string, options: TreeOptions = {}): Promise<TreeResult> {
+    uriOf(path);
+    return this.#localTrees("downloadTree").download(this.#treeAccess(), path, localDirectory, options);
+  }
+
+  #localTrees(operation: string): LocalTrees {
+    if (this.#trees !== undefined) return this.#trees;
+    throw new ExecError("UNSUPPORTED", `${operation} needs files of this machine, which only Node has`);
+  }
+
+  #treeAccess(): TreeAccess {
+    return { files: this, caller: this.#caller, supports: this.#supports };
   }
 
   /** Reads a regular file whole, of any size up to `maxBytes`. */

@@ -1,0 +1,42 @@
+import { setMaxListeners } from "node:events";
+
+/** Something to do; it may push more. */
+export type Task = (push: (task: Task) => void, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Runs tasks and those that they push, some at once and the newest first: a tree is gone through in depth, and what waits is bounded by its depth and its widest
+ * directories. The first failure aborts the others. Settles when no task is under way.
+ */
+export function runTasks(
+  tasks: readonly Task[],
+  { concurrency, signal: outer }: { concurrency: number; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const failing = new AbortController();
+  const signal = outer === undefined ? failing.signal : AbortSignal.any([outer, failing.signal]);
+  // Each request under way listens to it.
+  setMaxListeners(0, signal);
+  const waiting = [...tasks];
+  let active = 0;
+  return new Promise((resolve, reject) => {
+    const push = (task: Task): void => {
+      waiting.push(task);
+    };
+    const next = (): void => {
+      while (active < concurrency && !signal.aborted) {
+        const task = waiting.pop();
+        if (task === undefined) break;
+        active += 1;
+        task(push, signal)
+          .catch((error: unknown) => failing.abort(error))
+          .finally(() => {
+            active -= 1;
+            next();
+          });
+      }
+      if (active > 0) return;
+      if (signal.aborted) reject(signal.reason as Error);
+      else resolve();
+    };
+    next();
+  });
+}

@@ -1,0 +1,155 @@
+import { ConnectionError, UsageError } from "../../../base/errors.ts";
+import { BLOCK_BYTES } from "../file-blocks.ts";
+import { FileError } from "../file-error.ts";
+import type { TreeAccess, TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
+import { runTasks, type Task } from "./task-stack.ts";
+
+const DEFAULT_CONCURRENCY = 8;
+const MAX_CONCURRENCY = 64;
+/** How often in a row a file may be begun again because its connection was lost. */
+const MAX_RESTARTS = 10;
+/** Large files under way at once. Each keeps several blocks in memory, and a connection busy by itself. */
+const LARGE_FILES_AT_ONCE = 2;
+/** Larger files are copied block by block. */
+export const SMALL_FILE_BYTES = BLOCK_BYTES;
+/** Set-user-ID and the like give away rights that the original's owner has on the other machine only. */
+export const COPIED_MODE_BITS = 0o777;
+
+/** One copying of a tree: its options, what has been copied, and what is left for the end. */
+export class TreeCopy {
+  readonly access: TreeAccess;
+  readonly symlinks: "keep" | "follow" | "skip";
+  readonly modes: boolean;
+  readonly #options: TreeOptions;
+  readonly #concurrency: number;
+  readonly #counts = { files: 0, directories: 0, links: 0, bytes: 0 };
+  readonly #skipped: string[] = [];
+  readonly #lanes = Array.from({ length: LARGE_FILES_AT_ONCE }, () => Promise.resolve());
+  #largeFiles = 0;
+  /** Made when all files are there, so that nothing can be written through one of them. */
+  readonly #links: Task[] = [];
+  /** By depth. A directory may get a mode that forbids to fill it, so it gets it at the end, after what is in it. */
+  readonly #directoryModes: Task[][] = [];
+
+  constructor(access: TreeAccess, options: TreeOptions) {
+    const { symlinks = "keep", modes = true, concurrency = DEFAULT_CONCURRENCY } = options;
+    if (!["keep", "follow", "skip"].includes(symlinks))
+      throw new UsageError("symlinks must be keep, follow or skip");
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY)
+      throw new UsageError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
+    this.access = access;
+    this.symlinks = symlinks;
+    this.modes = modes && access.supports("fs/writeFile.mode") && access.supports("fs/chmod");
+    this.#options = options;
+    this.#concurrency = concurrency;
+  }
+
+  /** Runs a task with all that it pushes, then makes the links, then sets the modes of directories. */
+  async run(first: Task): Promise<TreeResult> {
+    await this.#runAll([first]);
+    await this.#runAll(this.#links);
+    for (const level of this.#directoryModes.reverse()) await this.#runAll(level ?? []);
+    return { ...this.#counts, skipped: this.#skipped };
+  }
+
+  async #runAll(tasks: readonly Task[]): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    await runTasks(tasks, { concurrency: this.#concurrency, signal: this.#options.signal });
+  }
+
+  /** Whether an entry is to be copied at all. */
+  async takes(entry: TreeEntry): Promise<boolean> {
+    if (this.#options.filter !== undefined && !(await this.#options.filter(entry))) return false;
+    if (entry.kind === "other") this.#skipped.push(entry.path);
+    return entry.kind !== "other";
+  }
+
+  /** Copies a file block by block, when its turn comes. */
+  async largeFile(signal: AbortSignal, copy: () => Promise<void>): Promise<void> {
+    const lane = this.#largeFiles % this.#lanes.length;
+    this.#largeFiles += 1;
+    const copied = this.#lanes[lane]!.then(() => {
+      signal.throwIfAborted();
+      return copy();
+    });
+    this.#lanes[lane] = copied.catch(() => {}); // Its own caller is told.
+    await copied;
+  }
+
+  linkLater(path: string, create: (signal: AbortSignal) => Promise<void>): void {
+    this.#links.push(async (_, signal) => {
+      await create(signal);
+      this.copied("links", path);
+    });
+  }
+
+  setModeLater(path: string, set: (signal: AbortSignal) => Promise<void>): void {
+    const depth = path === "" ? 0 : path.split("/").length;
+    (this.#directoryModes[depth] ??= []).push((_, signal) => set(signal));
+  }
+
+  copied(what: "files" | "directories" | "links", path: string): void {
+    this.#counts[what] += 1;
+    this.#tell(path);
+  }
+
+  /** A negative number for bytes that have to be copied again. */
+  copiedBytes(bytes: number, path: string): void {
+    this.#counts.bytes += bytes;
+    if (bytes > 0) this.#tell(path);
+  }
+
+  #tell(path: string): void {
+    this.#options.onProgress?.({ ...this.#counts, path });
+  }
+}
+
+/** Tries again what was cut off with its connection, as long as the session goes on. An attempt that gets somewhere says so. */
+export async function withRestarts(attempt: (progressed: () => void) => Promise<void>): Promise<void> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      await attempt(() => {
+        restarts = 0;
+      });
+      return;
+    } catch (error) {
+      const isCut = error instanceof ConnectionError && error.code !== "SESSION_LOST";
+      if (!isCut || restarts >= MAX_RESTARTS) throw error;
+    }
+  }
+}
+
+/** A name in a directory of the other machine. */
+export function joinRemote(directory: string, name: string): string {
+  return directory.endsWith("/") ? `${directory}${name}` : `${directory}/${name}`;
+}
+
+/** The same in the relative paths that callers see. */
+export function joinRelative(directory: string, name: string): string {
+  return directory === "" ? name : `${directory}/${name}`;
+}
+
+/** A link that the server cannot make or read. */
+export function noLinks(operation: string, path: string): FileError {
+  return new FileError(
+    "UNSUPPORTED",
+    `${operation} ${path}: this server does not know symbolic links; copy with symlinks: "follow" or "skip"`,
+    { path },
+  );
+}
+
+/** A link that leads to a directory that it is in. */
+export function endlessLink(operation: string, path: string): FileError {
+  return new FileError("OS_ERROR", `${operation} ${path}: the link leads to a directory that it is in`, {
+    path,
+    errno: "ELOOP",
+  });
+}
+
+/** Something else is where a directory has to be. */
+export function notADirectory(operation: string, path: string): FileError {
+  return new FileError("INVALID_INPUT", `${operation} ${path}: it is not a directory`, {
+    path,
+    errno: "ENOTDIR",
+  });
+}

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import net, { type AddressInfo } from "node:net";
+
+/** Passes bytes between clients and a server until it is told to cut. */
+export class Relay implements AsyncDisposable {
+  static async open(port: number): Promise<Relay> {
+    const relay = new Relay(port);
+    relay.#listener.listen(0, "127.0.0.1");
+    await once(relay.#listener, "listening");
+    return relay;
+  }
+
+  readonly #sockets = new Set<net.Socket>();
+  readonly #listener: net.Server;
+
+  private constructor(port: number) {
+    this.#listener = net.createServer((client) => {
+      const server = net.connect(port, "127.0.0.1");
+      for (const socket of [client, server]) {
+        this.#sockets.add(socket.on("error", () => {}));
+        socket.once("close", () => this.#sockets.delete(socket));
+      }
+      client.pipe(server);
+      server.pipe(client);
+    });
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    this.#listener.close();
+  }
+}
