@@ -9,6 +9,7 @@ runSteps([
   { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
   { name: "lock file has every platform", command: ["node", "scripts/check-lock.mjs"] },
   { name: "no circles of imports", command: ["node", "scripts/check-circles.mjs"] },
+  { name: "no unused files, exports or dependencies", command: ["knip", "--no-progress"] },
   { name: "regular expressions", command: ["node", "scripts/check-regexes.mjs"] },
   { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },

@@ -3,7 +3,7 @@ import { shorten } from "../base/shorten.ts";
 import { MAX_JSON_VALUES } from "./limits.ts";
 
 /** Facts about JSON text, collected before it is parsed. */
-export interface JsonScan {
+interface JsonScan {
   /** A member of the outermost object exactly as written, so that digits above 2^53 survive. */
   readonly memberText: string | undefined;
   /** Number of keys as written, in all objects together. */

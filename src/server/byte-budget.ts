@@ -7,7 +7,7 @@ import type { ServerLimits } from "./limits.ts";
 type BudgetLimits = Pick<ServerLimits, "maxBufferedBytes" | "maxBufferedBytesPerConnection">;
 
 /** Bytes that every connection may hold regardless of others, so that its small requests never wait for them. */
-export const GUARANTEED_BYTES = HIGH_WATER_BYTES;
+const GUARANTEED_BYTES = HIGH_WATER_BYTES;
 /** Time that a client admitted beyond the server's budget has to read before another is admitted. */
 const PATIENCE_MS = 2_000;
 

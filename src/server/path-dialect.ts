@@ -2,7 +2,7 @@ import { pathFromUri, PathUriError, resolveDots } from "../base/file-uri.ts";
 import { ERRNO, osError } from "../native/os-error.ts";
 
 /** Dots and slashes are resolved, so there may be many; this bounds the work. */
-export const MAX_PATH_TEXT_LENGTH = 256 * 1024;
+const MAX_PATH_TEXT_LENGTH = 256 * 1024;
 /** Maximum length of a path in the system, including the terminating NUL. */
 const PATH_MAX = 4096;
 

@@ -7,7 +7,7 @@ export const DISCOVER = "capabilities/discoverV2";
 export const MANIFEST = ".codex-plugin/plugin.json";
 export const INCOMPLETE = "some capability metadata could not be loaded; discovery may be incomplete";
 
-export interface Skill {
+interface Skill {
   name: string;
   description: string;
   shortDescription: string | null;
@@ -16,7 +16,7 @@ export interface Skill {
   policy: unknown;
 }
 
-export interface Plugin {
+interface Plugin {
   id: string;
   displayName: string;
   remotePluginId: string | null;

@@ -2,7 +2,7 @@ import { withFiles } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import type { VerifyContext } from "./verifies.ts";
 
-export interface TextFile {
+interface TextFile {
   path: string;
   contents: string;
 }

@@ -2,8 +2,6 @@ import type { ChildProcess } from "node:child_process";
 import { WebSocket } from "ws";
 import type { Transport as MemoryTransport } from "../../src/transport/transport.ts";
 
-export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
-
 /** Whatever came in: a response, an error, a notification or a request of the server. */
 export interface Message {
   id?: number | string;
@@ -30,7 +28,7 @@ export class RpcFailure extends Error {
 }
 
 /** The connection ended, or nothing matching came in time. */
-export class PeerError extends Error {
+class PeerError extends Error {
   override readonly name = "PeerError";
 }
 

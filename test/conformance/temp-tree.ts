@@ -72,7 +72,7 @@ export function onTree(
   };
 }
 
-export function uriOf(path: string): string {
+function uriOf(path: string): string {
   return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 

@@ -15,8 +15,6 @@ export const fromText = (text: string): BytePath => Buffer.from(text).toString("
 /** As a server shows a name in JSON: what is not UTF-8 is lost. */
 export const toText = (path: BytePath): string => onDisk(path).toString("utf8");
 
-export const isText = (path: BytePath): boolean => fromText(toText(path)) === path;
-
 export function toUri(path: BytePath): string {
   const encoded = path.replaceAll(
     /[^A-Za-z0-9._/-]/g,

@@ -26,7 +26,7 @@ const NOT_FOUND = -32004;
 const INVALID = -32600;
 const FAILED = -32603;
 
-export class ModelError extends Error {
+class ModelError extends Error {
   readonly code: number;
 
   constructor(code: number, why: string) {
@@ -203,7 +203,7 @@ export const isWithin = (path: BytePath, directory: BytePath): boolean =>
   path === directory || path.startsWith(`${directory}/`);
 
 /** Where a path will lead once it exists. */
-export function futurePath(path: BytePath): BytePath {
+function futurePath(path: BytePath): BytePath {
   try {
     return canonicalize(path);
   } catch {

@@ -2,7 +2,7 @@ import { base64 } from "./limited-server.ts";
 import { SECRET } from "./roots-world.ts";
 
 /** How a method takes a path: what it leads to, the entry itself, or no link at all. */
-export type Use = "target" | "entry" | "no link";
+type Use = "target" | "entry" | "no link";
 
 export interface RootsRequest {
   readonly method: string;

@@ -16,7 +16,7 @@ export const builtCli = join(packageRoot, "dist", "cli.js");
 /** FAULT_TARGET_CODEX=1 aims the tests at the real server, to see whether they ask for what a server can give. */
 export const targetIsCodex = process.env["FAULT_TARGET_CODEX"] === "1";
 
-export interface ServerExit {
+interface ServerExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }

@@ -4,13 +4,6 @@ import { withDeadline } from "./deadline.ts";
 
 const ANSWER_DEADLINE_MS = 20_000;
 
-export interface OutputParams {
-  processId: string;
-  seq: number;
-  stream: string;
-  chunk: string;
-}
-
 export interface ReadResult {
   chunks: { seq: number; stream: string; chunk: string }[];
   nextSeq: number;

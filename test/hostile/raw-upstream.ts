@@ -10,7 +10,7 @@ const ENDLESS_BYTES = 600 * MIB;
 const BLOCK_BYTES = 64 * 1024;
 
 /** What a hostile server does on a connection, one step after another. */
-export type Step =
+type Step =
   | { readonly kind: "bytes"; readonly bytes: Buffer; readonly times: number }
   | { readonly kind: "trickle"; readonly bytes: Buffer; readonly pauseMs: number }
   | { readonly kind: "end" | "reset" | "hang" };

@@ -7,7 +7,7 @@ import { SeededRandom } from "../fault/seeded-random.ts";
 const RAW = "\u0001raw:";
 const MIB = 1024 * 1024;
 
-export type PathKey = string | number;
+type PathKey = string | number;
 
 /** One lie: the value of one place replaced. */
 export interface Lie {
@@ -30,7 +30,7 @@ const shapeOf = (schema: z.ZodType): Record<string, z.ZodType> =>
   (schema as unknown as { shape: Record<string, z.ZodType> }).shape;
 
 /** An honest value together with all members that the table has and the value has not. */
-export function filled(schema: z.ZodType, value: unknown): unknown {
+function filled(schema: z.ZodType, value: unknown): unknown {
   const def = defOf(schema);
   switch (def.type) {
     case "optional":

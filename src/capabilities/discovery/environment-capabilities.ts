@@ -12,7 +12,7 @@ export interface PluginDescription extends InstalledPlugin {
   readonly skills: readonly SkillDescription[];
 }
 
-export interface SkillRoot {
+interface SkillRoot {
   readonly id: string;
   readonly directory: string;
   readonly skills: readonly SkillDescription[];

@@ -9,7 +9,7 @@ export interface SkillMetadata {
   } | null;
 }
 
-export interface SkillTool {
+interface SkillTool {
   readonly type: string;
   readonly value: string;
   readonly description: string | null;

@@ -7,7 +7,7 @@ import { joinPath, type NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 
-export const MAX_DIRECTORY_ENTRIES = 50_000;
+const MAX_DIRECTORY_ENTRIES = 50_000;
 /** What stands for bytes that are no UTF-8. */
 const NO_TEXT = "\uFFFD";
 

@@ -11,9 +11,9 @@ import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
 const writeAsync = promisify(write);
 
-export const MAX_OPEN_HANDLES = 128;
-export const MAX_HANDLE_ID_BYTES = 32;
-export const MAX_BLOCK_BYTES = BULK_BYTES;
+const MAX_OPEN_HANDLES = 128;
+const MAX_HANDLE_ID_BYTES = 32;
+const MAX_BLOCK_BYTES = BULK_BYTES;
 /** Below this size, fresh memory is as cheap as reused memory. */
 const SMALL_BLOCK_BYTES = 64 * 1024;
 

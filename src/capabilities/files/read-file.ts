@@ -10,7 +10,7 @@ import type { Place } from "./place.ts";
 const readAsync = promisify(read);
 const closeAsync = promisify(close);
 
-export const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
+const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
 
 /** Files up to this size are read at once: handing so little to another thread costs more than the reading. */
 const SMALL_FILE_BYTES = 64 * 1024;

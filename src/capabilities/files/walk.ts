@@ -21,7 +21,7 @@ export interface WalkResult {
   readonly truncated: boolean;
 }
 
-export const MAX_WALK = { depth: 64, directories: 10_000, entries: 50_000 } as const;
+const MAX_WALK = { depth: 64, directories: 10_000, entries: 50_000 } as const;
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 const ITEM_OVERHEAD_BYTES = 64;
 const DOT = 46;

@@ -24,7 +24,7 @@ export interface SendOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export const MAX_REDIRECTS = 10;
+const MAX_REDIRECTS = 10;
 /** Idempotent methods, which may be sent twice. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 /** Maximum length of a URL in bytes, as in Codex. */

@@ -2,9 +2,9 @@ import { Fifo } from "../../base/fifo.ts";
 import { type ProcessEvent, sizeOf } from "./process-events.ts";
 
 /** Events that are kept for late readers. */
-export const MAX_HISTORY_EVENTS = 256;
+const MAX_HISTORY_EVENTS = 256;
 /** Bytes of output among them. */
-export const MAX_HISTORY_BYTES = 1_048_576;
+const MAX_HISTORY_BYTES = 1_048_576;
 
 /** The latest events of a process, for whoever asks late. The oldest go first. */
 export class EventHistory {

@@ -1,9 +1,9 @@
 import { type NumberedEvent, sizeOf } from "./process-events.ts";
 
 /** Events that may wait for one before them. */
-export const MAX_EARLY_EVENTS = 256;
+const MAX_EARLY_EVENTS = 256;
 /** Bytes of output among them. */
-export const MAX_EARLY_BYTES = 1_048_576;
+const MAX_EARLY_BYTES = 1_048_576;
 
 /**
  * Puts the events of one process in the order of their numbers, each once. Events that come early wait; when too many wait, what is missing will

@@ -53,7 +53,7 @@ export interface Gap {
 }
 
 /** A gap, in its place among the other events. */
-export interface GapEvent extends Gap {
+interface GapEvent extends Gap {
   readonly kind: "gap";
   /** The same as `toSeq`: the number that has been reached. */
   readonly seq: number;
