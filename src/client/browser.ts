@@ -14,7 +14,7 @@ import type { Host } from "./host.ts";
 /** Where a server is, for a program in a browser. */
 export type BrowserConnectTarget = string | URL | Transport | OpenTransport | InProcessServer;
 
-/** Connects to a server and opens a session there. A lost connection is replaced, and nothing of what happened meanwhile is lost. */
+/** Connects to a server and opens a session. A lost connection is replaced without losing output. */
 export async function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
   if (typeof target === "string" || target instanceof URL) {
     if (options.token !== undefined)

@@ -1,6 +1,6 @@
 import { type Base64Function, libc } from "./libc.ts";
 
-/** How long bytes are as base64. */
+/** Length of bytes as base64. */
 export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
@@ -29,7 +29,7 @@ export function base64ThroughStrings(target: Buffer, start: number, bytes: Uint8
   return end;
 }
 
-/** Bytes as base64, between two pieces of ASCII. Made in `target` where one is given, which must have room for them. */
+/** Bytes as base64, between two pieces of ASCII. Written into `target` if given, which must have room for them. */
 export function base64Between(before: string, bytes: Uint8Array, after: string, target?: Buffer): Buffer {
   const buffer = target ?? Buffer.allocUnsafeSlow(before.length + base64Length(bytes.length) + after.length);
   const start = buffer.write(before, "latin1");
@@ -38,6 +38,6 @@ export function base64Between(before: string, bytes: Uint8Array, after: string, 
 }
 
 function nativeBase64(): Base64Function | undefined {
-  // Elsewhere there is no C library for us; what does not need one still works.
+  // Other systems have no supported C library; everything else still works there.
   return process.platform === "linux" ? libc().base64 : undefined;
 }

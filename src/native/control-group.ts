@@ -5,10 +5,10 @@ import { descriptorReserve } from "./descriptor-reserve.ts";
 import { libc } from "./libc.ts";
 import { isErrno } from "./os-error.ts";
 
-/** The second is what files of a group say that is being removed. */
+/** The second is the error of a group that is being removed. */
 const NOT_THERE = ["ENOENT", "ENODEV"];
 
-/** A group of the kernel's (cgroup v2), which every process stays in with all that it starts. */
+/** A kernel control group (cgroup v2). Every process stays in it with everything that it starts. */
 export class ControlGroup {
   readonly path: string;
 
@@ -20,12 +20,12 @@ export class ControlGroup {
     mkdirSync(this.path, { recursive: true });
   }
 
-  /** Moving a process can take milliseconds, because the kernel lets all forks of the machine come to rest. */
+  /** Moving a process can take milliseconds, because the kernel waits for all forks on the machine. */
   async add(pid: number): Promise<void> {
     await writeFile(`${this.path}/cgroup.procs`, String(pid));
   }
 
-  /** Members, also those in groups that members have made below this one. Empty when the group is gone. */
+  /** Members, including those in groups that members have created below this one. Empty if the group is gone. */
   pids(): number[] {
     return this.#ifThere([], () => [
       ...descriptorReserve
@@ -50,14 +50,17 @@ export class ControlGroup {
     }
   }
 
-  /** For kernels before 5.14. What is frozen cannot fork away, and can be killed. */
+  /** For kernels before 5.14. Frozen processes cannot fork away, and can be killed. */
   killFrozen(): void {
     this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "1"));
     this.signal("SIGKILL");
     this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "0"));
   }
 
-  /** Removes it together with groups that members have made below it; false when that is not possible yet, above all while anyone is in them. */
+  /**
+   * Removes it together with the groups that members have created below it; false if that is not possible yet, usually
+   * because they have members.
+   */
   remove(): boolean {
     try {
       return this.#below().every((group) => group.remove()) && this.removeAlone();
@@ -66,7 +69,7 @@ export class ControlGroup {
     }
   }
 
-  /** False while anyone, or another group, is in it. */
+  /** False while it has members or subgroups. */
   removeAlone(): boolean {
     try {
       rmdirSync(this.path);
@@ -87,7 +90,7 @@ export class ControlGroup {
     descriptorReserve.lend(() => writeFileSync(`${this.path}/${file}`, text, { flag: "r+" }));
   }
 
-  /** Whoever else cleans up may be faster. */
+  /** Another clean-up may have been faster. */
   #ifThere<T>(otherwise: T, work: () => T): T {
     try {
       return work();

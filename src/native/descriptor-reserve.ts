@@ -1,26 +1,26 @@
 import { closeSync, openSync } from "node:fs";
 import { isErrno } from "./os-error.ts";
 
-/** Another thread may take a descriptor in the moment in which one is free, so one alone would not do. */
+/** More than one, because another thread may take a descriptor the moment it is free. */
 const KEPT = 8;
 
 /**
- * Descriptors that are kept for the ending of processes: these must be looked for in /proc also when files and connections have taken all
- * others. Whatever else needs a descriptor fails first.
+ * Descriptors reserved for ending processes, which must be found in /proc even if files and connections have taken all
+ * others. Everything else that needs a descriptor fails first.
  */
 export class DescriptorReserve {
   readonly #kept: number[] = [];
   #wanted = 0;
 
-  /** False when so many are not left. */
+  /** False if not that many are left. */
   fill(count = KEPT): boolean {
     this.#wanted = count;
     return this.#refill();
   }
 
   /**
-   * Does what opens one descriptor and closes it again without waiting for anything; where there is none left, with one that is kept.
-   * Fails as `work` does when even those are gone.
+   * Runs work that opens one descriptor and closes it again without waiting; if none is free, with a reserved one.
+   * Fails like `work` if even those are gone.
    */
   lend<T>(work: () => T): T {
     if (this.#kept.length < this.#wanted) this.#refill();
@@ -58,10 +58,10 @@ export class DescriptorReserve {
   }
 }
 
-/** What the first process takes at its start, and its warden. Whoever can be turned away is, when fewer are left. */
+/** Descriptors that the first process and its warden need. If fewer are left, new connections are refused. */
 const FOR_A_START = 10;
 
-/** Whether there are some left for ordinary work. */
+/** Whether descriptors are left for ordinary work. */
 export function hasFreeDescriptors(): boolean {
   const opened: number[] = [];
   try {
@@ -78,5 +78,5 @@ export function isOutOfDescriptors(error: unknown): boolean {
   return isErrno(error, "EMFILE", "ENFILE");
 }
 
-/** The one of this program: descriptors are counted by process. */
+/** One per program: descriptors are counted per process. */
 export const descriptorReserve = new DescriptorReserve();

@@ -2,13 +2,16 @@ import { hasFreeDescriptors } from "./descriptor-reserve.ts";
 import { ERRNO, osError } from "./os-error.ts";
 import { loadFfiLibrary } from "./platform.ts";
 
-/** An integer result with the arguments of the C function. Buffers are passed as pointers. */
+/** A C function with an integer result. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
 
-/** The few C functions that Node has no word for: above all posix_spawn, which does not copy the server's page tables as fork does. */
+/**
+ * C functions that Node does not expose: above all posix_spawn, which does not copy the server's page tables as fork
+ * does.
+ */
 export interface Libc {
   posixSpawn: IntCall<PosixSpawnArguments>;
-  /** The same on another thread. The buffers must live until it calls back. */
+  /** The same on another thread. The buffers must live until the callback. */
   posixSpawnAsync: (
     ...args: [...PosixSpawnArguments, done: (error: Error | null, errno: number) => void]
   ) => void;
@@ -31,7 +34,7 @@ export interface Libc {
   unlockPseudoTerminal: IntCall<[fd: number]>;
   pseudoTerminalName: IntCall<[fd: number, name: Buffer, size: number]>;
   memfdCreate: IntCall<[name: string, flags: number]>;
-  /** Memory that is shared with a file; the offset is a multiple of the page size. Undefined when the system refuses. */
+  /** Memory shared with a file; the offset is a multiple of the page size. Undefined if the system refuses. */
   mapShared: (fd: number, bytes: number, offset: number) => Uint8Array | undefined;
   statx: IntCall<[directory: number, path: Buffer, flags: number, mask: number, result: Uint8Array]>;
   access: IntCall<[path: string, mode: number]>;
@@ -42,7 +45,7 @@ export interface Libc {
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
   prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null]>;
-  /** Paths are bytes that end with a zero. */
+  /** Paths are bytes with a terminating NUL. */
   openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
   unlinkat: IntCall<[directory: number, path: Buffer, flags: number]>;
@@ -56,7 +59,7 @@ export interface Libc {
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
-  /** For what the C library has no function for, or not everywhere. */
+  /** For calls that the C library lacks, at least on some systems. */
   systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
   errno(): number;
@@ -134,7 +137,7 @@ const SIGNATURES: Readonly<
   systemCall: "long syscall(long number, unsigned long a, unsigned long b, unsigned long c)",
 };
 
-/** Its name tells the types of its parameters, so that it cannot be found with others. */
+/** Its mangled name contains the parameter types, so it cannot be declared like the others. */
 const BASE64 =
   "size_t _ZN7simdutf16binary_to_base64EPKcmPcNS_14base64_optionsE(const void *bytes, size_t length, void *target, uint64_t options)";
 
@@ -143,12 +146,12 @@ const PROT_WRITE = 2;
 const MAP_SHARED = 1;
 const MAP_FAILED = 2n ** 64n - 1n;
 
-/** Calls that may run on other threads at once: the size of Node's thread pool. */
+/** Maximum number of concurrent calls on other threads: the size of Node's thread pool. */
 export const MAX_ASYNC_CALLS = 4;
 
 let loaded: Libc | undefined;
 
-/** Loaded at the first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
+/** Loaded on first use: the FFI library takes about 15 ms, which a server need not spend before it listens. */
 export function libc(): Libc {
   loaded ??= loadIfPossible();
   return loaded;
@@ -168,7 +171,7 @@ function findBase64(library: { func(signature: string): unknown }): Base64Functi
   }
 }
 
-/** What Node says when it cannot open a file of the library differs from file to file. */
+/** Node's error for a library file that it cannot open differs from file to file. */
 function loadIfPossible(): Libc {
   try {
     return load();
@@ -179,7 +182,8 @@ function loadIfPossible(): Libc {
 
 function load(): Libc {
   const koffi = loadFfiLibrary();
-  // Memory for calls on other threads is kept for as many as are made at once; otherwise each call maps and unmaps its own.
+  // Memory for calls on other threads is kept for the maximum number of concurrent calls; otherwise each call maps and
+  // unmaps its own.
   koffi.config({ resident_async_pools: MAX_ASYNC_CALLS, max_async_calls: MAX_ASYNC_CALLS * 4 });
   const library = koffi.load(null);
   const functions: Record<string, unknown> = { errno: () => koffi.errno() };
@@ -193,6 +197,6 @@ function load(): Libc {
   };
   functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
-  // Each function was made from the signature beside its name.
+  // Each function was created from the signature beside its name.
   return functions as unknown as Libc;
 }

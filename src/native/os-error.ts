@@ -10,7 +10,7 @@ const NAMES = new Map(
     .map(([name, errno]) => [errno, name]),
 );
 
-// The wording is part of what peers show to people, and it must not depend on the C library of the machine.
+// Peers show this wording to people, so it must not depend on the machine's C library.
 const TEXTS: Readonly<Record<string, string>> = {
   E2BIG: "Argument list too long",
   EACCES: "Permission denied",
@@ -46,7 +46,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   EXDEV: "Cross-device link",
 };
 
-/** An error number of a system call as an error with the wire's wording: `Permission denied (os error 13)`. */
+/** Turns a system error number into an error with the wire's wording: `Permission denied (os error 13)`. */
 export function osError(errno: number): CapabilityError {
   const name = NAMES.get(errno) ?? `errno ${errno}`;
   return new CapabilityError(codeOf(name), describeErrno(name, errno), { errno: name });

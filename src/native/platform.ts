@@ -4,7 +4,7 @@ import { CapabilityError } from "../base/errors.ts";
 /** Calls C functions. It is an optional dependency, because only servers need it. */
 const FFI_LIBRARY = "koffi";
 
-/** What decides whether a machine can serve. Tests describe other machines with it. */
+/** What decides whether a machine can serve. Tests use it to describe other machines. */
 export interface Machine {
   readonly platform: string;
   /** Throws if there is no such package. */

@@ -2,18 +2,18 @@ import { libc } from "./libc.ts";
 
 /** How a child ended. */
 export interface ExitStatus {
-  /** The exit status, or 128 + n when signal n ended it. */
+  /** Exit status, or 128 + n if signal n ended it. */
   readonly exitCode: number;
   /** Number of the signal that ended it. */
   readonly signal: number | undefined;
   readonly usage: ResourceUsage;
 }
 
-/** What a child used, together with the children that it waited for itself. */
+/** Resources used by a child and the children that it waited for. */
 export interface ResourceUsage {
   readonly userMs: number;
   readonly systemMs: number;
-  /** Of the one that used most. The kernel counts what the child shared with the server before it ran its program. */
+  /** Peak of the largest one. The kernel includes what the child shared with the server before it ran its program. */
   readonly peakMemoryBytes: number;
 }
 
@@ -35,7 +35,8 @@ const SYSTEM_MICROSECONDS = 3;
 const PEAK_MEMORY_KIB = 4;
 
 /**
- * Learns of the end of children that `spawn` started. Node does not know them; it tells of SIGCHLD only, once for any number of ends.
+ * Detects the end of children that `spawn` started. Node does not know them; it only reports SIGCHLD, once for any
+ * number of ends.
  */
 export class Reaper {
   readonly #children = new Map<number, (status: ExitStatus) => void>();
@@ -48,17 +49,17 @@ export class Reaper {
   #soon = false;
   #listening = false;
 
-  /** Must be called before a child is started: an end that comes before anyone listens is never told. */
+  /** Call it before starting a child: an end before anyone listens is never reported. */
   listen(): void {
     if (this.#listening) return;
     this.#listening = true;
     process.on("SIGCHLD", () => this.#reap());
   }
 
-  /** Never calls back at once, although the child may have ended before its number was known. */
+  /** Never calls back synchronously, although the child may have ended before its pid was known. */
   watch(pid: number, onExit: (status: ExitStatus) => void): void {
     this.#children.set(pid, onExit);
-    // A signal keeps no event loop alive; waiting for a child should.
+    // A signal listener does not keep the event loop alive; waiting for a child should.
     this.#keepAlive ??= setInterval(() => this.#reap(), KEEP_ALIVE_MS);
     if (this.#soon) return;
     this.#soon = true;
@@ -75,8 +76,8 @@ export class Reaper {
   }
 
   #reap(): void {
-    // Peeking at any ended child costs one call, however many live. A child that Node itself started ends the peeking: it stays
-    // in front until Node reaps it, so the rest are asked one by one.
+    // Peeking at any ended child costs one call, however many are alive. A child that Node itself started blocks the
+    // peeking: it stays in front until Node reaps it, so the rest are checked one by one.
     for (;;) {
       const pid = this.#peek();
       if (pid === 0) break;

@@ -2,7 +2,7 @@ import { CapabilityError } from "../base/errors.ts";
 import { libc } from "./libc.ts";
 import { osError } from "./os-error.ts";
 
-/** What a process may use at most; children inherit it. */
+/** Resource limits of a process; children inherit them. */
 export interface ResourceLimits {
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
@@ -11,14 +11,14 @@ export interface ResourceLimits {
   readonly processes?: number;
 }
 
-// Numbers of Linux, which are the same on every processor Node runs on.
+// Linux numbers, the same on every processor that Node supports.
 const RESOURCES = { cpuSeconds: 0, processes: 6, openFiles: 7, memoryBytes: 9 } as const;
 type Resource = keyof typeof RESOURCES;
 
-/** The limit after which SIGXCPU is sent comes this much before that of SIGKILL. */
+/** SIGXCPU is sent this much before SIGKILL. */
 const CPU_GRACE_SECONDS = 1;
 
-/** Throws a CapabilityError for what cannot be had. */
+/** Throws a CapabilityError for limits that cannot be set. */
 export function checkLimits(limits: ResourceLimits): void {
   if (limits.processes !== undefined && process.geteuid?.() === 0)
     throw new CapabilityError("UNSUPPORTED", "the number of processes cannot be limited for root");

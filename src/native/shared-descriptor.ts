@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 
-/** A descriptor that is closed when the last of its users lets go of it. */
+/** A descriptor that is closed when its last user releases it. */
 export class SharedDescriptor {
   readonly fd: number;
   #users = 1;
@@ -15,7 +15,7 @@ export class SharedDescriptor {
     return this;
   }
 
-  /** To be called once by each user. */
+  /** Call it once per user. */
   release(): void {
     this.#users -= 1;
     if (this.#users === 0) closeSync(this.fd);

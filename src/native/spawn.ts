@@ -3,7 +3,7 @@ import { CapabilityError } from "../base/errors.ts";
 import { ERRNO, isErrno, osError } from "./os-error.ts";
 import { type CStrings, libc } from "./libc.ts";
 
-// Values of Linux that are the same on every processor Node runs on.
+// Linux values that are the same on every processor that Node supports.
 const O_RDWR = 2;
 const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
@@ -32,7 +32,7 @@ const MIN_ARGUMENT_BYTES = 128 * 1024;
 const MAX_ARGUMENT_BYTES = 6 * 1024 * 1024;
 const RLIMIT_STACK = 3;
 
-// Larger than the structures of any C library, so that their exact size need not be known.
+// Larger than the structures of any C library, so their exact size need not be known.
 const ACTIONS_BYTES = 256;
 const ATTRIBUTES_BYTES = 1024;
 const SIGNAL_SET_BYTES = 256;
@@ -43,7 +43,7 @@ export interface Program {
   readonly argv: readonly string[];
   /** `NAME=value` each. */
   readonly env: readonly string[];
-  /** Bytes where it is not UTF-8. */
+  /** Bytes if it is not UTF-8. */
   readonly cwd: string | Uint8Array;
   /** A descriptor that the child gets as its number 3. */
   readonly extra?: number;
@@ -59,7 +59,7 @@ export interface SpawnedOnPipes {
 
 export interface SpawnedOnTerminal {
   readonly pid: number;
-  /** Three descriptors of the terminal's master side, non-blocking, each for one user to close. */
+  /** Three non-blocking descriptors of the terminal's master, each for one user to close. */
   readonly output: number;
   readonly outputRest: number;
   readonly input: number;
@@ -70,14 +70,15 @@ export interface TerminalSize {
   readonly columns: number;
 }
 
-/** Told what the child's stdout will link to in /proc before there is a child; see `Warden`. */
+/** Called, before the child exists, with what its stdout will link to in /proc; see `Warden`. */
 export type AnnounceChild = (stdoutLink: string) => void;
 
-// posix_spawn returns when the child runs its program, which takes about half a millisecond. Another thread waits for it.
+// posix_spawn returns when the child runs its program, which takes about half a millisecond, so another thread waits
+// for it.
 
 /**
- * Starts a child on real pipes. Node's own are socket pairs, which a child cannot open again by name: `echo x > /dev/stdout`
- * would fail in it.
+ * Starts a child on real pipes. Node's own are socket pairs, which a child cannot reopen by name:
+ * `echo x > /dev/stdout` would fail in it.
  */
 export async function spawnOnPipes(
   program: Program,
@@ -110,7 +111,7 @@ export async function spawnOnPipes(
   }
 }
 
-/** Starts a child whose stdin, stdout and stderr are a new terminal, which also controls its session. */
+/** Starts a child on a new terminal, which is its stdin, stdout and stderr and controls its session. */
 export async function spawnOnTerminal(
   program: Program,
   size: TerminalSize,
@@ -163,10 +164,7 @@ export function openPipe(opened: number[] = []): { readEnd: number; writeEnd: nu
   return { readEnd, writeEnd };
 }
 
-/**
- * Keeps descriptors that this process was started with, and does not know of, from its children. Node opens its own in a way that keeps
- * them.
- */
+/** Marks inherited descriptors close-on-exec, so that children do not get them. Node opens its own that way already. */
 export function withholdInheritedDescriptors(): void {
   if (libc().systemCall(CLOSE_RANGE, 3, ALL_ABOVE, CLOSE_RANGE_CLOEXEC) === 0) return;
   // Linux before 5.11.
@@ -206,7 +204,7 @@ const NO_PATH = Buffer.alloc(1);
 const statxWords = new BigUint64Array(32);
 const statxResult = new Uint8Array(statxWords.buffer);
 
-/** Node's own `fstat` makes an object with four dates of it. */
+/** Node's own `fstat` creates an object with four dates. */
 function inode(fd: number): bigint {
   check(libc().statx(fd, NO_PATH, AT_EMPTY_PATH, STATX_INO, statxResult));
   return statxWords[STATX_INO_WORD]!;
@@ -241,20 +239,20 @@ function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env:
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }
 
-/** Throws a CapabilityError for what the kernel would refuse anyway, before much work is done with it. */
+/** Throws a CapabilityError for what the kernel would refuse anyway, before spending much work on it. */
 export function refuseTooLong(argv: readonly string[], env: readonly string[]): void {
   const longest = MAX_TEXT_PAGES * libc().sysconf(SC_PAGESIZE);
   let bytes = 0;
   for (const texts of [argv, env])
     for (const { length } of texts) {
-      // There are at least as many bytes as characters, and a zero behind them.
+      // There are at least as many bytes as characters, plus a terminating NUL.
       if (length >= longest) throw osError(ERRNO.E2BIG);
       bytes += length + 1 + POINTER_BYTES;
     }
   if (bytes > mostArgumentBytes()) throw osError(ERRNO.E2BIG);
 }
 
-/** A quarter of the stack, within bounds. */
+/** A quarter of the stack, within limits. */
 function mostArgumentBytes(): number {
   const limits = new BigUint64Array(2);
   if (libc().prlimit(0, RLIMIT_STACK, null, limits) !== 0) return MAX_ARGUMENT_BYTES;
@@ -265,7 +263,7 @@ function cString(text: string | Uint8Array): Buffer {
   return typeof text === "string" ? Buffer.from(`${text}\0`) : Buffer.concat([text, NO_PATH]);
 }
 
-/** Throws a CapabilityError for texts that C cannot have. */
+/** Throws a CapabilityError for texts that C strings cannot hold. */
 export function refuseNul(texts: readonly string[], message: string): void {
   if (texts.some((text) => text.includes("\0"))) throw new CapabilityError("INVALID_INPUT", message);
 }
@@ -285,7 +283,7 @@ function destroyActions(actions: Buffer): void {
 
 let sharedAttributes: Buffer | undefined;
 
-/** Its own session; and no ignored or blocked signals, of which Node itself has some. */
+/** A session of its own, and no ignored or blocked signals, of which Node itself has some. */
 function attributes(): Buffer {
   if (sharedAttributes) return sharedAttributes;
   const created = Buffer.alloc(ATTRIBUTES_BYTES);

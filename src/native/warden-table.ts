@@ -24,7 +24,7 @@ export class WardenTable {
     if (this.fd < 0) throw osError(libc().errno());
   }
 
-  /** A line that says nothing yet. */
+  /** Reserves an empty line. */
   take(): number {
     const line = this.#free.pop();
     if (line !== undefined) return line;
@@ -43,7 +43,10 @@ export class WardenTable {
     this.#free.push(line);
   }
 
-  /** The kind comes last, and goes first: a server that is killed in between leaves a line that says nothing, never a wrong number. */
+  /**
+   * The kind is written last and cleared first: a server that is killed in between leaves an empty line, never a wrong
+   * number.
+   */
   write(line: number, kind: string, value: string): void {
     this.clear(line);
     const block = this.#blockOf(line);
@@ -58,7 +61,7 @@ export class WardenTable {
     this.#blockOf(line)[offsetInBlock(line)] = NOTHING;
   }
 
-  /** Adds a line of any length, for good. */
+  /** Adds a permanent line of any length. */
   append(text: string): void {
     const line = Buffer.from(`${text}\n`);
     const lines = Math.ceil(line.length / LINE_BYTES);

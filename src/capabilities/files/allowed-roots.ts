@@ -8,15 +8,15 @@ import { joinPath, type NativePath, pathComponents, showPath, textOrBytes } from
 import { createFileAt } from "./no-follow.ts";
 
 /**
- * Access to some directories and what is in them. Links are followed here, one at a time, and each directory is opened from the one before it, so what is
- * checked is what is used: a rename cannot outrun it.
+ * Access to given directories and their contents. Links are followed here, one at a time, and each directory is opened
+ * relative to its parent, so what is checked is what is used: a rename cannot outrun the check.
  */
 export class AllowedRoots implements FileAccess {
-  /** Each as its names, the highest first. */
+  /** Each root as its names, topmost first. */
   readonly #roots: readonly (readonly string[])[];
   readonly #deepest: number;
 
-  /** Throws a UsageError when a root is no directory. */
+  /** Throws a UsageError if a root is not a directory. */
   constructor(roots: readonly string[]) {
     const names = roots.map((root) => keysOf(pathComponents(realDirectory(root))));
     this.#roots = names.sort((left, right) => left.length - right.length);
@@ -25,7 +25,7 @@ export class AllowedRoots implements FileAccess {
 
   check(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): CheckedPath {
     if (!followSymlinks) {
-      // Links will be refused and dots were resolved, so the text is where it leads.
+      // Links will be refused and dots are resolved, so the text is the real location.
       if (this.depthOfTop(path) === undefined) throw outside(path);
       return { path, followSymlinks };
     }
@@ -73,13 +73,13 @@ export class AllowedRoots implements FileAccess {
     return this.#rootOf(pathComponents(path))?.length;
   }
 
-  /** The widest root that these names are in. */
+  /** The widest root that contains these names. */
   #rootOf(names: readonly NativePath[]): readonly string[] | undefined {
     const keys = keysOf(names.slice(0, this.#deepest));
     return this.#roots.find((root) => root.every((key, index) => key === keys[index]));
   }
 
-  /** The descriptors are closed when `use` is done with them. */
+  /** The descriptors are closed when `use` is done. */
   #resolve<T>(
     path: NativePath,
     { followSymlinks }: { followSymlinks: boolean },
@@ -90,7 +90,7 @@ export class AllowedRoots implements FileAccess {
     try {
       resolved = walk.run(followSymlinks);
     } catch (error) {
-      // Of what is outside nothing is told, not even whether it exists.
+      // Reveals nothing about paths outside, not even whether they exist.
       throw this.#rootOf(walk.names) === undefined ? outside(path) : fileError(error);
     }
     return withCleanUp(
@@ -106,7 +106,7 @@ export class AllowedRoots implements FileAccess {
   }
 }
 
-/** `finally` for work that may be done at once or later. */
+/** `finally` for work that is synchronous or asynchronous. */
 function withCleanUp<T>(work: () => T, cleanUp: () => void): T {
   let result: T;
   try {
@@ -137,7 +137,7 @@ function outside(path: NativePath): CapabilityError {
   );
 }
 
-/** Names as text that can be compared, whether they are UTF-8 or not. */
+/** Names as comparable text, whether or not they are UTF-8. */
 function keysOf(names: readonly NativePath[]): string[] {
   return names.map((name) => Buffer.from(name).toString("latin1"));
 }

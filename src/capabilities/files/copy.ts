@@ -15,7 +15,7 @@ import type { NativePath } from "./native-path.ts";
 import type { Place } from "./place.ts";
 import { WRITE_FLAGS } from "./write-file.ts";
 
-/** Copies a file, a link as a link, or (if asked to) a directory with all that is in it, into an existing one if there is one. */
+/** Copies a file, a link as a link, or (on request) a directory with its contents, merging it into an existing one. */
 export async function copy(
   source: Place,
   destination: Place,
@@ -32,8 +32,8 @@ export async function copy(
 }
 
 /**
- * False for what cannot be copied, such as a pipe. In a directory it is passed over. Every entry is looked up anew, because links in the destination may lead
- * anywhere.
+ * False for what cannot be copied, such as a pipe; inside a directory it is skipped. Every entry is looked up again,
+ * because links in the destination may lead anywhere.
  */
 async function copyEntry(source: Place, destination: Place, found: Stats): Promise<boolean> {
   if (found.isDirectory()) await copyDirectory(source, destination);
@@ -68,7 +68,7 @@ async function copyDirectory(source: Place, destination: Place): Promise<void> {
 async function copyContents(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
   const target = await stat(destination).catch(() => undefined);
   const isSpecial = target !== undefined && !target.isFile() && !target.isDirectory();
-  // Files of /proc say that they are empty, and are believed by the quick way, which would also wait for a reader of a pipe.
+  // Files in /proc claim to be empty, which the fast path would believe; it would also wait for the reader of a pipe.
   if (isSpecial || found.size === 0) {
     const bytes = await readFile(source);
     await writeFile(destination, bytes, { flag: WRITE_FLAGS, mode: found.mode });
@@ -92,7 +92,7 @@ async function existingUpwards(place: Place): Promise<Place[]> {
     try {
       return await at.realUpwards();
     } catch (error) {
-      // Missing, or a link that leads nowhere: what is above it exists.
+      // Missing, or a broken link: continue with its parent.
       if (at.isTop) throw error;
     }
   }

@@ -1,14 +1,14 @@
 import { CapabilityError } from "../../base/errors.ts";
 import { osError } from "../../native/os-error.ts";
 
-/** Turns an error of Node's file functions into one with the wire's wording; anything else stays what it is. */
+/** Turns an error of Node's file functions into one with the wire's wording; other errors stay unchanged. */
 export function fileError(error: unknown): unknown {
   if (error instanceof CapabilityError) return error;
   const { errno, syscall } = error as NodeJS.ErrnoException;
   return typeof errno === "number" && syscall !== undefined ? osError(Math.abs(errno)) : error;
 }
 
-/** Runs file operations, with their errors translated. What is done at once is returned, or thrown, at once. */
+/** Runs file operations and translates their errors. Synchronous results are returned, or thrown, synchronously. */
 export function inFiles<T>(work: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = work();

@@ -4,28 +4,31 @@ import { ERRNO, osError } from "../../native/os-error.ts";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
 import { openDirectories, openEntryAt, tryDirectoryAt } from "./no-follow.ts";
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
-/** Directories that one walk may open: the longest path has 2047 names, and each `..` in a link goes down again from the top. It bounds the time. */
+/**
+ * Maximum number of directories that one walk may open: the longest path has 2047 names, and each `..` in a link starts
+ * again from the top. It bounds the time.
+ */
 const MAX_OPENED = 3000;
 
-/** Where a path leads. The descriptors are the caller's to close. */
+/** Where a path leads. The caller closes the descriptors. */
 export interface Resolved {
-  /** Names from the root on, none of them a link, except the last when it was not to be followed. */
+  /** Names from the root on, none of them a link, except the last if it was not to be followed. */
   readonly names: readonly NativePath[];
   /** How many of the last names do not exist. */
   readonly missing: number;
-  /** The directory that the last name that exists, or the first that does not, is in. */
+  /** The directory of the last existing name, or of the first missing one. */
   readonly parent: number;
-  /** What the path leads to, if it exists. */
+  /** The target of the path, if it exists. */
   readonly target: number | undefined;
   readonly isSymlink: boolean;
 }
 
-/** Goes down a path from the root, a name at a time, and follows links itself. */
+/** Walks down a path from the root, one name at a time, and follows links itself. */
 export class LinkWalk {
   readonly names: NativePath[] = [];
-  /** What is still to go, the next name last. */
+  /** Remaining names, the next one last. */
   readonly #pending: NativePath[];
   #directory = openDirectories([]);
   #opened = 0;
@@ -42,7 +45,7 @@ export class LinkWalk {
         const found = this.#step(name, followLast);
         if (found !== undefined) return found;
       }
-      // The root, or a link that ends in dots: a directory that was entered already.
+      // The root, or a link that ends in dots: a directory that was already entered.
       return this.#resolved({ parent: this.#directory, target: openDirectories(this.names) });
     } catch (error) {
       closeSync(this.#directory);
@@ -108,7 +111,7 @@ export class LinkWalk {
     let missing = 1;
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       const text = next.toString("latin1");
-      // There is no way back from where there is no way to.
+      // There is no parent of a missing directory.
       if (text === "..") throw osError(ERRNO.ENOENT);
       if (text === ".") continue;
       this.names.push(next);

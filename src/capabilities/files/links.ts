@@ -12,7 +12,9 @@ export function readLink(place: Place): string {
   throw new CapabilityError("UNSUPPORTED", "the target of the link is not UTF-8");
 }
 
-/** Creates a link to any text that the system takes. With `replace` it takes the place of a file or a link, but not of a directory. */
+/**
+ * Creates a link to any text that the system accepts. With `replace` it replaces a file or a link, but not a directory.
+ */
 export function createLink(place: Place, target: string, { replace }: { replace: boolean }): void {
   if (target.includes("\0")) throw invalidInput("the target of a link cannot hold a NUL");
   if (!replace) {
@@ -21,7 +23,7 @@ export function createLink(place: Place, target: string, { replace }: { replace:
   }
   place.checkChange();
   place.onEntry((entry) => {
-    // A rename replaces in one step, so there is never nothing in its place.
+    // A rename replaces atomically, so the path never disappears.
     const beside = temporaryName(splitPath(entry).directory);
     symlinkSync(target, beside);
     try {

@@ -5,7 +5,7 @@ import type { Place } from "./place.ts";
 export interface Metadata {
   readonly isDirectory: boolean;
   readonly isFile: boolean;
-  /** The path itself is a link. The rest describes what it leads to. */
+  /** The path itself is a link. The other members describe its target. */
   readonly isSymlink: boolean;
   readonly size: number;
   readonly modifiedAtMs: number;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** An absolute path: text, or bytes where the name is not UTF-8. Node's file functions take both. */
+/** An absolute path: text, or bytes if it is not UTF-8. Node's file functions accept both. */
 export type NativePath = string | Buffer;
 
 export function toNativePath(path: string | Uint8Array): NativePath {
@@ -13,7 +13,7 @@ export function joinPath(directory: NativePath, name: NativePath): NativePath {
   return Buffer.concat([Buffer.from(directory), Buffer.from("/"), Buffer.from(name)]);
 }
 
-/** The directory a path is in, and its name there. The root has the name `.`. */
+/** The parent directory of a path, and its name there. The root has the name `.`. */
 export function splitPath(path: NativePath): { directory: NativePath; name: NativePath } {
   if (typeof path === "string") {
     const slash = path.lastIndexOf("/");
@@ -35,7 +35,7 @@ export function pathComponents(path: NativePath): NativePath[] {
   return components;
 }
 
-/** As C functions take it: bytes that end with a zero. */
+/** As C functions take it: bytes with a terminating NUL. */
 export function toCString(path: NativePath): Buffer {
   return typeof path === "string" ? Buffer.from(`${path}\0`) : Buffer.concat([path, Buffer.alloc(1)]);
 }
@@ -45,7 +45,7 @@ export function showPath(path: NativePath): string {
   return typeof path === "string" ? path : path.toString("utf8");
 }
 
-/** Text where the bytes are UTF-8. */
+/** Text if the bytes are UTF-8. */
 export function textOrBytes(path: Buffer): NativePath {
   return isUtf8(path) ? path.toString("utf8") : path;
 }

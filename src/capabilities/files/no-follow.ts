@@ -6,18 +6,18 @@ import { Turns } from "../turns.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, pathComponents, toCString } from "./native-path.ts";
 
-// No component of the path may be a symbolic link. A check before use could be outrun by a rename, so each directory is opened from the
-// one before it, refusing links, and the last step is done relative to that descriptor.
+// No component of the path may be a symbolic link. A rename could outrun a check before use, so each directory is
+// opened relative to its parent, refusing links, and the last step is relative to that descriptor.
 
 const O_PATH = 0o10000000;
 const O_CLOEXEC = 0o2000000;
 const AT_FDCWD = -100;
 const AT_REMOVEDIR = 0x200;
-/** From so many names on a path is gone down in turns. */
+/** From this many names on, a path is walked in turns. */
 const MANY_NAMES = 100;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Opens a file below the root. A link in its place is ELOOP, one on the way ENOTDIR. */
+/** Opens a file below the root. Fails with ELOOP if it is a link, with ENOTDIR if a parent is. */
 export function openNoFollow(path: NativePath, flags: number, mode = 0): number {
   if (pathComponents(path).length === 0) throw invalidInput("path must name an entry");
   return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
@@ -42,8 +42,8 @@ export function createDirectoryNoFollow(path: NativePath, recursive: boolean): v
 }
 
 /**
- * Creates a directory and those on the way to it that are missing. What exists must be a directory, or lead to one where links are followed. Many of them are
- * created in turns.
+ * Creates a directory and its missing parents. An existing path must be a directory, or lead to one if links are
+ * followed. Many directories are created in turns.
  */
 export function createDirectories(
   path: NativePath,
@@ -55,7 +55,7 @@ export function createDirectories(
   for (const _ of going);
 }
 
-/** A step for each name. */
+/** One step per name. */
 function* goDown(names: readonly NativePath[], { followSymlinks }: { followSymlinks: boolean }) {
   let directory = openRoot();
   try {
@@ -85,7 +85,7 @@ export function removeNoFollow(path: NativePath): void {
   });
 }
 
-/** Removes a name of an open directory, whatever it is; a directory must be empty. */
+/** Removes an entry of an open directory, whatever it is; a directory must be empty. */
 export function removeAt(directory: number, name: NativePath): void {
   const text = toCString(name);
   if (libc().unlinkat(directory, text, 0) === 0) return;
@@ -94,18 +94,18 @@ export function removeAt(directory: number, name: NativePath): void {
   if (libc().unlinkat(directory, text, AT_REMOVEDIR) !== 0) throw osError(libc().errno());
 }
 
-/** Opens a directory below another, unless it is a link. */
+/** Opens a subdirectory, unless it is a link. */
 export function openDirectoryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, 0);
 }
 
-/** Opens a directory below another for going through it. Undefined for whatever else is there, or not there. */
+/** Opens a subdirectory for traversal. Undefined for anything else, or if it does not exist. */
 export function tryDirectoryAt(directory: number, name: NativePath): number | undefined {
   const fd = libc().openat(directory, toCString(name), DIRECTORY | O_CLOEXEC, 0);
   return fd < 0 ? undefined : fd;
 }
 
-/** Opens a name of a directory for nothing but looking at it: a link itself, a device without waking it. */
+/** Opens an entry only for inspection: a link itself, a device without activating it. */
 export function openEntryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, O_PATH | constants.O_NOFOLLOW, 0);
 }
@@ -122,12 +122,12 @@ export function openDirectories(names: readonly NativePath[]): number {
   }
 }
 
-/** Opens a directory below another, or one that a link leads to. */
+/** Opens a subdirectory, or the directory that a link leads to. */
 export function openLinkedDirectoryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, O_PATH | constants.O_DIRECTORY, 0);
 }
 
-/** Makes an empty file where there is nothing. */
+/** Creates an empty file that must not exist yet. */
 export function createFileAt(directory: number, name: NativePath): number {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   return openAt(directory, name, flags, 0o666);
@@ -160,7 +160,7 @@ function enterFollowing(directory: number, name: NativePath): number {
   try {
     inner = openLinkedDirectoryAt(directory, name);
   } catch (error) {
-    // The name is there, but leads nowhere or to a file.
+    // The name exists, but leads nowhere or to a file.
     if (error instanceof CapabilityError && (error.errno === "ENOENT" || error.errno === "ENOTDIR"))
       throw osError(ERRNO.EEXIST);
     throw error;

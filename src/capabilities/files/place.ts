@@ -12,8 +12,8 @@ import {
 } from "./native-path.ts";
 
 /**
- * A path with the access that goes with it. File operations take places and nothing else; a path of the wire becomes one in `server/places.ts` alone. Whatever is
- * done with a place is checked when it is done: where links lead may change at any time.
+ * A path with its access rules. File operations take only places; `server/places.ts` alone turns a path of the wire
+ * into one. Access is checked at each use, because the targets of links may change at any time.
  */
 export class Place {
   readonly #path: NativePath;
@@ -34,17 +34,17 @@ export class Place {
     return uriFromPath(this.#path);
   }
 
-  /** The path as text that can be compared, whether it is UTF-8 or not. */
+  /** The path as comparable text, whether or not it is UTF-8. */
   get key(): string {
     return Buffer.from(this.#path).toString("latin1");
   }
 
-  /** Its last name; `.` for the top of all. */
+  /** Its last name; `.` for the root directory. */
   get name(): NativePath {
     return splitPath(this.#path).name;
   }
 
-  /** The directory that it is in; the top of all is in itself. */
+  /** Its directory; the root directory is its own parent. */
   get parent(): Place {
     return new Place(splitPath(this.#path).directory, this.#access);
   }
@@ -53,22 +53,22 @@ export class Place {
     return this.#path.length === 1;
   }
 
-  /** What a directory has under a name. */
+  /** An entry of a directory. */
   child(name: NativePath): Place {
     return new Place(joinPath(this.#path, name), this.#access);
   }
 
-  /** Where it leads, where access has bounds: a path without links, all of which need not exist. */
+  /** Where it leads, if access is confined: a path without links, which need not exist. */
   resolved(): Place {
     return new Place(this.check(FOLLOWED).path, this.#access);
   }
 
-  /** The directory, links resolved where access has bounds, then those it is in, as far as access reaches. */
+  /** The directory, with links resolved if access is confined, then its parents, as far as access reaches. */
   upwards(): Place[] {
     return this.#upwardsFrom(this.check(FOLLOWED).path);
   }
 
-  /** The same by the path without any link in it. */
+  /** The same by the path without any links. */
   async realUpwards(): Promise<Place[]> {
     return this.#upwardsFrom(await this.realPath());
   }
@@ -81,7 +81,7 @@ export class Place {
     return places;
   }
 
-  /** The names that lead to it, how many of them lead to where access begins, and whether there is anything that it does not reach. */
+  /** The names that lead to it, how many of them lead to where access begins, and whether access is confined at all. */
   way(): { names: readonly NativePath[]; depthOfTop: number; isBounded: boolean } {
     const names = pathComponents(this.#path);
     const depthOfTop = this.#access.depthOfTop(this.#path) ?? names.length;
@@ -93,7 +93,7 @@ export class Place {
     return this.#access.check(this.#path, options);
   }
 
-  /** For the entry itself, be it a link. */
+  /** For the entry itself, even if it is a link. */
   onEntry<T>(work: (path: NativePath) => T): T {
     return this.#access.onEntry(this.#path, work);
   }
@@ -103,7 +103,7 @@ export class Place {
     return this.#access.onTarget(this.#path, options, work);
   }
 
-  /** Throws for a place that must stay as it is. */
+  /** Throws for a place that must not be changed. */
   checkChange(): void {
     this.#access.checkChange(this.#path);
   }
@@ -116,13 +116,13 @@ export class Place {
     return this.onEntry((path) => lstat(path));
   }
 
-  /** Whether the last name is a link, also one that lies where access does not reach. */
+  /** Whether the last name is a link, even one that leads outside the allowed roots. */
   async isLink(): Promise<boolean> {
     const { isSymlink } = this.check(FOLLOWED);
     return isSymlink ?? (await this.lstat()).isSymbolicLink();
   }
 
-  /** Undefined for what is not there, or cannot be reached. */
+  /** Undefined if it does not exist or cannot be reached. */
   statOrNothing(): Stats | undefined {
     try {
       return this.onTarget(FOLLOWED, (path) => statSync(path, { throwIfNoEntry: false }));
@@ -131,7 +131,7 @@ export class Place {
     }
   }
 
-  /** The path without any link in it. */
+  /** The path without any links. */
   async realPath(): Promise<NativePath> {
     return textOrBytes(await this.onTarget(FOLLOWED, (path) => realpath(path, { encoding: "buffer" })));
   }
@@ -139,7 +139,10 @@ export class Place {
 
 const FOLLOWED = { followSymlinks: true };
 
-/** A place that the server itself has chosen, such as the directory of its settings. Nothing that comes from a client may go this way. */
+/**
+ * A place that the server itself has chosen, such as the directory of its settings. Never use it for a path from a
+ * client.
+ */
 export function ownPlace(path: string): Place {
   return new Place(path, freeAccess);
 }

@@ -9,12 +9,12 @@ import type { Place } from "./place.ts";
 
 export interface RemoveOptions {
   readonly recursive: boolean;
-  /** A missing path is no error. */
+  /** A missing path is not an error. */
   readonly force: boolean;
   readonly followSymlinks: boolean;
 }
 
-/** Links are removed, never followed, also those that appear while a tree is being removed. */
+/** Links are removed, never followed, including those that appear while a tree is being removed. */
 export async function remove(
   place: Place,
   { recursive, force, followSymlinks }: RemoveOptions,
@@ -32,7 +32,7 @@ export async function remove(
 }
 
 async function removeFrom(path: NativePath, recursive: boolean): Promise<void> {
-  // A file system that is read-only says so before it says that there is nothing to remove.
+  // A read-only file system reports that before it reports that there is nothing to remove.
   lstatSync(path);
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -59,7 +59,7 @@ async function removeTree(parent: number, name: NativePath, removal: Removal): P
   }
   const directory = openDirectoryAt(parent, name);
   try {
-    // The names of the very directory that was opened, wherever its path leads by now.
+    // Lists the very directory that was opened, wherever its path leads by now.
     for (const inner of await readdir(`/proc/self/fd/${directory}`, { encoding: "buffer" }))
       await removeTree(directory, inner, removal);
   } finally {

@@ -1,7 +1,7 @@
 import { rename as renameEntry } from "node:fs/promises";
 import type { Place } from "./place.ts";
 
-/** Gives an entry another name, in the place of what has it. A link is renamed, not followed. */
+/** Renames an entry, replacing an existing one. A link is renamed, not followed. */
 export async function rename(from: Place, to: Place): Promise<void> {
   from.checkChange();
   to.checkChange();

@@ -4,7 +4,7 @@ import { joinPath, type NativePath } from "./native-path.ts";
 let prefix: string | undefined;
 let namesGiven = 0;
 
-/** One name after another, with a beginning that no other process has. */
+/** A new name on each call, with a prefix unique to this process. */
 export function temporaryName(directory: NativePath): NativePath {
   prefix ??= `.exec-server-${randomUUID()}-`;
   namesGiven += 1;

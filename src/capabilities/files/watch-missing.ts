@@ -7,13 +7,13 @@ import type { Place } from "./place.ts";
 import { isSilent } from "./silent-file-systems.ts";
 
 export const MAX_WATCHED_PATHS = 64;
-/** Directories on the ways to all of them; each is a watch of the kernel's. */
+/** Maximum number of directories on all paths; each takes a kernel watch. */
 const MAX_WATCHED_DIRECTORIES = 4096;
 
 /**
- * Tells, once, when a path that is missing appears, when a directory on the way to it appears or goes, or when `present` is removed or changed. Undefined when it
- * cannot be told: a path exists already, a link or a file is on its way, `present` does not exist, or there are too many. The function returned ends
- * the watch.
+ * Reports, once, when a missing path appears, when a directory on the way to it appears or disappears, or when
+ * `present` is removed or changed. Undefined if that cannot be watched: a path already exists, a link or a file is on
+ * its way, `present` does not exist, or there are too many. The returned function ends the watch.
  */
 export async function watchMissing(
   missing: readonly Place[],
@@ -26,14 +26,14 @@ export async function watchMissing(
   try {
     isComplete = await running.add(missing, present);
   } catch {
-    // No watch is to be had: the system has no more of them, a directory is gone again, or may not be searched.
+    // No watch is available: the system has no more, or a directory is gone again or may not be searched.
   }
   if (isComplete) return () => running.close();
   running.close();
   return undefined;
 }
 
-/** What may happen to a name: directories on the way matter when they go, the path itself whatever happens. */
+/** Relevant events of a name: directories on the way matter when they appear or disappear, the path itself always. */
 type Interest = "appear or go" | "anything";
 
 class RunningWatch {
@@ -47,7 +47,7 @@ class RunningWatch {
     this.#onChange = onChange;
   }
 
-  /** False when they cannot all be watched, or something has happened meanwhile. */
+  /** False if they cannot all be watched, or something has happened meanwhile. */
   async add(missing: readonly Place[], present: Place | undefined): Promise<boolean> {
     for (const place of missing) if (!(await this.#addWay(place, "missing"))) return false;
     if (present !== undefined && !(await this.#addWay(present, "present"))) return false;
@@ -62,8 +62,8 @@ class RunningWatch {
   }
 
   /**
-   * Goes down to a place, each directory opened from the one before it. A directory is watched before its name is looked for, so that nothing comes in between
-   * unseen. Where access has bounds, nothing above them is watched.
+   * Walks down to a place, each directory opened relative to its parent. A directory is watched before its entry is
+   * looked up, so that no change goes unseen. If access is confined, nothing above the roots is watched.
    */
   async #addWay(place: Place, expected: "missing" | "present"): Promise<boolean> {
     const { names, depthOfTop, isBounded } = place.way();
@@ -98,14 +98,14 @@ class RunningWatch {
     }
   }
 
-  /** The names that matter in a directory, which is watched from now on. */
+  /** The relevant names in a directory, which is watched from now on. */
   #watch(directory: NativePath, path: NativePath): Map<string, Interest> {
     const key = keyOf(path);
     const known = this.#directories.get(key);
     if (known !== undefined) return known.names;
     if (this.#directories.size >= MAX_WATCHED_DIRECTORIES || isSilent(directory)) throw unwatchable();
     const names = new Map<string, Interest>();
-    // What happens to the directory itself is told under the last name of this path. No entry is called so.
+    // Events of the directory itself are reported under the last name of this path. No entry has this name.
     const watcher = watch(joinPath(directory, "."), { persistent: false, encoding: "buffer" });
     watcher.on("change", (type, name) => {
       const interest = names.get(keyOf(Buffer.from(name)));
@@ -119,7 +119,7 @@ class RunningWatch {
   #fire(): void {
     if (this.#isOver) return;
     this.close();
-    // Before it is complete nobody waits for it: the answer says that there is no watch.
+    // Until it is complete, nobody waits for it: the answer says that there is no watch.
     if (this.#isComplete) this.#onChange();
   }
 }
@@ -129,7 +129,7 @@ function addInterest(names: Map<string, Interest> | undefined, name: NativePath,
   if (names?.get(key) !== "anything") names?.set(key, interest);
 }
 
-/** Undefined for what is not there. */
+/** Undefined if it does not exist. */
 function open(directory: number, name: NativePath): number | undefined {
   try {
     return openEntryAt(directory, name);
@@ -139,7 +139,7 @@ function open(directory: number, name: NativePath): number | undefined {
   }
 }
 
-/** The directory that an entry is, or leads to. The entry is closed if it is not the same. */
+/** The directory that an entry is, or leads to. Closes the entry if it is a different one. */
 function enter(
   directory: number,
   name: NativePath,

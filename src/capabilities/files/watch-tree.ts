@@ -9,32 +9,32 @@ import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
 import type { Place } from "./place.ts";
 import { isSilent } from "./silent-file-systems.ts";
 
-/** Directories that one watch may cover; each is a watch of the kernel's, of which a user has some ten thousands at most. */
+/** Maximum number of directories per watch; each takes a kernel watch, of which a user has some ten thousand. */
 const MAX_WATCHED_DIRECTORIES = 8192;
-/** Paths that one notice names. More than that is an overflow. */
+/** Maximum number of paths per notification; more is an overflow. */
 const MAX_NOTICE_PATHS = 1024;
-/** Events that wait to be looked at. More than that is an overflow too. */
+/** Maximum number of pending events; more is an overflow too. */
 const MAX_PENDING_EVENTS = 16_384;
-/** Changes come in bursts; this long they are gathered. */
+/** Changes come in bursts; they are collected for this long. */
 const GATHER_MS = 25;
 
-/** Paths that came, went or changed. */
+/** Paths that appeared, disappeared or changed. */
 export interface TreeChange {
   readonly places: readonly Place[];
-  /** More has changed than is named. */
+  /** There were more changes than listed. */
   readonly overflow: boolean;
-  /** What was watched is gone, and so is the watch. */
+  /** The watched path is gone, and the watch has ended. */
   readonly ended: boolean;
 }
 
 export interface WatchOptions {
-  /** Watch the directories below too, links to directories excepted. */
+  /** Also watch the directories below, except through links. */
   readonly recursive: boolean;
-  /** Called with what has changed since the last call; not again before the promise is settled. */
+  /** Called with the changes since the last call; not called again before the promise settles. */
   readonly onChange: (change: TreeChange) => Promise<void>;
 }
 
-/** Tells of changes at a file, or in a directory, until the function returned is called. */
+/** Reports changes of a file, or in a directory, until the returned function is called. */
 export async function watchTree(place: Place, options: WatchOptions): Promise<() => void> {
   const tree = new TreeWatch(place, options);
   try {
@@ -52,7 +52,7 @@ interface WatchedDirectory {
   readonly place: Place;
   readonly inode: number;
   readonly watcher: FSWatcher;
-  /** Those below it that are watched too. */
+  /** Watched subdirectories. */
   readonly inner: Set<WatchedDirectory>;
 }
 
@@ -62,7 +62,7 @@ interface TreeEvent {
   readonly name: Buffer;
 }
 
-/** What happens to a directory itself is told under the last name of the path that is watched. No entry is called so. */
+/** Events of a directory itself are reported under the last name of the watched path. No entry has this name. */
 const SELF = ".";
 
 class TreeWatch {
@@ -71,7 +71,7 @@ class TreeWatch {
   readonly #directories = new Map<string, WatchedDirectory>();
   readonly #changed = new Map<string, Place>();
   readonly #events = new Fifo<TreeEvent>();
-  /** Directories that have had more events than could be kept. */
+  /** Directories with more events than could be kept. */
   readonly #unsure = new Set<WatchedDirectory>();
   #handling = false;
   #overflow = false;
@@ -79,7 +79,7 @@ class TreeWatch {
   #closed = false;
   #telling = false;
   #timer: NodeJS.Timeout | undefined;
-  /** The one name that counts, when a file is watched. */
+  /** The only relevant name, if a file is watched. */
   #only: string | undefined;
 
   constructor(root: Place, options: WatchOptions) {
@@ -89,7 +89,7 @@ class TreeWatch {
 
   async open(): Promise<void> {
     const isDirectory = this.#root.onTarget(FOLLOWED, (path) => statSync(path)).isDirectory();
-    // Programs replace files; the directory tells that too.
+    // Programs replace files, which only the directory reports.
     if (!isDirectory) this.#only = keyOf(this.#root.name);
     const start = isDirectory ? this.#root : this.#root.parent;
     if (start.onTarget(FOLLOWED, isSilent))
@@ -104,7 +104,7 @@ class TreeWatch {
     this.#directories.clear();
   }
 
-  /** Watches first and lists then, so that nothing comes in between unseen. */
+  /** Watches before listing, so that no change goes unseen. */
   async #add(
     start: Place,
     { recursive, found }: { recursive: boolean; found: (place: Place) => void },
@@ -123,7 +123,7 @@ class TreeWatch {
             if (entry.isDirectory()) pending.push(inner);
           }
       } catch (error) {
-        // Below the first one, directories that go again or may not be read are passed over.
+        // Below the first one, directories that disappear or may not be read are skipped.
         if (place === start || !isOutOfReach(error)) throw error;
       }
       if (turns.over) await turns.next();
@@ -161,7 +161,7 @@ class TreeWatch {
     if (!this.#handling) void this.#handleEvents();
   }
 
-  /** In turns: whoever removes a large tree makes thousands of them at once, and each takes a look at the file system. */
+  /** In turns: removing a large tree causes thousands of events at once, and each needs a file system access. */
   async #handleEvents(): Promise<void> {
     this.#handling = true;
     const turns = new Turns();
@@ -179,7 +179,7 @@ class TreeWatch {
     this.#handling = false;
   }
 
-  /** True when the directory is not what is watched any more. */
+  /** True if the directory is no longer the watched one. */
   #look(directory: WatchedDirectory): boolean {
     if (this.#directories.get(directory.place.key) !== directory) return true;
     if (directory.place.statOrNothing()?.ino === directory.inode) return false;
@@ -199,13 +199,13 @@ class TreeWatch {
     if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(place);
   }
 
-  /** Something appeared or went: if it is a directory, what is in it counts too. */
+  /** Something appeared or disappeared: if it is a directory, its contents matter too. */
   #follow(place: Place): void {
     const known = this.#directories.get(place.key);
     const inode = directoryInode(place);
     if (known !== undefined && known.inode !== inode) this.#gone(known);
     if (inode === undefined) return;
-    // A directory that goes again meanwhile is told by the one that it is in.
+    // Its parent reports a directory that disappears meanwhile.
     this.#add(place, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
       if (!isOutOfReach(error)) this.#lost();
     });
@@ -265,10 +265,10 @@ function isOutOfReach(error: unknown): boolean {
   return isErrno(error, "ENOENT", "EACCES", "ENOTDIR");
 }
 
-/** What a directory that became a link is answered with. */
+/** Errors for a directory that has become a link. */
 const REFUSED: ReadonlySet<string> = new Set(["PERMISSION_DENIED", "INVALID_INPUT"]);
 
-/** Names as they are, whether text or bytes, so that they can be compared. */
+/** Names as comparable text, whether text or bytes. */
 function keyOf(name: NativePath): string {
   return Buffer.from(name).toString("latin1");
 }
@@ -278,7 +278,7 @@ function directoryInode(place: Place): number | undefined {
     const stat = place.onEntry((path) => lstatSync(path, { throwIfNoEntry: false }));
     return stat?.isDirectory() ? stat.ino : undefined;
   } catch {
-    // The way to it may not be searched any more.
+    // The path may no longer be searched.
     return undefined;
   }
 }

@@ -25,7 +25,7 @@ const writeAsync = promisify(write);
 
 const SMALL_FILE_BYTES = 64 * 1024;
 export const NEW_FILE_MODE = 0o666;
-/** Opening never waits, as it would on a pipe that nobody reads. */
+/** Opening never blocks, as it would on a pipe without a reader. */
 export const WRITE_FLAGS =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK | constants.O_NOCTTY;
 const O_CLOEXEC = 0o2000000;
@@ -33,34 +33,35 @@ const O_CLOEXEC = 0o2000000;
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY | O_CLOEXEC;
 const NEW_FILE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_CLOEXEC;
 const PRIVATE_MODE = 0o600;
-/** Set-user-ID and set-group-ID, which the system takes away when a file is written. */
+/** Set-user-ID and set-group-ID, which the system clears when a file is written. */
 const SET_ID_BITS = 0o6000;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 const AT_EMPTY_PATH = 0x1000;
-/** An empty name, or room for nothing. */
+/** An empty name, or an empty buffer. */
 const NO_BYTES = Buffer.alloc(1);
 
-/** A file open for writing whose new contents do not count before they are committed. */
+/** A file open for writing whose new contents take effect when committed. */
 interface Draft {
   readonly fd: number;
-  /** Before anything is written. */
+  /** Called before anything is written. */
   begin(length: number): void;
-  /** Returns another draft where the system does not let this one count; nothing has happened then. */
+  /** Returns another draft if the system does not allow this one; nothing has changed then. */
   commit(length: number): Draft | undefined;
-  /** Leaves nothing of it behind, unless it was committed. */
+  /** Leaves nothing behind, unless it was committed. */
   close(): void;
 }
 
 interface WriteOptions {
-  /** Permissions that a regular file gets, whatever the umask. A new file has no other before, and an old one gets them before the new contents. */
+  /** Permissions of a regular file, regardless of the umask. They are set before the new contents become visible. */
   readonly mode?: number | undefined;
 }
 
 /**
- * Creates or replaces a file; a small one is written when this returns. The new contents are written beside the old and take their place in one step, so
- * that a full disk or a crash leaves the old file or the new one, never a part. Where a new file could not be the same as the old in all but its
- * contents (other names, another owner, extended attributes) it is written in place.
+ * Creates or replaces a file; a small one is written when this returns. The new contents are written beside the old
+ * ones and replace them atomically, so that a full disk or a crash leaves the old file or the new one, never a part. If
+ * a new file could not match the old one in everything but its contents (hard links, owner, extended attributes), it is
+ * written in place.
  */
 export function writeFile(
   place: Place,
@@ -106,7 +107,7 @@ async function writeInTurns(first: Draft, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** The result of a C function, unless it failed. */
+/** The result of a C function; throws if it failed. */
 function check(result: number): number {
   if (result < 0) throw osError(libc().errno());
   return result;
@@ -114,7 +115,7 @@ function check(result: number): number {
 
 function openDraft(path: NativePath, options: WriteOptions): Draft {
   const { target, existing } = resolveLinks(path);
-  // Whoever may not write a file may not replace it either, though the directory would allow it.
+  // Without permission to write a file, it must not be replaced either, even if the directory would allow it.
   if (existing?.isFile()) check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
   const replacement =
     existing === undefined || isReplaceable(target, existing)
@@ -127,12 +128,12 @@ function openInPlace(target: NativePath, options: WriteOptions): Draft {
   return new InPlace(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, creationMode(options)), options);
 }
 
-/** What a file is created with. The umask may take from it, so it gets its mode again once it is open. */
+/** Mode for creating a file. The umask may restrict it, so the mode is set again once the file is open. */
 function creationMode({ mode }: WriteOptions): number {
   return mode === undefined ? NEW_FILE_MODE : mode & 0o777;
 }
 
-/** The file itself. Room is made for all of it first, so that a full disk leaves the old contents. */
+/** The file itself. Space is reserved first, so that a full disk leaves the old contents. */
 class InPlace implements Draft {
   readonly fd: number;
   readonly #mode: number | undefined;
@@ -165,7 +166,7 @@ class InPlace implements Draft {
 function reserve(fd: number, oldSize: number, newSize: number): void {
   if (newSize === 0 || libc().fallocate(fd, 0, 0, newSize) === 0) return;
   const errno = libc().errno();
-  // Where the file system cannot make room beforehand, the writing will tell.
+  // If the file system cannot reserve space, writing will report the error.
   if (errno === ERRNO.EOPNOTSUPP || errno === ERRNO.ENOSYS) return;
   ftruncateSync(fd, oldSize);
   throw osError(errno);
@@ -178,7 +179,7 @@ function openRegularNoFollow(path: NativePath): number {
   throw invalidInput("path is not a regular file");
 }
 
-/** The file that a chain of links leads to, also when it does not exist yet. */
+/** The file that a chain of links leads to, even if it does not exist yet. */
 function resolveLinks(path: NativePath): { target: NativePath; existing: Stats | undefined } {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing === undefined || !existing.isSymbolicLink()) return { target: path, existing };
@@ -186,7 +187,7 @@ function resolveLinks(path: NativePath): { target: NativePath; existing: Stats |
     const target = realpathSync(path, { encoding: "buffer" });
     return { target, existing: lstatSync(target, { throwIfNoEntry: false }) };
   } catch (error) {
-    // A link to nothing: opening it creates its target, which is left to the system.
+    // A broken link: opening it creates its target, which is left to the system.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { target: path, existing };
     throw error;
   }
@@ -200,11 +201,11 @@ function isReplaceable(path: NativePath, stat: Stats): boolean {
 
 function hasExtendedAttributes(path: NativePath): boolean {
   const size = libc().listxattr(toCString(path), NO_BYTES, 0);
-  // A file system without such attributes says so by an error.
+  // A file system without such attributes returns an error.
   return size > 0;
 }
 
-/** A new file beside the old one. It has no name where the file system allows that, so that it vanishes with a crash. */
+/** A new file beside the old one. It has no name if the file system allows that, so that it disappears in a crash. */
 class Replacement implements Draft {
   readonly fd: number;
   readonly #target: NativePath;
@@ -240,12 +241,12 @@ class Replacement implements Draft {
       return undefined;
     }
     const errno = libc().errno();
-    // The file itself is a mount point, so nothing can take its place.
+    // The file is a mount point, so it cannot be replaced.
     if (errno === ERRNO.EBUSY) return openInPlace(this.#target, this.#options);
     throw osError(errno);
   }
 
-  /** False when the system does not let the new file have the old one's owner, or the mode that was asked for. */
+  /** False if the system does not allow the old file's owner, or the requested mode, on the new file. */
   #takeIdentity(): boolean {
     const existing = this.#existing;
     if (existing !== undefined && !copyOwner(this.fd, existing)) return false;
@@ -259,7 +260,7 @@ class Replacement implements Draft {
   }
 }
 
-/** Undefined when the directory does not allow it. */
+/** Undefined if the directory does not allow it. */
 function openReplacement(
   target: NativePath,
   existing: Stats | undefined,
@@ -269,7 +270,7 @@ function openReplacement(
   const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
   if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing, options);
   const name = temporaryName(directory);
-  // Nobody may see more of it than of the file that it becomes, whose permissions it gets at the end.
+  // The new file must not be more readable than its final permissions, which it gets at the end.
   const mode = existing === undefined && options.mode === undefined ? NEW_FILE_MODE : PRIVATE_MODE;
   const fd = libc().openat(AT_FDCWD, toCString(name), NEW_FILE_FLAGS, mode);
   if (fd >= 0) return new Replacement({ fd, name }, target, existing, options);
@@ -280,7 +281,8 @@ function openReplacement(
 
 function link(fd: number, path: NativePath): boolean {
   const to = toCString(path);
-  // The direct way takes a capability or a recent kernel; without them there is said to be nothing. The other way looks the file up in /proc.
+  // The direct way needs a capability or a recent kernel; otherwise it fails with ENOENT. The other way looks the file
+  // up in /proc.
   const linked =
     libc().linkat(fd, NO_BYTES, AT_FDCWD, to, AT_EMPTY_PATH) === 0 ||
     (libc().errno() === ERRNO.ENOENT &&

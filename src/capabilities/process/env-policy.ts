@@ -25,7 +25,7 @@ const CORE_NAMES = new Set([
 ]);
 const SECRET_PATTERNS = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/** Secrets of the server's own channels, which no child gets, not even when a request names them. */
+/** Secrets of the server's own channels, which no child gets, even if a request names them. */
 const WITHHELD_NAMES = new Set([
   "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
   "CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
@@ -34,7 +34,10 @@ const WITHHELD_NAMES = new Set([
   "OPENAI_IDENTITY_TOKEN_FILE",
 ]);
 
-/** The environment of a child. Without a policy nothing is inherited. `requested` always wins. Throws a CapabilityError for wildcards that take too long. */
+/**
+ * The environment of a child. Without a policy nothing is inherited. `requested` always takes precedence. Throws a
+ * CapabilityError for wildcards that take too long.
+ */
 export function childEnvironment(
   server: Environment,
   policy: EnvPolicy | undefined,
@@ -64,7 +67,7 @@ function applyPolicy(server: Environment, policy: EnvPolicy): Map<string, string
   return env;
 }
 
-/** Entries of an object with many members take three times as long. */
+/** `Object.entries` takes three times as long for an object with many members. */
 function setAll(env: Map<string, string>, variables: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(variables)) env.set(name, variables[name]!);
 }

@@ -4,8 +4,9 @@ import type { Program } from "../../native/spawn.ts";
 const SHELL_VARIABLES = ["PWD", "OLDPWD", "SHLVL"];
 
 /**
- * posix_spawn can neither set limits nor choose a control group, and doing it to a program that runs already comes too late. So a shell is
- * started that waits for a line at the gate; when all is set it gets the line, and becomes the program. If the line never comes, it ends.
+ * posix_spawn can neither set limits nor choose a control group, and doing so for a running program is too late. So a
+ * shell is started that waits for a line at the gate; once everything is set it gets the line and becomes the program.
+ * If the line never comes, it ends.
  */
 export function gated(program: Program, env: ReadonlyMap<string, string>, gate: number): Program {
   const own = SHELL_VARIABLES.filter((name) => !env.has(name));

@@ -5,27 +5,27 @@ import { ERRNO } from "../../native/os-error.ts";
 import { libc } from "../../native/libc.ts";
 import { setTerminalSize, type TerminalSize } from "../../native/spawn.ts";
 
-/** Where a process takes its input from. Bytes are queued; what comes after the reader has left is dropped. */
+/** Input of a process. Bytes are queued; they are dropped once the reader has left. */
 export interface InputWriter {
   readonly queuedBytes: number;
-  /** Calls back when the kernel has the bytes, or nobody wants them any more. */
+  /** Calls back when the kernel has the bytes, or they are no longer wanted. */
   write(bytes: Uint8Array, done: () => void): void;
-  /** Tells the reader that nothing follows what was written. After it nothing may be written. */
+  /** Signals the end of input after what was written. Nothing may be written afterwards. */
   end(): void;
   readonly ended: boolean;
   close(): void;
 }
 
-/** The input of a terminal, through which its size can be set too. */
+/** The input of a terminal, through which its size can also be set. */
 export interface TerminalInput extends InputWriter {
   readonly size: TerminalSize;
   resize(size: TerminalSize): void;
 }
 
-/** Writes to the end of a pipe, which is closed with the writer. */
+/** Writes to a pipe, which is closed with the writer. */
 export function writePipe(fd: number): InputWriter {
   const socket = new Socket({ fd, readable: false, writable: true });
-  // EPIPE: the process has closed its stdin. That is its right and no fault of the writer.
+  // EPIPE: the process has closed its stdin, which is not an error of the writer.
   socket.on("error", () => socket.destroy());
   let ended = false;
   return {
@@ -42,7 +42,7 @@ export function writePipe(fd: number): InputWriter {
     end: () => {
       if (ended) return;
       ended = true;
-      // Called back after all that was written before.
+      // Called back after everything written before.
       if (!socket.destroyed) socket.write(NOTHING, () => socket.destroy());
     },
     close: () => {
@@ -54,14 +54,14 @@ export function writePipe(fd: number): InputWriter {
 const NOTHING = new Uint8Array(0);
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** What a terminal takes for the end of input, unless a program has chosen another character (VEOF). */
+/** The terminal's end-of-file character, unless a program has set another one (VEOF). */
 const END_OF_FILE = 0x04;
 const FIRST_RETRY_MS = 1;
 const LONGEST_RETRY_MS = 50;
 
 /**
- * Writes to the master of a terminal, by a descriptor that is closed with the writer. libuv writes to terminals in blocking mode, so a program
- * that does not read its input would stop the server; this asks again after a while instead.
+ * Writes to the master of a terminal, through a descriptor that is closed with the writer. libuv writes to terminals in
+ * blocking mode, so a program that does not read its input would block the server; this retries after a while instead.
  */
 export function writeTerminal(master: number, size: TerminalSize): TerminalInput {
   return new TerminalWriter(master, size);
@@ -106,7 +106,7 @@ class TerminalWriter implements TerminalInput {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    // In a line that has begun the first one only hands that line to the reader.
+    // In the middle of a line, the first one only passes that line to the reader.
     this.write(new Uint8Array(this.#lineBegun ? 2 : 1).fill(END_OF_FILE), () => {});
   }
 
@@ -135,7 +135,7 @@ class TerminalWriter implements TerminalInput {
         this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
         return;
       }
-      // Any other error means that the terminal is gone; what was meant for it is dropped.
+      // Any other error means that the terminal is gone; its input is dropped.
       const taken = written < 0 ? entry.bytes.length : written;
       this.#queuedBytes -= taken;
       this.#retryMs = FIRST_RETRY_MS;

@@ -14,12 +14,12 @@ import type { ProcessFamily } from "./ending/process-family.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
 import { type Screen, TerminalScreen } from "./output/terminal-screen.ts";
 
-/** How long an ended process's output may take before its end is told without it. */
+/** How long to wait for an ended process's output before its exit is reported. */
 const EXIT_SETTLE_MS = 20;
 const PIPE_STREAMS: readonly StreamName[] = ["stdout", "stderr"];
 const TERMINAL_STREAMS: readonly StreamName[] = ["pty"];
 
-/** How long a process that was asked to end has before it is killed. */
+/** Grace period between SIGTERM and SIGKILL. */
 export const TERMINATE_GRACE_MS = 2_000;
 
 export interface LogLimits {
@@ -27,12 +27,12 @@ export interface LogLimits {
   readonly maxRetainedChunks: number;
 }
 
-/** What a started process is made of. Streams are opened here, because their sink is the process. */
+/** Parts of a started process. Streams are opened here, because the process is their sink. */
 export interface ProcessParts {
   readonly pid: number;
   readonly family: ProcessFamily;
   readonly input: InputWriter | undefined;
-  /** The same as `input`, where that is a terminal. */
+  /** Same as `input`, if that is a terminal. */
   readonly terminal?: TerminalInput;
   readonly outputs: readonly {
     stream: StreamName;
@@ -44,11 +44,14 @@ export interface ProcessParts {
 export interface ProcessOptions {
   /** Ends the process after this time. */
   readonly timeoutMs?: number;
-  /** Ends the output with the process, although someone may hold it open. */
+  /** Ends the output with the process, even if something else keeps it open. */
   readonly closeOnExit?: boolean;
 }
 
-/** How far an end goes: the process group, or everyone who can be found to belong to the process. What is contained ends as a whole in any case. */
+/**
+ * What an end affects: the process group, or everything found to belong to the process. Contained processes always end
+ * as a whole.
+ */
 export type Reach = "group" | "family";
 
 export interface ProcessState {
@@ -59,8 +62,8 @@ export interface ProcessState {
 }
 
 /**
- * One process from its start to its end. Every event gets its number and its place in the log in the same step in which it is told, so the log is
- * never behind and never ahead.
+ * One process from its start to its end. Every event gets its number and its place in the log in the same step in which
+ * it is reported, so the log is never behind and never ahead.
  */
 export class ManagedProcess {
   readonly pid: number;
@@ -113,17 +116,17 @@ export class ManagedProcess {
     };
   }
 
-  /** Undefined when the process was started without a stdin of its own. */
+  /** Undefined if the process was started without its own stdin. */
   get input(): InputWriter | undefined {
     return this.#input;
   }
 
-  /** Undefined when the process does not run on a terminal. */
+  /** Undefined if the process does not run on a terminal. */
   get terminal(): TerminalInput | undefined {
     return this.#terminal;
   }
 
-  /** The oldest event that is still known, or the next one. */
+  /** The oldest retained event, or the next one. */
   get firstSeq(): number {
     return this.#log.firstSeq;
   }
@@ -145,19 +148,19 @@ export class ManagedProcess {
     return this.#log.snapshot(stream, maxBytes);
   }
 
-  /** What the terminal shows; undefined when the process does not run on one. */
+  /** Contents of the terminal; undefined if the process does not run on one. */
   async screen(): Promise<Screen | undefined> {
     if (this.#terminal === undefined) return undefined;
     this.#screen ??= new TerminalScreen(this);
     return this.#screen.read(this.#terminal.size);
   }
 
-  /** All output ever, and how much of it is kept. */
+  /** Total output, and how much of it is kept. */
   get outputBytes(): { readonly total: number; readonly retained: number } {
     return { total: this.#log.totalBytes, retained: this.#log.retainedBytes };
   }
 
-  /** `listener` is called with every later event until the function returned is called. */
+  /** Calls `listener` on every later event, until the returned function is called. */
   listen(listener: (event: ProcessEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -171,7 +174,7 @@ export class ManagedProcess {
     for (const source of this.#sources) source.resume();
   }
 
-  /** Once the process has ended, what it left behind in its group is nobody's to signal. */
+  /** Once the process has ended, what it left in its group must not be signalled. */
   signal(signal: NodeJS.Signals): void {
     if (this.#status !== undefined) return;
     this.#noteSender(signal, "client");
@@ -179,14 +182,17 @@ export class ManagedProcess {
   }
 
   /**
-   * Kills the group, or everyone in the family, of a process that has not ended, or that is contained. Output ends with the process then, although someone
-   * who left may hold it open.
+   * Kills the group, or the whole family, of a process that has not ended or is contained. The output then ends with
+   * the process, even if something that left keeps it open.
    */
   kill(reach: Reach): void {
     if (this.#canEnd) this.#end("client", reach);
   }
 
-  /** Asks the family to end. What is left of it after the time of grace is killed, the process's end or not. */
+  /**
+   * Sends SIGTERM to the family. What is left after the grace period is killed, whether or not the process itself has
+   * ended.
+   */
   terminate(graceMs: number, by: Killer): void {
     if (!this.#canEnd) return;
     this.askToEnd(by);
@@ -199,12 +205,12 @@ export class ManagedProcess {
     this.#family.terminate(this.#openOutputs);
   }
 
-  /** Kills the group, and ends the output although someone may hold it open: nobody will read it. */
+  /** Kills the group, and ends the output even if something keeps it open: nobody will read it. */
   dispose(): void {
     if (!this.#closed || this.#family.contained) this.#end("server", "group");
   }
 
-  /** False when something may be left that only `kill` and `dispose` can reach. */
+  /** False if something may be left that only `kill` and `dispose` can reach. */
   get gone(): boolean {
     return this.#closed && (!this.#family.contained || this.#family.gone);
   }
@@ -214,7 +220,7 @@ export class ManagedProcess {
     return this.#killed;
   }
 
-  /** The process has been waited for. */
+  /** The process has been reaped. */
   exited(status: ExitStatus): void {
     this.#status = status;
     clearTimeout(this.#timeLimit);
@@ -222,7 +228,7 @@ export class ManagedProcess {
     this.#input?.close();
     if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
-    // What the process wrote last may be there already but not read yet. Its end reads best after it.
+    // The last output may have arrived but not been read. Report the exit after it if possible.
     if (this.#openOutputs.length === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
   }
@@ -232,7 +238,7 @@ export class ManagedProcess {
     this.terminate(TERMINATE_GRACE_MS, "timeout");
   }
 
-  /** What a process leaves behind lives on, as long as nothing but its number tells whose it is. */
+  /** What an ended process left behind survives, because only its number would identify it. */
   get #canEnd(): boolean {
     return this.#status === undefined || this.#family.contained;
   }
@@ -267,7 +273,7 @@ export class ManagedProcess {
     this.#closed = true;
     this.#tell({ kind: "closed", seq: this.#log.appendClosed() });
     this.#listeners.clear();
-    // The log is kept for a while; what it was read from need not be.
+    // The log is kept for a while; its sources need not be.
     this.#sources.length = 0;
   }
 

@@ -1,16 +1,16 @@
 import { CapabilityError } from "../../base/errors.ts";
 
 /**
- * Comparisons that one request may cause; they take some 10 ms. Wildcards can be made to compare every character of a pattern with every one of
- * a name, and a request can have many of both.
+ * Maximum number of comparisons per request; they take about 10 ms. Wildcards can force a comparison of every pattern
+ * character with every name character, and a request can have many of both.
  */
 const MAX_COMPARISONS = 2_000_000;
-// What else takes time, in comparisons.
+// Cost of other work, in comparisons.
 const TEXT_COST = 16;
 const PAIR_COST = 3;
 const FOREIGN_CHARACTER_COST = 32;
 
-// No characters have these numbers.
+// No character has these codes.
 const ANY_CHARACTERS = -1;
 const ANY_CHARACTER = -2;
 const NOTHING = -3;
@@ -19,15 +19,15 @@ const QUESTION_MARK = 0x3f;
 const FIRST_FOREIGN = 0x80;
 
 /**
- * Wildcards for names, whatever the case: `*` stands for any characters, `?` for one, and all others stand for themselves. The work of all calls together
- * is bounded.
+ * Case-insensitive wildcards for names: `*` matches any characters, `?` one, and all others match themselves. The work
+ * of all calls together is bounded.
  */
 export class NamePatterns {
-  /** One pattern behind the other; `ends` tells where each is over. */
+  /** All patterns in sequence; `ends` holds the end of each. */
   readonly #codes: Int32Array;
   readonly #ends: number[] = [];
   readonly #work: MatchingWork;
-  /** The one that is looked at, at its beginning. */
+  /** The current name, at the start of the array. */
   #name = new Int32Array(256);
 
   constructor(patterns: readonly string[], work: MatchingWork) {
@@ -53,7 +53,7 @@ export class NamePatterns {
     return false;
   }
 
-  /** When the rest does not fit, the last star takes one character more. Earlier stars need not be tried again. */
+  /** If the rest does not match, the last star takes one more character. Earlier stars need not be retried. */
   #fitsOne(length: number, start: number, end: number): boolean {
     const codes = this.#codes;
     const name = this.#name;
@@ -85,7 +85,7 @@ export class NamePatterns {
   }
 }
 
-/** What is left of the work that one request may cause. */
+/** Remaining work that one request may cause. */
 export class MatchingWork {
   #left: number;
 
@@ -97,7 +97,7 @@ export class MatchingWork {
     return this.#left;
   }
 
-  /** Throws a CapabilityError when nothing is left. */
+  /** Throws a CapabilityError if none is left. */
   spend(comparisons: number): void {
     this.#left -= comparisons;
     if (this.#left >= 0) return;
@@ -105,7 +105,7 @@ export class MatchingWork {
   }
 }
 
-/** Writes the characters of a text in lower case from `start` on, and returns where they end. */
+/** Writes the characters of a text in lower case from `start` on, and returns the end. */
 function fold(text: string, codes: Int32Array, start: number, work: MatchingWork): number {
   let end = start;
   for (let index = 0; index < text.length; index += 1) {
@@ -122,15 +122,15 @@ function fold(text: string, codes: Int32Array, start: number, work: MatchingWork
   return end;
 }
 
-/** Alone, because what a character becomes in a text depends on its neighbours, as a sigma at the end of a word does. */
+/** One character at a time, because lower case can depend on neighbours, as with a final sigma. */
 function foldForeign(character: string): number {
   const lower = character.toLowerCase();
   const code = lower.codePointAt(0)!;
-  // What becomes two characters is like no other.
+  // A character that becomes two matches only itself.
   return lower.length > String.fromCodePoint(code).length ? character.codePointAt(0)! : code;
 }
 
-/** Replaces wildcards by their numbers, and several stars by one; returns where the pattern ends then. */
+/** Replaces wildcards by their codes, and several stars by one; returns the new end of the pattern. */
 function withWildcards(codes: Int32Array, start: number, end: number): number {
   let to = start;
   for (let from = start; from < end; from += 1) {

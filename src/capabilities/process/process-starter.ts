@@ -36,21 +36,21 @@ import { Warden, type WardenRecord } from "./ending/warden.ts";
 
 export interface StartRequest extends ProcessOptions {
   readonly argv: readonly string[];
-  /** What the program sees as its name, instead of `argv[0]`. */
+  /** Name that the program sees instead of `argv[0]`. */
   readonly arg0?: string;
-  /** Absolute; bytes where it is not UTF-8. */
+  /** Absolute; bytes if it is not UTF-8. */
   readonly cwd: string | Uint8Array;
   readonly env: ReadonlyMap<string, string>;
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
   readonly limits?: ResourceLimits;
-  /** Keeps all that the process starts in a control group, which nothing leaves. */
+  /** Keeps everything that the process starts in a control group, which nothing can leave. */
   readonly contain?: boolean;
 }
 
-/** Starts that are under way at once. Each holds descriptors and a thread of Node's pool. */
+/** Maximum number of concurrent starts. Each uses descriptors and a thread of Node's pool. */
 const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 
-/** Starts processes, and sees to it that none is forgotten. */
+/** Starts processes, and makes sure that none is forgotten. */
 export class ProcessStarter {
   readonly #limits: LogLimits;
   readonly #reaper = new Reaper();
@@ -70,7 +70,7 @@ export class ProcessStarter {
     descriptorReserve.fill();
   }
 
-  /** Rejects with a CapabilityError when there is no such program or directory, or the system refuses. */
+  /** Rejects with a CapabilityError if the program or directory does not exist, or the system refuses. */
   async start(request: StartRequest): Promise<ManagedProcess> {
     const program = await this.#resolve(request);
     await this.#takeTurn();
@@ -83,7 +83,7 @@ export class ProcessStarter {
     }
   }
 
-  /** Asks all that runs to end. Resolves when it has, or after this long. */
+  /** Sends SIGTERM to everything that runs. Resolves when it has ended, or after the deadline. */
   async terminateAll(deadlineMs: number): Promise<void> {
     for (const process of this.#running) process.askToEnd("server");
     await new Promise<void>((resolve) => {
@@ -101,18 +101,18 @@ export class ProcessStarter {
     });
   }
 
-  /** Kills all that was ever started here and stayed in its process group, or had to. */
+  /** Kills everything ever started here that stayed in its process group, or is contained. */
   killAll(): void {
     this.#groups.killAll();
     this.#controlGroups.killAll();
   }
 
-  /** Resolves when nothing is left to be found of the families that were killed. */
+  /** Resolves when nothing can be found any more of the killed families. */
   async swept(): Promise<void> {
     await Promise.all([this.#sweeper.idle(), this.#controlGroups.emptied()]);
   }
 
-  /** Throws a CapabilityError when there are so few descriptors left that what is started could not be ended with certainty. */
+  /** Throws a CapabilityError if so few descriptors are left that a started process could not be ended reliably. */
   #prepare(): void {
     if (!descriptorReserve.fill()) throw osError(ERRNO.EMFILE);
     if (this.#prepared) return;
@@ -142,7 +142,7 @@ export class ProcessStarter {
     lookForEndsOfPipes();
   }
 
-  /** A shell waits at the gate until all is set, then becomes the program. */
+  /** A shell waits at the gate until everything is set, then becomes the program. */
   async #startGated(program: Program, request: StartRequest): Promise<ManagedProcess> {
     const { limits } = request;
     checkGated(request);
@@ -282,7 +282,7 @@ function loginShell(): string {
 
 async function resolveProgram(request: StartRequest): Promise<Program> {
   const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
-  // Programs on a terminal start shells, and take SHELL for granted.
+  // Programs on a terminal start shells, and expect SHELL to be set.
   if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
   const argv = [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)];
   refuseTooLong(argv, env);

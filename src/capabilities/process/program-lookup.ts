@@ -5,18 +5,19 @@ import { libc } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import { refuseNul } from "../../native/spawn.ts";
 
-/** The longest name of a file. Nothing that is longer can be found. */
+/** Maximum length of a file name. Nothing longer can be found. */
 const MAX_NAME_BYTES = 255;
-/** How long the server's own work waits for a search. */
+/** How long a search may block the server's other work. */
 const SLICE_MS = 2;
 const F_OK = 0;
 const X_OK = 1;
-/** Where programs are looked for when the environment has no PATH. */
+/** Search path if the environment has no PATH. */
 const DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin";
 
 /**
- * The file that a program name stands for, by the child's own PATH and working directory. What may not be executed does not hide
- * what comes later on the PATH. A name with a slash stands for itself: the child resolves it after it has changed directory.
+ * Finds the file of a program name, by the child's own PATH and working directory. A file that may not be executed does
+ * not hide later ones on the PATH. A name with a slash stands for itself: the child resolves it after it has changed
+ * directory.
  */
 export async function findProgram(
   name: string,
@@ -36,7 +37,7 @@ export async function findProgram(
   throw osError(denied ? ERRNO.EACCES : ERRNO.ENOENT);
 }
 
-/** The same for a program on a terminal, where a failed search is told in full. */
+/** The same for a program on a terminal, where a failed search is reported in full. */
 export async function findTerminalProgram(
   name: string,
   path: string | undefined,
@@ -59,7 +60,10 @@ function isTooLong(name: string): boolean {
   return Buffer.byteLength(name) > MAX_NAME_BYTES;
 }
 
-/** The first place on PATH that suits. A client may send a PATH of any length, so other work passes meanwhile, and no directory is looked into twice. */
+/**
+ * The first match on PATH. A client may send a PATH of any length, so the search yields to other work, and no directory
+ * is checked twice.
+ */
 async function search(
   name: string,
   path: string,
@@ -84,7 +88,7 @@ function probe(
 ): "program" | "directory" | "not executable" | "missing" {
   if (!candidate.startsWith("/"))
     return probePath(Buffer.concat([Buffer.from(cwd), Buffer.from(`/${candidate}`)]));
-  // Most entries of PATH do not have the program, and one has it: two calls tell both, and directories by the slash behind them.
+  // Most entries of PATH lack the program, and one has it: two calls tell both; a trailing slash detects directories.
   if (libc().access(candidate, X_OK) !== 0)
     return libc().errno() === ERRNO.ENOENT ? "missing" : probePath(candidate);
   if (libc().access(`${candidate}/`, F_OK) !== 0 && libc().errno() === ERRNO.ENOTDIR) return "program";

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How long the server's own work waits for what is done in slices. */
+/** How long work in slices may block the server's other work. */
 const SLICE_MS = 2;
 
-/** Handles one item after the other, and lets other work pass in between. */
+/** Handles the items one by one, and yields to other work in between. */
 export async function inSlices<T>(items: Iterable<T>, handle: (item: T) => void): Promise<void> {
   let sliceEnd = performance.now() + SLICE_MS;
   for (const item of items) {
@@ -14,7 +14,10 @@ export async function inSlices<T>(items: Iterable<T>, handle: (item: T) => void)
   }
 }
 
-/** Takes one step after the other, and calls `done` after the last: at once, or in a later turn when there is more to do than fits into a slice. */
+/**
+ * Takes the steps one by one, and calls `done` after the last: at once, or in a later turn if they do not fit into a
+ * slice.
+ */
 export function takeSteps(steps: Iterator<void>, done: () => void): void {
   const sliceEnd = performance.now() + SLICE_MS;
   while (performance.now() < sliceEnd)

@@ -7,7 +7,7 @@ import { CapabilityError } from "../../base/errors.ts";
 const PATH_ERRNOS = ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"];
 const DENIED_ERRNOS = ["EACCES", "EPERM", "EISDIR", "ETXTBSY"];
 
-/** Says why the system did not start a program. Errors that are not the system's stay what they are. */
+/** Adds why the system did not start a program. Errors that are not the system's stay unchanged. */
 export async function spawnFailed(error: unknown, cwd: string | Uint8Array): Promise<unknown> {
   if (!(error instanceof CapabilityError) || error.errno === undefined) return error;
   const { message, errno } = error;
@@ -15,7 +15,7 @@ export async function spawnFailed(error: unknown, cwd: string | Uint8Array): Pro
   return new CapabilityError("SPAWN_FAILED", message, { errno, reason, cause: error });
 }
 
-/** The system names no path, so the directory is looked at again. */
+/** The system names no path, so check the directory again. */
 async function blame(errno: string, cwd: Buffer): Promise<SpawnFailure | undefined> {
   if (PATH_ERRNOS.includes(errno)) return (await isDirectory(cwd)) ? "notFound" : "noSuchDirectory";
   if (!DENIED_ERRNOS.includes(errno)) return undefined;

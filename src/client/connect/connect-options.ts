@@ -8,26 +8,26 @@ import { ClientSession } from "../session/session.ts";
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RECOVERY_TIMEOUT_MS = 25_000;
 
-/** How to connect, and what to do when the connection is lost. */
+/** How to connect, and how to recover a lost connection. */
 export interface ConnectOptions {
-  /** Tells the server who is calling. `exec-server-client` unless told. */
+  /** Identifies the client to the server. Default: `exec-server-client`. */
   readonly clientName?: string;
-  /** For servers that ask for one: a capability token or a signed bearer token. White space around it is left out. */
+  /** Capability token or signed bearer token, for servers with authentication. Surrounding white space is trimmed. */
   readonly token?: string;
-  /** How long the connection may take to open. Default: 10 s. Here and below, Infinity is without end. */
+  /** Timeout for opening the connection. Default: 10 s. Here and below, Infinity means no timeout. */
   readonly connectTimeoutMs?: number;
-  /** How long the handshake after it may take. Default: 10 s. */
+  /** Timeout for the handshake that follows. Default: 10 s. */
   readonly initializeTimeoutMs?: number;
   /**
-   * How long a session may be without a connection before it is given up. Default: 25 s; servers keep a session for 30 s. Connections that end at once use it up too:
-   * one gives back only as much as it has held.
+   * How long a session may be without a connection before it is given up. Default: 25 s; servers keep a session for 30
+   * s. Connections that end immediately use it up too: a connection restores only as much time as it lasted.
    */
   readonly recoveryTimeoutMs?: number;
-  /** Continues a session that has lost its client; see `Host.sessionId`. */
+  /** Resumes a session that has lost its client; see `Host.sessionId`. */
   readonly resumeSessionId?: string;
-  /** Gives up connecting. It has no effect on the host once there is one. */
+  /** Cancels connecting. It has no effect once there is a host. */
   readonly signal?: AbortSignal;
-  /** Gets what nobody else is told: what a started server says on stderr, failed tries to reconnect. */
+  /** Receives what no caller is told: stderr of a started server, failed reconnection attempts. */
   readonly logger?: Logger;
 }
 
@@ -53,7 +53,7 @@ export async function openHost(
   return new Host(session, trees);
 }
 
-/** How long a connection may take to open. */
+/** Timeout for opening a connection. */
 export function connectTimeout(options: ConnectOptions): number {
   return durationOf(options, "connectTimeoutMs", DEFAULT_TIMEOUT_MS);
 }

@@ -15,15 +15,17 @@ import {
 import { localTrees } from "../files/local/index.ts";
 import type { Host } from "../host.ts";
 
-/** A command that serves on its stdin and stdout. It, and all it starts, ends with the client. */
+/** A command that serves on its stdin and stdout. Its process group ends with the client. */
 export type ServerCommand = Omit<ChildCommand, "logger">;
 
-/** Where a server is: its URL, a command to start, a transport to it, a way to get transports to it, or the server itself. */
+/**
+ * Where a server is: its URL, a command to start, a transport, a function that opens transports, or the server itself.
+ */
 export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTransport | InProcessServer;
 
 /**
- * Connects to a server and opens a session there. Over a WebSocket, or with a function that opens transports, a lost connection is replaced and
- * nothing of what happened meanwhile is lost.
+ * Connects to a server and opens a session. Over a WebSocket, or with a function that opens transports, a lost
+ * connection is replaced without losing output.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
   return openHost(connectorOf(target, options), options, localTrees);
@@ -49,7 +51,7 @@ function webSocketConnector(url: string, options: ConnectOptions): Connector {
   });
 }
 
-/** A token comes out of a file with a newline at its end. Anything else that no header can carry is a mistake. */
+/** A token read from a file often ends with a newline. Any other character that a header cannot carry is a mistake. */
 function headerToken(token: string): string {
   const trimmed = token.trim();
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;

@@ -3,12 +3,12 @@ import { openTransportLink } from "../../rpc/transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Connector } from "./connector.ts";
 
-/** A server in the same program: `createServer()` of `exec-server/server` gives one. */
+/** A server in the same program, from `createServer()` of `exec-server/server`. */
 export interface InProcessServer {
   link: OpenLink;
 }
 
-/** Gives a new transport to the same server, each time it is called. */
+/** Opens a new transport to the same server on each call. */
 export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
 
 /** Reaches a server over transports. */
@@ -21,7 +21,7 @@ export function inProcessConnector(server: InProcessServer): Connector {
   return { resumable: false, open: async (events) => server.link(events) };
 }
 
-/** Tells a transport from the other things that can be connected to. */
+/** Distinguishes a transport from other connection targets. */
 export function isTransport(target: object): target is Transport {
   return "send" in target && "open" in target;
 }

@@ -6,19 +6,19 @@ import type { Connector } from "./connector.ts";
 import { abortable, within } from "../../base/deadlines.ts";
 import { checkedResult } from "../session/wire-check.ts";
 
-/** Who is calling, and for how long it waits. */
+/** The client's name, and its timeouts. */
 export interface HandshakeOptions {
   readonly clientName: string;
   readonly connectTimeoutMs: number;
   readonly initializeTimeoutMs: number;
 }
 
-/** A session with the link that it was opened on. */
+/** A session and the link it was opened on. */
 export interface OpenedSession extends Result<"initialize"> {
   readonly link: Link;
 }
 
-/** Opens a link and a session on it, new or resumed. Leaves nothing open when it fails. */
+/** Opens a link and a session on it, new or resumed. Leaves nothing open on failure. */
 export async function openSession(
   connector: Connector,
   events: LinkEvents,
@@ -44,7 +44,7 @@ export async function openSession(
   }
 }
 
-/** An opener need not heed its signal, nor ever settle. What it opens too late is closed again. */
+/** An opener may ignore its signal, and may never settle. A link that it opens too late is closed again. */
 async function openLink(
   connector: Connector,
   events: LinkEvents,
@@ -91,7 +91,7 @@ async function initialize(
   return answer;
 }
 
-/** Servers name the session that they refuse. Its id is a secret, and messages end in logs. */
+/** Servers name the session that they refuse. Its id is a secret, and messages end up in logs. */
 function withoutSessionId(error: unknown, sessionId: string | undefined): unknown {
   if (!(error instanceof RpcError) || !sessionId || !error.message.includes(sessionId)) return error;
   return new RpcError(error.rpcCode, error.message.replaceAll(sessionId, "…"), {

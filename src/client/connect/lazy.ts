@@ -1,13 +1,16 @@
 import type { Host } from "../host.ts";
 
-/** A host that is connected to when it is first needed. */
+/** A host that connects on first use. */
 export interface LazyHost extends AsyncDisposable {
-  /** The host. Callers share one attempt; after a failed one, or when the host's session is over, the next call tries anew. */
+  /**
+   * The host. Callers share one attempt; after a failed attempt, or when the host's session is over, the next call
+   * retries.
+   */
   get(): Promise<Host>;
   close(): Promise<void>;
 }
 
-/** `open` is called for each attempt: `connectLazily(() => connect(url))`. */
+/** Calls `open` for each attempt: `connectLazily(() => connect(url))`. */
 export function connectLazily(open: () => Promise<Host>): LazyHost {
   let attempt: Promise<Host> | undefined;
   const get = (): Promise<Host> => {

@@ -1,12 +1,13 @@
-/** The longest pause between two tries, and the shortest that is one. */
+/** Longest and shortest pause between two attempts. */
 const MAX_PAUSE_MS = 2_000;
 const MIN_PAUSE_MS = 50;
-/** A timer that is this late has slept with its machine, or with a program that did something else. */
+/** A timer this late means that the machine was suspended, or the program was busy. */
 const LATE_MS = 1_000;
 
 /**
- * How much time a session has left to find a connection. Time without one is spent; a connection that holds gives back what it held. So one that comes up and dies at once, again
- * and again, uses up the time as surely as one that does not come up, and the pauses between tries grow with what is spent.
+ * Time a session has left to find a connection. Time without one is spent; a connection that lasts restores as much as
+ * it lasted. A connection that repeatedly opens and fails at once therefore uses up the time like one that never opens,
+ * and the pauses between attempts grow with the time spent.
  */
 export class RecoveryBudget {
   readonly #limitMs: number;
@@ -15,7 +16,7 @@ export class RecoveryBudget {
   #spentMs = 0;
   #connectedAt: number;
 
-  /** `now` has to be monotonic: a clock that is set says nothing about time that has passed. */
+  /** `now` must be monotonic: a clock that can be set does not measure elapsed time. */
   constructor(limitMs: number, now: () => number = () => performance.now(), random = Math.random) {
     this.#limitMs = limitMs;
     this.#now = now;
@@ -27,7 +28,7 @@ export class RecoveryBudget {
     return this.#limitMs - this.#spentMs;
   }
 
-  /** The first try after a connection that held is made at once. */
+  /** The first attempt after a connection that lasted is immediate. */
   pauseMs(): number {
     if (this.#spentMs === 0) return 0;
     const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, this.#spentMs / 2));
@@ -42,14 +43,17 @@ export class RecoveryBudget {
     this.#spentMs = Math.max(0, this.#spentMs - (this.#now() - this.#connectedAt));
   }
 
-  /** Does something that is to take `plannedMs` at most. If it took far longer, this program slept meanwhile, and what it found tells nothing: it does not count. */
+  /**
+   * Runs work that should take `plannedMs` at most. If it took far longer, this program was suspended meanwhile and the
+   * result proves nothing, so the time does not count.
+   */
   async spend<T>(plannedMs: number, work: () => Promise<T>): Promise<T> {
     const begun = this.#now();
     try {
       return await work();
     } finally {
       const tookMs = this.#now() - begun;
-      // Never nothing, so that the next try is not made at once.
+      // At least 1 ms, so that the next attempt is not immediate.
       if (tookMs <= plannedMs + LATE_MS) this.#spentMs += Math.max(1, tookMs);
     }
   }

@@ -6,25 +6,25 @@ import { abortable } from "../../base/deadlines.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
 import { decodeBytes } from "../session/wire-bytes.ts";
 
-/** The most that one request carries. */
+/** Maximum number of bytes per request. */
 export const BLOCK_BYTES = 1024 * 1024;
-/** Requests under way at once: enough to keep a connection busy, and a bound of what is held. */
+/** Concurrent requests: enough to keep a connection busy, while limiting memory. */
 const BLOCKS_AHEAD = 4;
 
-/** A file that is open on the server. It ends with the connection it was opened on. */
+/** A file that is open on the server. It is closed with the connection it was opened on. */
 export interface FileHandle {
   readonly id: string;
   readonly path: string;
 }
 
-/** Opens a file. The answer is waited for even when the caller has given up, because what is open must be closed. */
+/** Opens a file. Waits for the answer even if the caller has given up, because an open file must be closed. */
 export async function openHandle(
   caller: Caller,
   handle: FileHandle & { readonly uri: string; readonly mode: "read" | "replace" },
   { signal }: RequestOptions,
 ): Promise<void> {
   signal?.throwIfAborted();
-  // `read` is what every server does unasked; not every server knows the member.
+  // `read` is the default, and not every server knows the member.
   const mode = handle.mode === "read" ? {} : { mode: handle.mode };
   const opening = caller.request("fs/open", { handleId: handle.id, path: handle.uri, ...mode });
   try {
@@ -40,12 +40,12 @@ export async function openHandle(
   }
 }
 
-/** Nobody waits for it: closing tells nothing, and whatever is sent after it comes after it. */
+/** The answer is not awaited: it tells nothing, and later requests are processed after it. */
 export function closeHandle(caller: Caller, handle: FileHandle): void {
   caller.request("fs/close", { handleId: handle.id }).catch(() => {}); // The connection is gone, and the handle with it.
 }
 
-/** Reads an open file from `offset` on, some blocks ahead of the consumer, until a block comes back short. */
+/** Reads an open file from `offset` on, a few blocks ahead of the consumer, until a block is short. */
 export async function* readBlocks(
   caller: Caller,
   handle: FileHandle,
@@ -59,7 +59,7 @@ export async function* readBlocks(
     underWay.push(block);
     offset += BLOCK_BYTES;
   };
-  // Most files end in their first block; only then is there anything to be ahead of.
+  // Most files end in their first block, so read ahead only after it.
   ask();
   for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
     const bytes = await next;
@@ -87,7 +87,9 @@ async function readBlock(
   return bytes;
 }
 
-/** Writes pieces of any size into an open file, some blocks ahead of the server's answers; returns how many bytes they were. */
+/**
+ * Writes pieces of any size into an open file, a few blocks ahead of the server's answers; returns the number of bytes.
+ */
 export async function writeBlocks(
   caller: Caller,
   handle: FileHandle,
@@ -124,7 +126,7 @@ export async function writeBlocks(
   return offset;
 }
 
-/** The pieces of whatever can be iterated. A source that is slow to give the next one does not hold up an abort. */
+/** Pieces of any iterable. A slow source does not delay an abort. */
 export async function* piecesOf(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { signal }: RequestOptions,
@@ -145,12 +147,12 @@ export async function* piecesOf(
     signal?.throwIfAborted();
     throw error;
   } finally {
-    // Not waited for: a generator that is stuck would never return.
+    // Not awaited: a stuck generator would never return.
     if (!exhausted) void Promise.resolve(iterator.return?.()).catch(() => {}); // The first failure is the one to tell.
   }
 }
 
-/** A handle that the server does not know was lost with its connection; the file itself may well be there. */
+/** An unknown handle was lost with its connection; the file itself may well exist. */
 function blockError(error: unknown, handle: FileHandle): unknown {
   const isLost =
     error instanceof RpcError &&

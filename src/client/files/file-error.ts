@@ -2,13 +2,13 @@ import { type ErrorCode, ExecError, RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { errnoOf } from "../session/errno.ts";
 
-/** An operation on a file was refused or failed; `code` says why, and `errno` says it exactly where the system gave a reason. */
+/** A file operation was refused or failed; `code` says why, and `errno` is the exact system error, if known. */
 export class FileError extends ExecError {
-  /** What was asked for. */
+  /** The path of the operation. */
   readonly path: string;
   /** Symbolic name of the system's error, such as `EEXIST`. */
   readonly errno: string | undefined;
-  /** The number of the server's answer; absent when the client itself refused. */
+  /** Error code of the server's answer; absent if the client itself refused. */
   readonly rpcCode: number | undefined;
 
   constructor(
@@ -23,7 +23,7 @@ export class FileError extends ExecError {
   }
 }
 
-/** Turns what the server answered about a path into a FileError; any other error stays what it is. */
+/** Turns a server's error about a path into a FileError; other errors stay unchanged. */
 export function toFileError(error: unknown, operation: string, path: string): unknown {
   if (!(error instanceof RpcError)) return error;
   const errno = errnoOf(error);

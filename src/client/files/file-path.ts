@@ -2,7 +2,9 @@ import { messageOf, ProtocolError, UsageError } from "../../base/errors.ts";
 import { pathFromUri, uriFromPath } from "../../base/file-uri.ts";
 import { checkText } from "../../base/system-text.ts";
 
-/** Spells an absolute path the wire's way. Nothing relative leaves: the server's working directory is not the caller's. */
+/**
+ * Converts an absolute path to a URI. Relative paths are refused: the server's working directory is not the caller's.
+ */
 export function uriOf(path: string): string {
   if (!path.startsWith("/")) {
     const hint = path.startsWith("file:") ? "a plain path, not a URI" : "a path that starts with /";
@@ -13,13 +15,13 @@ export function uriOf(path: string): string {
 }
 
 export interface DecodedPath {
-  /** For people alone when the name is not exact. */
+  /** Only for display if the name is not exact. */
   readonly path: string;
-  /** False when the name is not UTF-8, so that no text is its name. */
+  /** False if the name is not UTF-8, so that no text represents it. */
   readonly exact: boolean;
 }
 
-/** The path that a server named. Throws a ProtocolError when it is none, or leads through dots to another one. */
+/** Path of a URI from a server. Throws a ProtocolError if it is not a path, or contains dot segments. */
 export function pathOf(uri: string): DecodedPath {
   const decoded = decode(uri);
   if (decoded.path !== "/" && !decoded.path.slice(1).split("/").every(isName))
@@ -27,7 +29,7 @@ export function pathOf(uri: string): DecodedPath {
   return decoded;
 }
 
-/** The same for a path that must not be outside of the directory that was asked about. */
+/** The same for a path that must be inside the requested directory. */
 export function pathWithin(directory: string, uri: string): DecodedPath {
   const decoded = pathOf(uri);
   const { path } = decoded;
@@ -38,7 +40,7 @@ export function pathWithin(directory: string, uri: string): DecodedPath {
   return decoded;
 }
 
-/** Tells whether text can be the name of a directory's entry, and of nothing elsewhere. */
+/** True if the text can name a directory entry and nothing outside the directory. */
 export function isName(text: string): boolean {
   return text !== "" && text !== "." && text !== ".." && !/[/\0]/.test(text);
 }

@@ -1,42 +1,42 @@
 import { ProtocolError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 
-/** Beyond it a Date is none. */
+/** Maximum time of a Date. */
 const MAX_DATE_MS = 8.64e15;
 
-/** `other` is what is neither: a device, a pipe, a socket. */
+/** `other` is a device, a pipe or a socket. */
 export type FileKind = "file" | "directory" | "other";
 
 /** One name in a directory. */
 export interface DirectoryEntry {
   readonly name: string;
-  /** Of its target, when it is a link. */
+  /** Kind of the target, for a link. */
   readonly kind: FileKind;
 }
 
-/** One name in a directory, and what it is itself. */
+/** One directory entry, with links not followed. */
 export interface DetailedEntry {
   readonly name: string;
-  /** A link is a link, wherever it leads. */
+  /** A link is reported as a link, wherever it points. */
   readonly kind: FileKind | "link";
-  /** In bytes; of a link, the length of its text. */
+  /** In bytes; for a link, the length of its text. */
   readonly size: number;
   /** Permission bits. */
   readonly mode: number;
 }
 
-/** What a path leads to. */
+/** Metadata of what a path leads to. */
 export interface FileStat {
-  /** Of its target, when it is a link. */
+  /** Kind of the target, for a link. */
   readonly kind: FileKind;
   /** The path itself is a symbolic link. */
   readonly isSymlink: boolean;
   readonly size: number;
-  /** Permission bits, such as `0o644`. Absent when the server does not tell them. */
+  /** Permission bits, such as `0o644`. Absent if the server does not report them. */
   readonly mode: number | undefined;
-  /** A time beyond the year 275760, which some file systems can hold, is the last that there is. */
+  /** A time beyond the year 275760, which some file systems can store, becomes the latest valid Date. */
   readonly modified: Date;
-  /** Absent when the server's platform does not know. */
+  /** Absent if the server's platform does not record it. */
   readonly created: Date | undefined;
 }
 
@@ -58,7 +58,7 @@ export function detailsOf(found: Result<"fs/readDirectory">["entries"][number]):
   return { name: fileName, kind: isSymlink ? "link" : kindOf(found), size, mode: permissionsOf(mode) };
 }
 
-/** The bits of a mode that are permissions, whatever else a server puts into it. */
+/** The permission bits of a mode, whatever else a server includes in it. */
 function permissionsOf(mode: number): number {
   return mode & 0o7777;
 }

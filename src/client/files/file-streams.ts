@@ -11,10 +11,10 @@ import {
 import { FileError, toFileError } from "./file-error.ts";
 import { uriOf } from "./file-path.ts";
 
-/** Set-user-ID and set-group-ID, which systems take away when a file is written. */
+/** Set-user-ID and set-group-ID, which systems clear when a file is written. */
 const SET_ID_BITS = 0o6000;
 
-/** Files that are open on the server for as long as they are read or written. */
+/** Files that are open on the server while they are read or written. */
 export class FileStreams {
   readonly #caller: Caller;
   #handles = 0;
@@ -38,7 +38,7 @@ export class FileStreams {
     }
   }
 
-  /** Whether the server writes by blocks. Asked once: what a server can do does not change. */
+  /** Whether the server supports writing in blocks. Asked once, because it does not change. */
   async canWrite(options: RequestOptions): Promise<boolean> {
     if (this.#canWrite === undefined) {
       const info = await this.#caller.request("environment/info", {}, options);
@@ -81,7 +81,7 @@ export class FileStreams {
   }
 }
 
-/** All pieces of a source, for a server that takes a file in one message only. */
+/** Collects all pieces of a source, for a server that only accepts a file in one message. */
 export async function collectForMessage(
   path: string,
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -102,7 +102,7 @@ export async function collectForMessage(
   return joined(pieces, length);
 }
 
-/** The whole of a stream. */
+/** Collects a whole stream. */
 export async function concatenate(
   source: AsyncIterable<Uint8Array>,
   path: string,

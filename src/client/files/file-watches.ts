@@ -4,22 +4,22 @@ import type { Caller } from "../session/caller.ts";
 import { pathOf, pathWithin } from "./file-path.ts";
 import { checkedParams } from "../session/wire-check.ts";
 
-/** Changed paths that wait for a slow reader; beyond it the reader is told to look at everything. */
+/** Maximum number of changed paths kept for a slow reader; beyond it, the reader gets an overflow. */
 const MAX_WAITING_PATHS = 10_000;
 const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024;
 
-/** What has changed since the last time. */
+/** Changes since the last report. */
 export interface FileChanges {
   readonly paths: readonly string[];
-  /** More has changed than is named, or may have while the connection was lost: look at everything. */
+  /** There were more changes than listed, or there may have been while the connection was lost: check everything. */
   readonly overflow: boolean;
 }
 
-/** What is watched, and for how long. */
+/** What to watch, and for how long. */
 export interface WatchOptions {
-  /** Below the directory too. */
+  /** Also watch everything below the directory. */
   readonly recursive?: boolean;
-  /** Ends the watch, with the signal's reason. */
+  /** Ends the watch with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -29,7 +29,7 @@ interface WatchParams {
   readonly recursive: boolean;
 }
 
-/** The watches of a session. They end with a connection, and are set up again on the next one. */
+/** The watches of a session. They end with a connection and are set up again on the next one. */
 export class FileWatches {
   readonly #caller: Caller;
   readonly #watches = new Map<string, Watch>();
@@ -39,7 +39,7 @@ export class FileWatches {
     this.#caller = caller;
   }
 
-  /** Resolves when the server watches. */
+  /** Resolves when the server is watching. */
   async open(uri: string, options: WatchOptions): Promise<AsyncIterableIterator<FileChanges>> {
     this.#lastId += 1;
     const params = { watchId: `watch-${this.#lastId}`, path: uri, recursive: options.recursive ?? false };
@@ -48,7 +48,7 @@ export class FileWatches {
     try {
       await this.#caller.request("fs/watch", params, options.signal === undefined ? {} : options);
     } catch (error) {
-      // What was refused has no end that the server must hear of.
+      // The server has no watch to remove if it refused it.
       if (error instanceof RpcError) this.#watches.delete(params.watchId);
       watch.end();
       throw error;
@@ -56,7 +56,10 @@ export class FileWatches {
     return watch;
   }
 
-  /** Takes the params of `fs/watch/changed`. What does not fit ends its watch; when it belongs to none, a ProtocolError is thrown. */
+  /**
+   * Takes the params of `fs/watch/changed`. Invalid params end their watch; if they belong to none, throws a
+   * ProtocolError.
+   */
   receive(params: unknown): void {
     try {
       const { watchId, paths, overflow, ended } = checkedParams("fs/watch/changed", params);
@@ -71,7 +74,7 @@ export class FileWatches {
     }
   }
 
-  /** There is a new connection, which knows no watches. */
+  /** A new connection knows no watches. */
   renew(): void {
     for (const watch of this.#watches.values()) {
       watch.add([], true);
@@ -86,7 +89,7 @@ export class FileWatches {
   #close(watchId: string): void {
     if (!this.#watches.delete(watchId)) return;
     this.#caller.request("fs/unwatch", { watchId }).catch(() => {
-      // It ends with the connection anyway.
+      // The watch ends with the connection anyway.
     });
   }
 }
@@ -112,7 +115,7 @@ class Watch implements AsyncIterableIterator<FileChanges> {
     signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
-  /** Throws a ProtocolError when a path is none, or of somewhere else. */
+  /** Throws a ProtocolError for an invalid path, or one outside the watch. */
   add(uris: readonly string[], overflow: boolean): void {
     if (overflow || this.#paths.size + uris.length > MAX_WAITING_PATHS) this.#overflow = true;
     const paths = this.#overflow ? [] : uris.map((uri) => pathWithin(this.#directory, uri).path);

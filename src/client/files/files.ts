@@ -21,93 +21,95 @@ import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
 import type { LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
-/** Read with one request. Larger files come in blocks, between which other answers pass. */
+/** Maximum size read with one request. Larger files are read in blocks, so that other answers can pass. */
 const MAX_SINGLE_READ_BYTES = 4 * BLOCK_BYTES;
 const MAX_WHOLE_FILE_BYTES = 512 * 1024 * 1024;
 
-/** How a file is read. */
+/** How to read a file. */
 export interface ReadOptions extends RequestOptions {
-  /** A larger file is refused; 512 MiB when absent. */
+  /** Larger files are refused. Default: 512 MiB. */
   readonly maxBytes?: number;
 }
 
-/** How a file is read as a stream. */
+/** How to read a file as a stream. */
 export interface ReadStreamOptions extends RequestOptions {
-  /** Where to begin, in bytes. Default: 0. */
+  /** Start offset in bytes. Default: 0. */
   readonly offset?: number;
 }
 
-/** How a file is written. */
+/** How to write a file. */
 export interface WriteOptions extends RequestOptions {
   /**
-   * Permissions of the file, such as `0o600`, whatever the server's umask. It has them before the first byte is in it. Needs a server that announces `fs/writeFile.mode`
-   * and `fs/chmod`. By default a new file gets what the server's umask leaves, and an existing one keeps its own.
+   * Permissions of the file, such as `0o600`, regardless of the server's umask. They are set before the first byte is
+   * written. Needs a server that announces `fs/writeFile.mode` and `fs/chmod`. Default: the server's umask decides for
+   * a new file, and an existing file keeps its permissions.
    */
   readonly mode?: number;
 }
 
-/** How a link is created. */
+/** How to create a link. */
 export interface SymlinkOptions extends RequestOptions {
-  /** Puts the link in the place of a file or another link, in one step. Default: false. */
+  /** Atomically replaces an existing file or link. Default: false. */
   readonly replace?: boolean;
 }
 
-/** How a directory is made. */
+/** How to create a directory. */
 export interface MakeDirectoryOptions extends RequestOptions {
-  /** True when absent: makes parents too, and a directory that exists is no error. */
+  /** Also creates parents, and accepts an existing directory. Default: true. */
   readonly recursive?: boolean;
 }
 
-/** What may be removed. */
+/** What to remove. */
 export interface RemoveOptions extends RequestOptions {
-  /** Removes a directory with all that is in it. False when absent. */
+  /** Removes a directory with its contents. Default: false. */
   readonly recursive?: boolean;
-  /** A missing path is no error. False when absent. */
+  /** Accepts a missing path. Default: false. */
   readonly force?: boolean;
 }
 
-/** What is copied. */
+/** What to copy. */
 export interface CopyOptions extends RequestOptions {
-  /** Needed for a directory. False when absent. */
+  /** Required for a directory. Default: false. */
   readonly recursive?: boolean;
 }
 
-/** How far a walk goes. */
+/** Limits of a walk. */
 export interface WalkOptions extends RequestOptions {
-  /** 0 lists only what is directly below; 64, the most, when absent. */
+  /** 0 lists only direct children. Default and maximum: 64. */
   readonly maxDepth?: number;
-  /** 10 000, the most, when absent. */
+  /** Default and maximum: 10 000. */
   readonly maxDirectories?: number;
-  /** Counts every name looked at; 50 000, the most, when absent. */
+  /** Counts every name visited. Default and maximum: 50 000. */
   readonly maxEntries?: number;
-  /** Enters linked directories, each real directory once. False when absent. */
+  /** Enters linked directories, each real directory once. Default: false. */
   readonly followDirectorySymlinks?: boolean;
-  /** Lists directories with a leading dot, but does not enter them. False when absent. */
+  /** Lists directories with a leading dot, but does not enter them. Default: false. */
   readonly pruneHiddenDirectories?: boolean;
 }
 
-/** What a walk has found. */
+/** Result of a walk. */
 export interface WalkResult {
-  /** Level by level, names in order; without special files and links to files. */
+  /** Level by level, sorted by name; without special files and links to files. */
   readonly entries: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
-  /** What could not be read, and names that are not UTF-8. */
+  /** Paths that could not be read, and names that are not UTF-8. */
   readonly errors: readonly { readonly path: string; readonly message: string }[];
-  /** A limit ended the walk early. */
+  /** The walk stopped early at a limit. */
   readonly truncated: boolean;
 }
 
-/** What a session offers beside requests. */
+/** What a session offers besides requests. */
 interface FilesMeans {
   readonly watches?: FileWatches | undefined;
-  /** Tells whether the server announces an extension. Nothing by default. */
+  /** Whether the server announces an extension. Default: none. */
   readonly supports?: (extension: string) => boolean;
   /** Copies between machines, where this one has files. */
   readonly trees?: LocalTrees | undefined;
 }
 
 /**
- * The files of the server's machine. Paths are absolute and plain, such as `/etc/hosts`; `..` is resolved by its text, before any link is followed. What the
- * server refuses rejects with a `FileError`, a path that is not absolute with a `UsageError` before anything is sent.
+ * Files on the server's machine. Paths are plain absolute paths, such as `/etc/hosts`; `..` is resolved textually,
+ * before any link is followed. If the server refuses, the call rejects with a `FileError`; a relative path rejects with
+ * a `UsageError` before anything is sent.
  */
 export class Files {
   readonly #caller: Caller;
@@ -151,7 +153,7 @@ export class Files {
     return { files: this, caller: this.#caller, supports: this.#supports };
   }
 
-  /** Reads a regular file whole, of any size up to `maxBytes`. */
+  /** Reads a whole regular file of up to `maxBytes`. */
   async read(path: string, options: ReadOptions = {}): Promise<Uint8Array> {
     const uri = uriOf(path);
     const maxBytes = options.maxBytes ?? MAX_WHOLE_FILE_BYTES;
@@ -165,12 +167,15 @@ export class Files {
     return bytes;
   }
 
-  /** Reads a regular file as UTF-8; what is not UTF-8 becomes U+FFFD. */
+  /** Reads a regular file as UTF-8; invalid bytes become U+FFFD. */
   async readText(path: string, options: ReadOptions = {}): Promise<string> {
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await this.read(path, options));
   }
 
-  /** Creates or replaces a file; its directory must exist. Text is written as UTF-8. Too much for one message, 47 MiB, is written like a stream. */
+  /**
+   * Creates or replaces a file; its directory must exist. Text is written as UTF-8. Data that does not fit into one
+   * message (47 MiB) is written like a stream.
+   */
   async write(path: string, data: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
     const uri = uriOf(path);
     const mode = this.#modeFor("fs/writeFile.mode", options);
@@ -191,8 +196,8 @@ export class Files {
   }
 
   /**
-   * Creates a symbolic link at `path`. Its target is any text, taken as a path from where the link is, and need not exist. Needs a server that announces
-   * `fs/symlink`.
+   * Creates a symbolic link at `path`. The target can be any text; it is relative to the link's directory and need not
+   * exist. Needs a server that announces `fs/symlink`.
    */
   async symlink(target: string, path: string, options: SymlinkOptions = {}): Promise<void> {
     const uri = uriOf(path);
@@ -213,7 +218,10 @@ export class Files {
     return entries.map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }));
   }
 
-  /** Lists a directory with links as links, broken ones too. Needs a server that announces `fs/readDirectory.detailed`. */
+  /**
+   * Lists a directory with links as links, including broken ones. Needs a server that announces
+   * `fs/readDirectory.detailed`.
+   */
   async listDetails(path: string, options: RequestOptions = {}): Promise<DetailedEntry[]> {
     const uri = uriOf(path);
     if (!this.#supports("fs/readDirectory.detailed")) throw unsupported("fs/readDirectory.detailed");
@@ -227,21 +235,21 @@ export class Files {
     options: RequestOptions,
   ): Promise<Result<"fs/readDirectory">["entries"]> {
     const { entries } = await this.#ask("list", path, "fs/readDirectory", params, pick(options));
-    // A name that leads elsewhere would take whoever copies the tree with it.
+    // A name that leads elsewhere could divert whoever copies the tree.
     const wrong = entries.find(({ fileName }) => !isName(fileName));
     if (wrong !== undefined)
       throw new ProtocolError(`list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is no name`);
     return entries.sort((one, other) => (one.fileName < other.fileName ? -1 : 1));
   }
 
-  /** Describes what a path leads to. */
+  /** Returns metadata of what a path leads to. */
   async stat(path: string, options: RequestOptions = {}): Promise<FileStat> {
     const includeMode = this.#supports("fs/getMetadata.includeMode") ? { includeMode: true } : {};
     const params = { path: uriOf(path), ...includeMode };
     return statOf(await this.#ask("stat", path, "fs/getMetadata", params, pick(options)));
   }
 
-  /** False also for a broken link. Rejects when the server may not look. */
+  /** False for a broken link. Rejects if the server may not look. */
   async exists(path: string, options: RequestOptions = {}): Promise<boolean> {
     try {
       await this.stat(path, options);
@@ -258,20 +266,22 @@ export class Files {
     await this.#ask("mkdir", path, "fs/createDirectory", params, pick(options));
   }
 
-  /** Removes a file, a link (never what it points to) or an empty directory; more with `recursive`. */
+  /** Removes a file, a link (never its target) or an empty directory; a whole tree with `recursive`. */
   async remove(path: string, options: RemoveOptions = {}): Promise<void> {
     const { recursive = false, force = false } = options;
     await this.#ask("remove", path, "fs/remove", { path: uriOf(path), recursive, force }, pick(options));
   }
 
-  /** Moves a file, a link or a directory; a file at the new place is replaced. Needs a server that announces `fs/rename`. */
+  /**
+   * Moves a file, a link or a directory; replaces a file at the destination. Needs a server that announces `fs/rename`.
+   */
   async rename(from: string, to: string, options: RequestOptions = {}): Promise<void> {
     await this.#ask("rename", from, "fs/rename", { from: uriOf(from), to: uriOf(to) }, pick(options));
   }
 
   /**
-   * Tells of what comes, goes or changes at a file or in a directory, from the moment the promise resolves until the loop is left, the signal is aborted
-   * or what is watched is gone. Needs a server that announces `fs/watch`.
+   * Reports changes of a file or in a directory, from the moment the promise resolves until the loop is left, the
+   * signal is aborted or the watched path is gone. Needs a server that announces `fs/watch`.
    */
   async watch(path: string, options: WatchOptions = {}): Promise<AsyncIterableIterator<FileChanges>> {
     const uri = uriOf(path);
@@ -279,7 +289,10 @@ export class Files {
     return this.#watches.open(uri, options);
   }
 
-  /** Copies a file, a link or a directory on the server's machine; existing files are replaced, existing directories merged. */
+  /**
+   * Copies a file, a link or a directory on the server's machine; replaces existing files and merges existing
+   * directories.
+   */
   async copy(from: string, to: string, options: CopyOptions = {}): Promise<void> {
     const params = {
       sourcePath: uriOf(from),
@@ -289,7 +302,7 @@ export class Files {
     await this.#ask("copy", from, "fs/copy", params, pick(options));
   }
 
-  /** Resolves every symbolic link of a path that exists. */
+  /** Resolves all symbolic links of an existing path. */
   async realpath(path: string, options: RequestOptions = {}): Promise<string> {
     const found = await this.#ask("realpath", path, "fs/canonicalize", { path: uriOf(path) }, pick(options));
     const real = pathOf(found.path);
@@ -298,7 +311,7 @@ export class Files {
     return real.path;
   }
 
-  /** Lists what is below a directory, without the directory itself. */
+  /** Lists everything below a directory, without the directory itself. */
   async walk(path: string, options: WalkOptions = {}): Promise<WalkResult> {
     const params = {
       path: uriOf(path),
@@ -340,8 +353,9 @@ export class Files {
   }
 
   /**
-   * Creates or empties a file, then writes the pieces as they come; returns how many bytes that were. The file is written in place: a failure leaves what was
-   * written so far. A server that cannot do this (capability `fileWriteStreaming`) gets the pieces in one message, up to 47 MiB.
+   * Creates or truncates a file, then writes the pieces as they arrive; returns the number of bytes. The file is
+   * written in place: a failure leaves the part written so far. A server without the capability `fileWriteStreaming`
+   * gets all pieces in one message of up to 47 MiB.
    */
   async writeStream(
     path: string,
@@ -358,7 +372,7 @@ export class Files {
     return bytes.length;
   }
 
-  /** The mode for a request, checked. A server without `extension` would ignore it. */
+  /** The validated mode for a request. A server without `extension` would ignore it. */
   #modeFor(extension: string, { mode }: WriteOptions): { mode?: number } {
     if (mode === undefined) return {};
     checkMode(mode);
@@ -381,7 +395,7 @@ export class Files {
   }
 }
 
-/** The part of a method's options that a request takes. */
+/** The part of a method's options that a request accepts. */
 function pick({ signal }: RequestOptions): RequestOptions {
   return signal === undefined ? {} : { signal };
 }

@@ -1,16 +1,16 @@
-/** What a `content-encoding` can name and every platform can undo. */
+/** Content codings that every platform can decode. */
 type Coding = "gzip" | "deflate";
 
-/** No object: names come from servers, and every object has a `constructor`. */
+/** Not an object: names come from servers, and every object has a `constructor`. */
 const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
   ["deflate", "deflate"],
 ]);
-/** Nobody compresses more often; whoever says so means harm. */
+/** Legitimate servers never apply more. */
 const MAX_CODINGS = 5;
 
-/** Undoes a body's `content-encoding`. A body with a coding that is not known here stays as it came. */
+/** Decodes a body's `content-encoding`. A body with an unknown coding stays unchanged. */
 export function decodeContent(
   source: AsyncIterable<Uint8Array>,
   contentEncoding: string | null,
@@ -21,7 +21,7 @@ export function decodeContent(
     .filter((name) => name !== "" && name !== "identity");
   const codings = names.map((name) => CODINGS.get(name));
   if (codings.length > MAX_CODINGS || codings.includes(undefined)) return source;
-  // The last one named was applied last.
+  // The last coding named was applied last.
   return codings.reduceRight((body, coding) => (coding ? decompress(body, coding) : body), source);
 }
 
@@ -31,10 +31,10 @@ async function* decompress(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const iterator = source[Symbol.asyncIterator]();
   const first = await iterator.next();
-  // No body at all is not compressed either.
+  // An empty body is not compressed.
   if (first.done) return;
   const { readable, writable } = new DecompressionStream(formatOf(coding, first.value));
-  // The platform's types refuse bytes that might be shared between threads; what comes from a message never is.
+  // The platform's types refuse bytes that might be shared between threads; bytes from a message never are.
   const writer = writable.getWriter() as unknown as Writer;
   const reader = readable.getReader();
   for (const { closed } of [writer, reader]) closed.catch(() => {}); // Reads and writes tell.
@@ -64,7 +64,7 @@ interface Writer {
   abort(reason: unknown): Promise<void>;
 }
 
-/** Hands the source over piece by piece. Failures of the writer are the reader's to tell. */
+/** Passes the source on piece by piece. The reader reports failures of the writer. */
 async function feed(
   iterator: AsyncIterator<Uint8Array>,
   first: Uint8Array,
@@ -89,7 +89,7 @@ async function feed(
   await writer.close().catch(() => {}); // A body that is cut short; the reader tells.
 }
 
-/** "deflate" is with a zlib header, but some servers leave that out; its first byte tells. */
+/** "deflate" means a zlib header, but some servers omit it; the first byte shows which. */
 function formatOf(coding: Coding, first: Uint8Array): "gzip" | "deflate" | "deflate-raw" {
   if (coding === "gzip") return "gzip";
   return (first[0]! & 0x0f) === 8 ? "deflate" : "deflate-raw";

@@ -4,7 +4,7 @@ import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 export type FetchInput = Parameters<typeof fetch>[0];
 export type FetchInit = NonNullable<Parameters<typeof fetch>[1]>;
 
-/** What the arguments of `fetch` come to. */
+/** The normalized arguments of `fetch`. */
 export interface FetchRequest {
   readonly method: string;
   /** Without a fragment. */
@@ -15,10 +15,10 @@ export interface FetchRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Methods that `fetch` spells in upper case, whatever the caller wrote; all others are sent as they are. */
+/** Methods that `fetch` converts to upper case; all others are sent unchanged. */
 const NORMALIZED_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
-/** What belongs to the connection or follows from the body. A wrong length would keep the server waiting. */
+/** Headers that belong to the connection or follow from the body. A wrong length would keep the server waiting. */
 const CONNECTION_HEADERS = [
   "connection",
   "content-length",
@@ -30,7 +30,7 @@ const CONNECTION_HEADERS = [
   "upgrade",
 ];
 
-/** Understands the arguments as `fetch` does; rejects with a TypeError, or the signal's reason. */
+/** Interprets the arguments as `fetch` does; rejects with a TypeError, or the signal's reason. */
 export async function readRequest(input: FetchInput, init: FetchInit): Promise<FetchRequest> {
   const base = typeof input === "string" || input instanceof URL ? undefined : input;
   const signal = (init.signal === undefined ? base?.signal : init.signal) ?? undefined;
@@ -45,7 +45,7 @@ export async function readRequest(input: FetchInput, init: FetchInit): Promise<F
   const content = await readContent(base, init, { method, signal });
   if (content?.type !== undefined && !headers.has("content-type")) headers.set("content-type", content.type);
   for (const name of CONNECTION_HEADERS) headers.delete(name);
-  // A part of a compressed body cannot be decompressed.
+  // Part of a compressed body cannot be decompressed.
   if (!headers.has("accept-encoding"))
     headers.set("accept-encoding", headers.has("range") ? "identity" : "gzip, deflate");
   return { method, url, headers, body: content?.bytes, redirect, signal };
@@ -68,7 +68,7 @@ function parseMethod(method: string): string {
 
 interface Content {
   readonly bytes: Uint8Array;
-  /** The content type that follows from the kind of body. */
+  /** Content type implied by the kind of body. */
   readonly type: string | undefined;
 }
 
@@ -83,7 +83,7 @@ async function readContent(
     return undefined;
   }
   if (method === "GET" || method === "HEAD") throw new TypeError(`a ${method} request cannot have a body`);
-  // A Response takes every kind of body, and tells the type of each.
+  // A Response accepts every kind of body and reports its type.
   const source = given === undefined ? base! : new Response(given);
   const type = given === undefined ? undefined : (source.headers.get("content-type") ?? undefined);
   return { bytes: await readAll(source, signal), type };

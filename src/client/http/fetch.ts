@@ -10,14 +10,16 @@ import { ownBytes } from "../session/wire-bytes.ts";
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 const NULL_BODY_STATUSES = [204, 205, 304];
 
-/** A body that nobody will read any more must not keep its place in the queue of all. */
+/** An abandoned body must not keep its share of the common queue. */
 const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body.return());
 
 /**
- * A `fetch` whose requests leave from the server's machine. It is the platform's but for this: there are no cookies, no cache and no CORS, and every header but
- * those of the connection is sent as given; `url` is the one asked for, because the wire does not tell where redirects led; `redirect: "manual"` gives the
- * answer itself; a request's body is sent in one message, up to 47 MiB; `integrity` is refused; gzip and deflate are decompressed, anything else stays as it
- * came. A response's body that is read slowly makes the upstream server wait, as far as the server can; beyond 16 MiB that are unread it fails.
+ * A `fetch` whose requests leave from the server's machine. It differs from the platform's as follows. There are no
+ * cookies, no cache and no CORS, and all headers except those of the connection are sent as given. `url` is the
+ * requested one, because the wire does not report where redirects led. `redirect: "manual"` returns the response
+ * itself. A request body is sent in one message of up to 47 MiB. `integrity` is refused. gzip and deflate are
+ * decompressed; other content encodings are passed through. Reading a response body slowly applies back-pressure to the
+ * upstream server, if the server supports it; beyond 16 MiB of unread data it fails.
  */
 export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
   return async (input, init) => {
@@ -34,7 +36,7 @@ export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
     try {
       return toResponse(request, head, body);
     } catch (error) {
-      // Nobody will read it.
+      // The body will not be read.
       void body.return();
       throw networkError("fetch failed", error);
     }
@@ -85,7 +87,7 @@ function toHeaders({ headers: given }: Result<"http/request">): Headers {
   return headers;
 }
 
-/** Nothing is taken from the body before it is asked for. */
+/** Takes nothing from the body before it is requested. */
 function toReadable(body: BodyStream, contentEncoding: string | null): ReadableStream<Uint8Array> {
   const pieces = decodeContent(body, contentEncoding)[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -95,7 +97,7 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
         throw networkError("the body failed", error);
       });
       if (!done) {
-        // The stream takes the memory away from whoever holds it.
+        // The stream detaches the memory from its holder.
         controller.enqueue(ownBytes(value));
         return;
       }
@@ -103,26 +105,26 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
       controller.byobRequest?.respond(0);
     },
     cancel() {
-      // The source first: what decompresses it may be waiting for it.
+      // The source first: the decompressor may be waiting for it.
       void body.return();
       void pieces.return?.();
     },
   });
 }
 
-/** A Response that a program makes has no URL, and neither has its clone. */
+/** A constructed Response has no URL, and neither has its clone. */
 function withUrl(response: Response, url: string): Response {
   const clone = (): Response => withUrl(Response.prototype.clone.call(response), url);
   return Object.defineProperties(response, { url: { value: url }, clone: { value: clone } });
 }
 
-/** What the message of such an error does not say by itself. */
+/** Details that the message of such an error lacks. */
 const NETWORK_FAILURES: Partial<Record<ErrorCode, string>> = {
   CONNECTION_REFUSED: "connection refused",
   UNKNOWN_HOST: "unknown host",
 };
 
-/** Failures of the way are TypeErrors, as `fetch` has them; the signal's reason stays what it is. */
+/** Network failures become TypeErrors, as with `fetch`; the signal's reason stays unchanged. */
 function networkError(what: string, error: unknown): unknown {
   if (!(error instanceof ExecError)) return error;
   const why = NETWORK_FAILURES[error.code];

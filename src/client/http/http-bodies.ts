@@ -6,29 +6,33 @@ import { checkedParams } from "../session/wire-check.ts";
 import { decodeBytes } from "../session/wire-bytes.ts";
 
 const MAX_QUEUED_PIECES = 256;
-/** Small deltas share a piece up to this size: one read of a socket may bring more of them than there are pieces, before any reader has a turn. */
+/**
+ * Small deltas share a piece up to this size: one socket read may deliver more of them than the queue has pieces,
+ * before any reader runs.
+ */
 const MAX_SHARED_BYTES = 64 * 1024;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
-/** Unread bytes of a stream from which the server is asked to wait, and at which it may go on. */
+/** Unread bytes at which the server is asked to pause a stream, and at which it may resume. */
 const HOLD_BYTES = 1024 * 1024;
 const RELEASE_BYTES = 256 * 1024;
 const MAX_DELTA_BYTES = 1024 * 1024;
 
 type BodyDelta = NotificationParams<"http/request/bodyDelta">;
 
-/** What the owner of the streams is told. */
+/** Callbacks to the owner of the streams. */
 export interface HttpBodiesOptions {
-  /** Told the id of a stream whose rest nobody wants, so that the server can be asked to stop. */
+  /** Called with the id of a stream that is no longer wanted, so that the server can be asked to stop. */
   readonly cancel?: (requestId: string) => void;
-  /** Asks the server to wait with a stream whose reader is behind, or to go on. */
+  /** Asks the server to pause a stream whose reader is behind, or to resume it. */
   readonly hold?: (requestId: string, on: boolean) => void;
-  /** Told when nothing more comes of a stream. */
+  /** Called when a stream has ended. */
   readonly ended?: (requestId: string) => void;
 }
 
 /**
- * The bodies that a connection's server is streaming. A reader that is behind makes the server wait, as far as the server can. What comes all the same
- * has bounds: 256 pieces of one stream and 16 MiB of all. A stream beyond them fails; the others go on.
+ * The bodies that a connection's server is streaming. A reader that is behind applies back-pressure, if the server
+ * supports it. Data that arrives anyway is limited to 256 pieces per stream and 16 MiB in total. A stream beyond these
+ * limits fails; the others continue.
  */
 export class HttpBodies {
   readonly #streams = new Map<string, BodyStream>();
@@ -40,12 +44,15 @@ export class HttpBodies {
     this.#options = options;
   }
 
-  /** Streams that may still receive something. */
+  /** Number of streams that may still receive data. */
   get size(): number {
     return this.#streams.size;
   }
 
-  /** Registers the next stream, to be named in the request that is sent after this. Aborting the signal fails the stream with its reason. */
+  /**
+   * Registers the next stream, to be named in the request sent after this. Aborting the signal fails the stream with
+   * its reason.
+   */
   open(options: { readonly signal?: AbortSignal } = {}): BodyStream {
     this.#lastId += 1;
     const id = `http-${this.#lastId}`;
@@ -62,7 +69,10 @@ export class HttpBodies {
     return stream;
   }
 
-  /** Takes the params of `http/request/bodyDelta`. What does not fit fails its stream; when it belongs to none, a ProtocolError is thrown. */
+  /**
+   * Takes the params of `http/request/bodyDelta`. Invalid params fail their stream; if they belong to none, throws a
+   * ProtocolError.
+   */
   receive(params: unknown): void {
     try {
       const delta = checkedParams("http/request/bodyDelta", params);
@@ -75,25 +85,25 @@ export class HttpBodies {
     }
   }
 
-  /** The connection is gone: every stream fails once what is queued has been read. */
+  /** The connection is gone: every stream fails once its queue has been read. */
   failAll(message: string): void {
     for (const stream of this.#streams.values())
       stream.fail(new ConnectionError(`http response stream \`${stream.id}\` failed: ${message}`));
   }
 }
 
-/** What a stream tells its owner. */
+/** Callbacks of a stream to its owner. */
 interface StreamOwner {
   hold(on: boolean): void;
   unregister(isUnwanted: boolean): void;
 }
 
-/** What all streams together hold. */
+/** Bytes held by all streams together. */
 interface ByteBudget {
   queuedBytes: number;
 }
 
-/** One body, in order. It is unregistered at its end, when it fails, and when its reader leaves. */
+/** One body, in order. It is unregistered when it ends, fails, or its reader leaves. */
 export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   /** The `requestId` of the wire. */
   readonly id: string;
@@ -109,9 +119,9 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   #queuedBytes = 0;
   #held = false;
   #isComplete = false;
-  /** No more will be queued. */
+  /** Nothing more will be queued. */
   #ended = false;
-  /** Given once, behind what is queued. */
+  /** Reported once, after the queue. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(id: string, budget: ByteBudget, signal: AbortSignal | undefined, owner: StreamOwner) {
@@ -126,7 +136,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     if (this.#signal?.aborted) this.#abort();
   }
 
-  /** Throws a ProtocolError when the delta cannot be. */
+  /** Throws a ProtocolError for an impossible delta. */
   push({ seq, deltaBase64, done, error }: BodyDelta): void {
     const expected = this.#lastSeq + 1;
     if (seq !== expected) {
@@ -150,7 +160,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Says how long the body is: one that ends with another length fails at its end. */
+  /** Sets the expected length: a body of a different length fails at its end. */
   expectBytes(length: number): void {
     this.#expectedBytes = length;
     this.#checkLength();
@@ -162,7 +172,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     this.#end(isUnwanted);
   }
 
-  /** Unregisters a stream that the server never began. */
+  /** Unregisters a stream that the server never started. */
   forget(): void {
     this.#end(false);
   }
@@ -185,7 +195,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
       : Promise.reject(failure.error);
   }
 
-  /** Leaves the rest of the body. */
+  /** Discards the rest of the body. */
   return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#drop(undefined);
     return Promise.resolve({ done: true, value: undefined });
@@ -202,7 +212,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     this.#failure = { error: new ProtocolError(message) };
   }
 
-  /** False when there is no room, which is the end of this stream. */
+  /** False if there is no room, which ends this stream. */
   #accept(bytes: Uint8Array): boolean {
     const reader = this.#readers.shift();
     if (reader !== undefined) {
@@ -239,12 +249,12 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     this.#owner.hold(on);
   }
 
-  /** The server goes on sending what cannot be taken. */
+  /** The server keeps sending data that cannot be accepted. */
   #failHere(message: string): void {
     this.fail(new ProtocolError(message), { isUnwanted: true });
   }
 
-  /** Throws away what is queued. */
+  /** Discards the queue. */
   #drop(failure: { readonly error: unknown } | undefined): void {
     for (let piece = this.#queue.shift(); piece !== undefined; piece = this.#queue.shift()) this.#take(piece);
     this.#failure = failure;
@@ -256,7 +266,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     this.#ended = true;
     this.#signal?.removeEventListener("abort", this.#abort);
     this.#owner.unregister(isUnwanted);
-    // Whoever waits has seen all that was queued: the first gets the failure, if there is one.
+    // Waiting readers have seen the whole queue: the first gets the failure, if any.
     for (let reader = this.#readers.shift(); reader !== undefined; reader = this.#readers.shift()) {
       const waiting = reader;
       void this.next().then(
@@ -267,7 +277,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-/** Bytes that are read together: those of one delta, or of several small ones. */
+/** Bytes that are read together: of one delta, or of several small ones. */
 interface Piece {
   memory: Uint8Array;
   length: number;

@@ -3,32 +3,32 @@ import { errorOf, type ExitReport, type Gap, reportOf } from "./process-events.t
 import type { ProcessRoute } from "./process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** Nobody loses output more often; beyond it the last gap grows. */
+/** Maximum number of separate gaps; beyond it, the last one grows. */
 const MAX_GAPS = 1024;
 
-/** How much of the output is kept. */
+/** How much output to keep. */
 export interface CollectOptions {
-  /** Bytes kept of each stream: its beginning and its end, half and half. 16 MiB unless told. */
+  /** Bytes kept per stream: half from its beginning, half from its end. Default: 16 MiB. */
   readonly maxOutputBytes?: number;
 }
 
-/** What a process wrote, and how it ended. */
+/** Output and exit of a process. */
 export interface Collected {
-  /** As text; on a terminal, all that the terminal showed. Where bytes were left out, a line says how many. */
+  /** As text; on a terminal, everything the terminal showed. A line says how many bytes were omitted, if any. */
   readonly stdout: string;
   readonly stderr: string;
-  /** The same without decoding, and without that line. */
+  /** The raw bytes, without that line. */
   readonly stdoutBytes: Uint8Array;
   readonly stderrBytes: Uint8Array;
   readonly stdoutOmittedBytes: number;
   readonly stderrOmittedBytes: number;
-  /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
+  /** Exit status, or 128 + n if signal n ended the process; null if the server did not report it. */
   readonly exitCode: number | null;
-  /** How it ended, as far as the server said. */
+  /** How it ended, as far as the server reported it. */
   readonly exit: ExitReport;
-  /** Output that was lost while the connection was. Empty but for very long breaks. */
+  /** Output lost while the connection was down. Empty except after very long interruptions. */
   readonly gaps: readonly Gap[];
-  /** From the start, or from the call, to the end of the output. */
+  /** From the start of the process, or from the call, to the end of the output. */
   readonly durationMs: number;
 }
 

@@ -2,14 +2,14 @@ import type { Link } from "../../rpc/link.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import { within } from "../../base/deadlines.ts";
 
-/** How long closing waits for the next event of the processes that it ends. */
+/** How long `close` waits for the next event of the processes it ends. */
 const QUIET_MS = 1_000;
-/** How long it waits in all while events keep coming. */
+/** How long it waits in total while events keep arriving. */
 const DEADLINE_MS = 10_000;
 
 /**
- * Kills processes and lets their readers have what they still wrote, and the end. What does not come to its end then, because somebody outside holds its output open or the server
- * does not answer, is left.
+ * Kills processes and lets their readers receive the remaining output and the end. Gives up on a process that does not
+ * end, because something else keeps its output open or the server does not answer.
  */
 export async function endProcesses(link: Link, routes: readonly ProcessRoute[]): Promise<void> {
   const ends = routes.map(async (route) => {

@@ -1,26 +1,26 @@
 import type { Caller } from "../session/caller.ts";
 
-/** What a reader can be too slow for. */
+/** Sources that a reader can be too slow for. */
 export type Source = "process" | "http";
 
 const METHODS = { process: "process/flow", http: "http/flow" } as const;
 
-/** What flow control needs of its session. */
+/** What flow control needs from its session. */
 export interface FlowOwner extends Caller {
   supports(extension: string): boolean;
-  /** Stops or restarts the reading of all that arrives. */
+  /** Stops or restarts reading everything that arrives. */
   pauseLink(paused: boolean): void;
 }
 
 /**
- * Makes servers wait for readers that are behind. One that has a method for it is told which process or body has to wait. Any other sends to
- * whoever reads, so nothing is read while a reader of the session is behind, unless an answer is waited for: a reader that asks for something
- * before it reads on must get it.
+ * Applies back-pressure for readers that are behind. A server with a method for it is told which process or body to
+ * pause. With any other server, the whole link is paused while a reader is behind, unless an answer is pending: a
+ * reader that sends a request before it continues reading must get its answer.
  */
 export class FlowControl {
   readonly #owner: FlowOwner;
   readonly #heldProcesses = new Set<string>();
-  /** Sources for which the whole link waits. */
+  /** Sources that pause the whole link. */
   readonly #behind = new Set<string>();
   #unanswered = 0;
   #paused = false;
@@ -41,13 +41,13 @@ export class FlowControl {
     this.#update();
   }
 
-  /** Nothing more comes from there. */
+  /** Nothing more arrives from this source. */
   forget(source: Source, id: string): void {
     this.#heldProcesses.delete(id);
     if (this.#behind.delete(`${source} ${id}`)) this.#update();
   }
 
-  /** Nobody waits for readers any more: what is still on its way has to come. */
+  /** Stops waiting for readers: everything still in transit must arrive. */
   release(): void {
     const held = [...this.#heldProcesses];
     this.#behind.clear();
@@ -66,7 +66,7 @@ export class FlowControl {
     this.#update();
   }
 
-  /** A new link knows nothing of what the last one was told. */
+  /** A new link knows nothing about what the last one was told. */
   renew(): void {
     this.#paused = false;
     this.#behind.clear();
@@ -86,7 +86,7 @@ export class FlowControl {
         ? this.#owner.request("process/flow", { processId: id, paused })
         : this.#owner.request("http/flow", { requestId: id, paused });
     told.catch(() => {
-      // It has ended, or the connection has; then it is said again on the next one.
+      // The process has ended, or the connection has; the latter is handled on the next connection.
     });
   }
 }

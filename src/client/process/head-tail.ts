@@ -5,42 +5,42 @@ const FIRST_BUFFER_BYTES = 1024;
 
 /** How much a `HeadTail` keeps. */
 export interface HeadTailOptions {
-  /** Bytes kept in all. */
+  /** Bytes kept in total. */
   readonly maxBytes: number;
-  /** Bytes of these kept from the beginning; half of them unless told. */
+  /** Bytes of these kept from the beginning. Default: half. */
   readonly headBytes?: number;
 }
 
-/** How the kept bytes are shown. */
+/** How to show the kept bytes. */
 export interface ShowOptions {
-  /** Show less than is kept: half from the beginning, half from the end. */
+  /** Shows less than is kept: half from the beginning, half from the end. */
   readonly maxBytes?: number;
-  /** A line to put where bytes are missing, which counts in no bound. */
+  /** A line shown where bytes are missing; it does not count towards any limit. */
   readonly marker?: (omittedBytes: number) => string;
 }
 
-/** The two ends of what was collected. Without anything omitted `head` is all of it. */
+/** Both ends of the collected bytes. If nothing is omitted, `head` is all of it. */
 export interface HeadTailView {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
   readonly omittedBytes: number;
 }
 
-/** The usual marker: `… 12345 bytes omitted …`. */
+/** The default marker: `… 12345 bytes omitted …`. */
 export function omittedLine(omittedBytes: number): string {
   return `… ${omittedBytes} ${omittedBytes === 1 ? "byte" : "bytes"} omitted …`;
 }
 
 /**
- * Collects bytes of which only the first and the last are kept, and counts the rest. Costs no more than what it keeps, however much comes.
- * Where something was omitted, both ends are cut between characters of UTF-8.
+ * Keeps the first and last bytes of what it collects, and counts the rest. Uses no more memory than it keeps. If
+ * anything was omitted, both ends are cut between UTF-8 characters.
  */
 export class HeadTail {
   readonly #headBytes: number;
   readonly #tailBytes: number;
   #head: Uint8Array = new Uint8Array(0);
   #headLength = 0;
-  // Grows to its full size first; only then is it written in a circle, and `#tailEnd` is where the oldest byte lies.
+  // Grows to its full size first; only then does it become a ring, and `#tailEnd` is the position of the oldest byte.
   #tail: Uint8Array = new Uint8Array(0);
   #tailLength = 0;
   #tailEnd = 0;
@@ -55,17 +55,17 @@ export class HeadTail {
     this.#tailBytes = maxBytes - headBytes;
   }
 
-  /** All bytes that ever came. */
+  /** Total number of bytes collected. */
   get totalBytes(): number {
     return this.#totalBytes;
   }
 
-  /** Bytes that `bytes()` and `text()` do not show, with the parts of characters that were cut away. */
+  /** Bytes that `bytes()` and `text()` do not show, including cut parts of characters. */
   get omittedBytes(): number {
     return this.#totalBytes === this.#headLength + this.#tailLength ? 0 : this.view().omittedBytes;
   }
 
-  /** Copies the bytes: the caller may use its buffer again. */
+  /** Copies the bytes, so the caller may reuse its buffer. */
   push(bytes: Uint8Array): void {
     this.#totalBytes += bytes.length;
     const forHead = Math.min(bytes.length, this.#headBytes - this.#headLength);
@@ -77,14 +77,14 @@ export class HeadTail {
     if (forHead < bytes.length && this.#tailBytes > 0) this.#pushTail(bytes.subarray(forHead));
   }
 
-  /** Forgets everything, also the counts and the memory. */
+  /** Resets everything, including counts and memory. */
   clear(): void {
     this.#head = new Uint8Array(0);
     this.#tail = new Uint8Array(0);
     this.#headLength = this.#tailLength = this.#tailEnd = this.#totalBytes = 0;
   }
 
-  /** The two ends, in memory of their own. */
+  /** Both ends, as copies. */
   view(maxBytes = Number.POSITIVE_INFINITY): HeadTailView {
     const kept = this.#kept();
     const missing = this.#totalBytes - kept.length;
@@ -93,7 +93,7 @@ export class HeadTail {
     let headEnd = this.#headLength;
     let tailStart = this.#headLength;
     if (maxBytes < kept.length) {
-      // Where bytes are missing already, neither end may reach beyond it.
+      // If bytes are already missing, neither end may extend across the gap.
       const half = Math.floor(maxBytes / 2);
       headEnd = missing > 0 ? Math.min(half, this.#headLength) : half;
       tailStart = Math.max(kept.length - maxBytes + headEnd, missing > 0 ? this.#headLength : 0);
@@ -105,7 +105,7 @@ export class HeadTail {
     return { head, tail, omittedBytes: this.#totalBytes - head.length - tail.length };
   }
 
-  /** The kept bytes, without a marker unless one is given. */
+  /** The kept bytes, with a marker only if one is given. */
   bytes(options: ShowOptions = {}): Uint8Array {
     const { head, tail, omittedBytes } = this.view(options.maxBytes);
     if (omittedBytes === 0 || options.marker === undefined) return concatBytes(head, tail);
@@ -114,7 +114,7 @@ export class HeadTail {
     return concatBytes(concatBytes(head, new TextEncoder().encode(line)), tail);
   }
 
-  /** The kept bytes as text. What is no UTF-8 becomes U+FFFD. */
+  /** The kept bytes as text. Invalid UTF-8 becomes U+FFFD. */
   text(options: ShowOptions = {}): string {
     // A byte order mark is part of the output.
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.bytes(options));
@@ -143,7 +143,7 @@ export class HeadTail {
   }
 }
 
-/** A buffer with room for more, doubled as often as it takes, up to its bound. */
+/** A larger buffer, doubled as needed up to its limit. */
 function grown(buffer: Uint8Array, length: number, more: number, maxBytes: number): Uint8Array {
   if (length + more <= buffer.length || buffer.length === maxBytes) return buffer;
   const larger = new Uint8Array(

@@ -8,28 +8,31 @@ import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from
 import { eventsOfRead, withGaps } from "./read-events.ts";
 import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
 
-/** How long a number may be missing while later ones are here. Servers may swap neighbours. */
+/** How long a number may be missing after later ones have arrived. Servers may swap neighbouring events. */
 const MISSING_MS = 500;
-/** How often the server is asked for a number that stays missing, before it shows as a gap. */
+/** How often the server is asked for a missing number before it becomes a gap. */
 const MAX_ASKED = 3;
-/** How long an answer to that may take. */
+/** Timeout for the answer to that. */
 const ANSWER_MS = 4_000;
 
-/** What a route needs of its session. */
+/** What a route needs from its session. */
 export interface RouteOwner {
-  /** Reads everything after a number that the server still has, on behalf of `ProcessRoute.catchUp`. */
+  /** Reads everything the server still has after a number, for `ProcessRoute.catchUp`. */
   readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult>;
-  /** The same on behalf of a reader: it is repeated until there is an answer. */
+  /** The same for a reader: it is retried until there is an answer. */
   readAgain(processId: string, afterSeq: number): Promise<ReadResult>;
-  /** Asks the server to wait with this process, or not to. */
+  /** Asks the server to pause or resume this process. */
   hold(processId: string, on: boolean): void;
-  /** An event is missing and will not come by itself: the route has to catch up. False when that has to wait for a connection. */
+  /**
+   * An event is missing and will not arrive on its own: the route must catch up. False if that has to wait for a
+   * connection.
+   */
   overdue(route: ProcessRoute): boolean;
   /** No further event will come: the route may be forgotten. */
   finished(route: ProcessRoute): void;
 }
 
-/** Where the events of one process arrive, are put in order and handed on. */
+/** Receives the events of one process, puts them in order and passes them on. */
 export class ProcessRoute implements Followed {
   readonly processId: string;
   /** The server knows the process. A start may have to wait for a connection. */
@@ -44,13 +47,13 @@ export class ProcessRoute implements Followed {
   readonly #ends: NumberedEvent[] = [];
   #exitKnown = false;
   #holds = 0;
-  /** Events were given up since the server was last asked. */
+  /** Events were dropped since the server was last asked. */
   #missed = false;
   #catchingUp: Promise<void> | undefined;
   #wake = 0;
   #woken: Deferred<void> | undefined;
   #failure: ExecError | undefined;
-  /** Ends the wait for a missing number, if there is one. */
+  /** Cancels waiting for a missing number, if any. */
   #stopMissing: (() => void) | undefined;
   #asked = 0;
   #finished = false;
@@ -58,7 +61,7 @@ export class ProcessRoute implements Followed {
   constructor(processId: string, owner: RouteOwner) {
     this.processId = processId;
     this.#owner = owner;
-    // Whoever waits is told; nobody has to.
+    // Unhandled rejections are fine: not every caller waits.
     this.#exited.promise.catch(() => {});
     this.#closed.promise.catch(() => {});
   }
@@ -79,7 +82,7 @@ export class ProcessRoute implements Followed {
     return this.#failure;
   }
 
-  /** True when the process has ended, though its output may not have. */
+  /** True if the process has ended, though its output may not have. */
   get exitKnown(): boolean {
     return this.#exitKnown || this.#finished;
   }
@@ -92,7 +95,7 @@ export class ProcessRoute implements Followed {
     return this.#holds > 0;
   }
 
-  /** Grows with every event; for readers that poll. */
+  /** Increases with every event; for readers that poll. */
   get wake(): number {
     return this.#wake;
   }
@@ -106,7 +109,7 @@ export class ProcessRoute implements Followed {
     return this.#wake;
   }
 
-  /** An event that the server told, in whatever order. */
+  /** An event from the server, in any order. */
   receive(event: NumberedEvent): void {
     if (this.#finished) return;
     this.#wakeReaders(Math.max(this.#wake, event.seq));
@@ -122,7 +125,9 @@ export class ProcessRoute implements Followed {
     }
   }
 
-  /** Reads again what is missing. Resolves when the route is as new as the server; rejects when the server cannot say. */
+  /**
+   * Rereads missing events. Resolves when the route is up to date with the server; rejects if the server cannot tell.
+   */
   catchUp(): Promise<void> {
     this.#catchingUp ??= this.#catchUp().finally(() => {
       this.#catchingUp = undefined;
@@ -130,7 +135,7 @@ export class ProcessRoute implements Followed {
     return this.#catchingUp;
   }
 
-  /** Told at once, and at most once. */
+  /** Reported at once, and at most once. */
   fail(error: ExecError): void {
     if (this.#finished) return;
     this.#failure = error;
@@ -161,7 +166,7 @@ export class ProcessRoute implements Followed {
       return eventsOfRead(afterSeq, read, false);
     } catch (error) {
       if (!this.#finished || this.#failure !== undefined) throw error;
-      // The server has forgotten the process. How it ended is known here.
+      // The server has forgotten the process, but this side knows how it ended.
       const ends = this.#ends.filter((event) => event.seq > afterSeq);
       return withGaps(afterSeq, ends, this.#order.lastSeq);
     }
@@ -181,7 +186,10 @@ export class ProcessRoute implements Followed {
     this.#watchMissing();
   }
 
-  /** A number that is missing while later ones are here is asked for, and given up at last: an end that is here must not wait for ever. */
+  /**
+   * Asks for a number that is missing although later ones have arrived, and finally gives it up: a known end must not
+   * wait forever.
+   */
   #watchMissing(): void {
     this.#stopMissing?.();
     this.#stopMissing = undefined;
@@ -192,7 +200,7 @@ export class ProcessRoute implements Followed {
         this.#skipMissing();
       } else if (this.#owner.overdue(this)) {
         this.#asked += 1;
-        // The answer comes here again.
+        // The answer arrives here again.
         this.#stopMissing ??= after(ANSWER_MS, () => this.#skipMissing());
       } else {
         this.#watchMissing();

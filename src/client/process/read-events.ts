@@ -4,9 +4,9 @@ import { exitedEvent, type NumberedEvent, type OutputEvent } from "./process-eve
 import { decodeBytes } from "../session/wire-bytes.ts";
 
 /**
- * Turns the answer to a `process/read` after `afterSeq` into events without holes. The answer has the output only: which number an exit has
- * follows from what is left over, and numbers that are left over beyond that belong to output the server no longer has. Throws a ProtocolError when the numbers
- * cannot be.
+ * Turns the answer to a `process/read` after `afterSeq` into events without holes. The answer contains only output: the
+ * number of an exit follows from the numbers left over, and further missing numbers belong to evicted output. Throws a
+ * ProtocolError if the numbers are impossible.
  */
 export function eventsOfRead(afterSeq: number, read: ReadResult, exitKnown: boolean): NumberedEvent[] {
   const outputs = outputsOf(afterSeq, read);
@@ -36,7 +36,7 @@ function outputsOf(afterSeq: number, { chunks, nextSeq, closed }: ReadResult): O
   return outputs;
 }
 
-/** Puts gap events where numbers up to `target` are missing. */
+/** Inserts gap events where numbers up to `target` are missing. */
 export function withGaps(
   afterSeq: number,
   events: readonly NumberedEvent[],
@@ -56,7 +56,7 @@ export function withGaps(
   return filled;
 }
 
-/** Output is given up from the oldest on, so the last number that is missing is the exit's. */
+/** Output is evicted oldest first, so the last missing number belongs to the exit. */
 function lastMissing(outputs: readonly OutputEvent[], lastSeq: number): number {
   let candidate = lastSeq;
   for (let index = outputs.length - 1; outputs[index]?.seq === candidate; index -= 1) candidate -= 1;

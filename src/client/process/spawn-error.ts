@@ -10,12 +10,15 @@ import { RpcCode } from "../../protocol/errors.ts";
 import { errnoOf } from "../session/errno.ts";
 import type { StartParams } from "./start-request.ts";
 
-/** The server did not start a program. `code` is SPAWN_FAILED when its system refused, or says what else was wrong with the start. */
+/**
+ * The server did not start a program. `code` is SPAWN_FAILED if its system refused; otherwise it says what was wrong
+ * with the start.
+ */
 export class SpawnError extends RpcError {
   readonly program: string;
-  /** The directory in which it was to start, as the server was told. */
+  /** The requested working directory. */
   readonly cwd: string;
-  /** Why it did not start; undefined where the server does not say enough to be certain. */
+  /** Why it did not start; undefined if the server's answer is not conclusive. */
   readonly reason: SpawnFailure | undefined;
   /** Symbolic name of the system's error, such as `ENOENT`. */
   readonly errno: string | undefined;
@@ -39,7 +42,7 @@ export class SpawnError extends RpcError {
   }
 }
 
-/** Codex's server has one number for all that its system says to a start. */
+/** Codex's server uses one number for every system error of a start. */
 function codeOf({ code, rpcCode }: RpcError): ErrorCode {
   return code === "RPC_ERROR" && rpcCode === RpcCode.internal ? "SPAWN_FAILED" : code;
 }
@@ -55,7 +58,7 @@ function reasonOf(
   return spawnFailureOnWire(data) ?? certainSpawnFailure(errno) ?? reasonOnTerminal(message);
 }
 
-/** Codex tells the whole search when a program on a terminal was not found. */
+/** Codex reports the whole search if a program on a terminal was not found. */
 function reasonOnTerminal(message: string): SpawnFailure | undefined {
   if (!message.startsWith("Unable to spawn ") || !message.includes("\nNo viable candidates found in PATH "))
     return undefined;
@@ -68,7 +71,7 @@ function pathOf(cwd: string): string {
     const path = pathFromUri(cwd);
     return typeof path === "string" ? path : cwd;
   } catch {
-    // A server of another system.
+    // The server runs another system.
     return cwd;
   }
 }

@@ -1,4 +1,4 @@
-/** Bytes that a character takes which starts with this byte. Bytes that start none count as one. */
+/** Length of the character that starts with this byte. Bytes that start no character count as one. */
 function characterLength(lead: number): number {
   if (lead >= 0xc2 && lead <= 0xdf) return 2;
   if (lead >= 0xe0 && lead <= 0xef) return 3;
@@ -8,7 +8,7 @@ function characterLength(lead: number): number {
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The largest length up to `end` that does not stop inside a character. Bytes that are no UTF-8 are cut at `end`. */
+/** The largest length up to `end` that does not split a character. Bytes that are not UTF-8 are cut at `end`. */
 export function cutEnd(bytes: Uint8Array, end: number): number {
   for (let start = end - 1; start >= 0 && start >= end - 3; start -= 1) {
     const byte = bytes[start]!;
@@ -18,7 +18,7 @@ export function cutEnd(bytes: Uint8Array, end: number): number {
   return end;
 }
 
-/** The smallest offset from `start` on that is not inside a character. Bytes that are no UTF-8 are cut at `start`. */
+/** The smallest offset from `start` on that does not split a character. Bytes that are not UTF-8 are cut at `start`. */
 export function cutStart(bytes: Uint8Array, start: number): number {
   let offset = start;
   while (isContinuation(bytes[offset])) {
@@ -28,7 +28,7 @@ export function cutStart(bytes: Uint8Array, start: number): number {
   return offset;
 }
 
-/** Joins the pieces of one stream so that no piece ends inside a character. Holds back three bytes at most. */
+/** Joins the pieces of one stream so that no piece ends inside a character. Holds back at most three bytes. */
 export class CharacterJoiner {
   #held: Uint8Array = new Uint8Array(0);
 
@@ -40,7 +40,7 @@ export class CharacterJoiner {
     return bytes.subarray(0, end);
   }
 
-  /** What is still held back when nothing more will come. */
+  /** Bytes still held back at the end. */
   flush(): Uint8Array {
     const held = this.#held;
     this.#held = new Uint8Array(0);

@@ -10,11 +10,11 @@ import { checkedResult } from "./wire-check.ts";
 const MAX_PENDING_REQUESTS = 1024;
 /** A connection that ends this soon after a call was sent may have ended because of it. */
 const SUDDEN_MS = 250;
-/** How often in a row that may happen to a call before it is not sent again. */
+/** How often in a row that may happen before a call is not sent again. */
 const MAX_SUDDEN_ENDS = 8;
 
 interface Call {
-  /** Calls are sent, and sent again, in this order. */
+  /** Calls are sent, and resent, in this order. */
   readonly order: number;
   readonly method: MethodName;
   readonly params: unknown;
@@ -24,22 +24,22 @@ interface Call {
   suddenEnds: number;
 }
 
-/** What calls tell of themselves. */
+/** Callbacks of calls. */
 export interface CallHooks {
   asked(): void;
   answered(): void;
 }
 
 /**
- * The calls of a session: each goes out on the link of the moment, or in its turn as soon as there is one. A call whose answer was lost is made again where twice is like once; the
- * others wait to learn what became of the session, and reject with what is then known.
+ * The calls of a session: each is sent on the current link, or in its turn when there is one. A call whose answer was
+ * lost is repeated if it is idempotent; the others wait until the fate of the session is known, and reject accordingly.
  */
 export class Calls {
   readonly #hooks: CallHooks;
   #link: Link | undefined;
-  /** In the order in which they are to be sent. */
+  /** In sending order. */
   #waiting: Call[] = [];
-  /** Their answers were lost, and they are not sent again. */
+  /** Calls whose answers were lost, and which are not resent. */
   #lost: { readonly call: Call; readonly error: ConnectionError }[] = [];
   #unanswered = 0;
   #nextOrder = 1;
@@ -49,7 +49,7 @@ export class Calls {
     this.#hooks = hooks;
   }
 
-  /** True when no further call of a caller is taken: `reserved` places are taken by others. */
+  /** True if no further call is accepted; `reserved` slots are taken by others. */
   isFull(reserved: number): boolean {
     return this.#unanswered + this.#waiting.length + this.#lost.length + reserved >= MAX_PENDING_REQUESTS;
   }
@@ -93,14 +93,14 @@ export class Calls {
     }
   }
 
-  /** There is a link: what waits is sent, before anything that is asked from now on. */
+  /** There is a link: sends what waits, before any new call. */
   use(link: Link): void {
     this.#link = link;
     for (const { call, error } of this.#lost.splice(0)) call.answer.reject(lostError(call, error));
     for (const call of this.#waiting.splice(0)) this.#send(call, link);
   }
 
-  /** The link is gone; there may be another. */
+  /** The link is gone; another may follow. */
   lose(): void {
     this.#link = undefined;
   }
@@ -152,7 +152,7 @@ export class Calls {
     else this.#lost.push({ call, error });
   }
 
-  /** Those that were sent before come before those that were not. */
+  /** Calls that were sent before come before those that were not. */
   #wait(call: Call): void {
     let place = this.#waiting.length;
     while (place > 0 && this.#waiting[place - 1]!.order > call.order) place -= 1;
@@ -168,7 +168,7 @@ export class Calls {
   }
 }
 
-/** A call of which more is unanswered than a session may have. */
+/** The error for more unanswered calls than a session may have. */
 export function tooManyCalls(): ExecError {
   return new ExecError(
     "LIMIT_REACHED",

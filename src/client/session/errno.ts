@@ -1,6 +1,6 @@
 import type { RpcError } from "../../base/errors.ts";
 
-/** Names of the system errors that files and starts of programs meet, by Linux's numbers. */
+/** Names of the system errors of file operations and program starts, by Linux error number. */
 const ERRNO_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     1: "EPERM",
@@ -33,7 +33,7 @@ const ERRNO_NAMES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The system's error in an answer. Our server names it; Codex's gives the number at the end of its message. */
+/** The system error in an answer. Our server names it; Codex's gives the number at the end of its message. */
 export function errnoOf({ data, message }: RpcError): string | undefined {
   const told = (data as { errno?: unknown } | null | undefined)?.errno;
   if (typeof told === "string") return told;

@@ -5,18 +5,21 @@ import { processEventOf } from "./notifications.ts";
 import type { ProcessRoute } from "../process/process-route.ts";
 import { checkedParams } from "./wire-check.ts";
 
-/** Whom notifications concern. */
+/** Recipients of notifications. */
 export interface Recipients {
   readonly routes: ReadonlyMap<string, ProcessRoute>;
   readonly bodies: HttpBodies;
   readonly watches: FileWatches;
-  /** Of an attached process, events were dropped: what the server still has of them is to be read. */
+  /** Events of an attached process were dropped: read what the server still has of them. */
   overdue(route: ProcessRoute): void;
-  /** The server broke the protocol in what it said of a process. */
+  /** The server violated the protocol in what it sent about a process. */
   failed(route: ProcessRoute, error: ProtocolError): void;
 }
 
-/** Hands a notification to whom it concerns. Throws a ProtocolError when it concerns nobody: then nothing that the server says can be relied on. */
+/**
+ * Dispatches a notification. Throws a ProtocolError if it belongs to no recipient: then nothing that the server says
+ * can be relied on.
+ */
 export function receiveNotification(to: Recipients, method: string, params: unknown): void {
   if (method.startsWith("process/")) receiveOfProcess(to, method, params);
   else if (method === "http/request/bodyDelta") to.bodies.receive(params);

@@ -4,7 +4,9 @@ import type { OutputStream } from "../../protocol/process.ts";
 import { exitedEvent, type NumberedEvent } from "../process/process-events.ts";
 import { checkedParams } from "./wire-check.ts";
 
-/** Reads a notification about a process, or gives undefined for any other. Throws a ProtocolError when it does not fit the protocol. */
+/**
+ * Parses a notification about a process; undefined for any other. Throws a ProtocolError if it violates the protocol.
+ */
 export function processEventOf(
   method: string,
   params: unknown,
@@ -25,7 +27,10 @@ export function processEventOf(
   }
 }
 
-/** Checked by hand, because output comes in tens of thousands of notifications a second. What does not fit is told by the table. */
+/**
+ * Checked by hand, because output arrives in tens of thousands of notifications per second. The table describes any
+ * fault.
+ */
 function outputOf(params: unknown): { readonly processId: string; readonly event: NumberedEvent } {
   const { processId, seq, stream, chunk } = (params ?? {}) as Readonly<Record<string, unknown>>;
   if (

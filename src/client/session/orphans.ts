@@ -1,12 +1,12 @@
 import { ConnectionError } from "../../base/errors.ts";
 import type { Link } from "../../rpc/link.ts";
 
-/** Starts whose answers were lost: whatever came of them has no owner, and is ended as soon as there is a connection. */
+/** Starts whose answers were lost: their processes have no owner, and are ended as soon as there is a connection. */
 export class Orphans {
-  /** By the link on which their end was asked for; each is asked for once on a link. */
+  /** By the link on which their end was requested; each is requested once per link. */
   readonly #askedOn = new Map<string, Link | undefined>();
 
-  /** They count as requests that are unanswered, so that there is an end to them. */
+  /** They count as unanswered requests, so that their number is bounded. */
   get size(): number {
     return this.#askedOn.size;
   }
@@ -21,7 +21,7 @@ export class Orphans {
       this.#askedOn.set(processId, link);
       const forget = (): boolean => this.#askedOn.delete(processId);
       link.request("process/terminate", { processId }).then(forget, (error: unknown) => {
-        // Unknown is as good as ended. After a lost connection it is said again on the next one.
+        // An unknown process counts as ended. After a lost connection the request is repeated on the next one.
         if (!(error instanceof ConnectionError)) forget();
       });
     }

@@ -1,12 +1,12 @@
 import type { MethodName } from "../../protocol/index.ts";
 
-/** What it means that the answer to a call was lost with its connection, while the session goes on. */
+/** What a lost answer means for a call if the session continues. */
 export type LostAnswer =
-  /** The call may be made again: twice is like once. */
+  /** The call is idempotent and may be repeated. */
   | "repeat"
-  /** It changed nothing but what belonged to the connection, and ended with it. */
+  /** It affected only state of the connection, and ended with it. */
   | "ended"
-  /** Nobody can say whether it was done, and doing it twice is not the same as once. */
+  /** Its effect is unknown, and it is not idempotent. */
   | "unknown";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,15 +16,16 @@ const bound = (): LostAnswer => "ended";
 const repeatIf = (may: (params: Fields) => boolean) => (params: Fields) =>
   may(params) ? "repeat" : "unknown";
 
-/** Methods that are not named here are `unknown`. */
+/** Methods not listed here are `unknown`. */
 const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "environment/info": always,
   "environment/status": always,
   "environmentConfig/read": always,
   "capabilityRoots/discoverV1": always,
   "capabilities/discoverV2": always,
-  // Files. A file that is written whole is the same after the second time, a directory that may exist is there, and a path that may be missing is gone.
-  // A plain `createDirectory`, `symlink` or `remove` would meet its own effect and fail; `rename` and `copy` would take what has come to the place meanwhile.
+  // Files. Writing a whole file again gives the same file, a directory that may exist exists, and a path that may be
+  // missing is gone. A plain `createDirectory`, `symlink` or `remove` would meet its own effect and fail; `rename` and
+  // `copy` would affect what has taken the place meanwhile.
   "fs/readFile": always,
   "fs/getMetadata": always,
   "fs/readDirectory": always,
@@ -48,7 +49,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "process/flow": bound,
   "process/attach": bound,
   "process/detach": bound,
-  // Processes. A write has an id by which the server knows it again, a start may have a key.
+  // Processes. A write has an id by which the server recognizes it; a start may have a key.
   "process/start": repeatIf(({ idempotencyKey }) => typeof idempotencyKey === "string"),
   "process/write": repeatIf(({ writeId }) => typeof writeId === "string"),
   "process/read": always,
@@ -60,7 +61,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "process/resize": always,
 };
 
-/** Tells what a lost answer means for a call. */
+/** What a lost answer means for a call. */
 export function lostAnswer(method: MethodName, params: unknown): LostAnswer {
   const judge = Object.hasOwn(LOST, method) ? LOST[method] : undefined;
   return judge?.((params ?? {}) as Fields) ?? "unknown";

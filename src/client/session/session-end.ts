@@ -7,19 +7,19 @@ import {
   RpcError,
 } from "../../base/errors.ts";
 
-/** Why a session is over; without a reason, because it was closed here. */
+/** Why a session is over; without a reason if it was closed here. */
 export interface SessionEnd {
   readonly reason: string | undefined;
-  /** The code of every call that fails because of it: SESSION_LOST when the server no longer had the session. */
+  /** Code of every call that fails because of it: SESSION_LOST if the server no longer had the session. */
   readonly code: ErrorCode | undefined;
 }
 
-/** What calls reject with after `close`. */
+/** The error of calls after `close`. */
 export function closedHere(): ConnectionError {
   return new ConnectionError("the exec-server client was closed");
 }
 
-/** The end of a session that could not be resumed. A server that refuses to resume it does not have it any more. */
+/** The end of a session that could not be resumed. A server that refuses to resume it no longer has it. */
 export function unresumable(message: string, error: unknown): ExecError {
   const told = `${message}; failed to resume exec-server session: ${messageOf(error)}`;
   if (error instanceof ProtocolError) return new ProtocolError(told, { cause: error });
@@ -28,7 +28,7 @@ export function unresumable(message: string, error: unknown): ExecError {
   return new ConnectionError(told, { cause: error, ...(refused ? { code: "UNAUTHORIZED" } : {}) });
 }
 
-/** The end of a process of which the server could not say what became of it. */
+/** The end of a process whose fate the server could not report. */
 export function unrecovered(processId: string, error: unknown): ExecError {
   const told = `failed to recover process ${processId}: ${messageOf(error)}`;
   if (error instanceof ProtocolError) return new ProtocolError(told, { cause: error });

@@ -29,20 +29,20 @@ import { RecoveryBudget } from "../connect/recovery-budget.ts";
 import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
 import { abortable, limited, pause, settledWithin } from "../../base/deadlines.ts";
 
-/** How long `close` waits for the server to take notice. */
+/** How long `close` waits for the server to react. */
 const CLOSE_DEADLINE_MS = 1_000;
 
 /** `recovering` while a lost connection is being replaced. */
 export type SessionState = "connected" | "recovering" | "closed";
 
-/** How a session begins, and how long it may take to recover. */
+/** How a session is opened, and how long it may take to recover. */
 export interface SessionOptions extends HandshakeOptions {
   readonly recoveryTimeoutMs: number;
   readonly resumeSessionId?: string;
   readonly logger: Logger;
 }
 
-/** One session with a server, over as many connections as it takes. */
+/** One session with a server, over as many connections as needed. */
 export class ClientSession implements Caller, RouteOwner {
   readonly bodies = new HttpBodies({
     cancel: (requestId) => this.#cancel(requestId),
@@ -78,7 +78,7 @@ export class ClientSession implements Caller, RouteOwner {
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
   readonly #orphans = new Orphans();
-  /** Links that ended before they were taken into use. */
+  /** Links that ended before they were used. */
   readonly #dead = new WeakSet<Link>();
   #sessionId = "";
   #environment: EnvironmentInfo | undefined;
@@ -117,22 +117,22 @@ export class ClientSession implements Caller, RouteOwner {
     return this.#state;
   }
 
-  /** How many connections there have been. */
+  /** Number of connections so far. */
   get connections(): number {
     return this.#connections;
   }
 
-  /** True as soon as somebody has closed the session here. */
+  /** True as soon as the session has been closed here. */
   get isClosing(): boolean {
     return this.#closing.signal.aborted;
   }
 
-  /** Resolves when the session is over, for whatever reason. */
+  /** Resolves when the session is over for any reason. */
   get closed(): Promise<SessionEnd> {
     return this.#closed.promise;
   }
 
-  /** True for a method or field beyond Codex's wire that this server announced. */
+  /** True for an extension of Codex's protocol that this server announced: a method or a field. */
   supports(extension: string): boolean {
     return this.#environment?.extensions?.includes(extension) ?? false;
   }
@@ -160,7 +160,7 @@ export class ClientSession implements Caller, RouteOwner {
     return this.#calls.request(method, params, options);
   }
 
-  /** Makes a place for the events of a process that is about to be started. */
+  /** Registers a route for the events of a process that is about to start. */
   register(processId: string): ProcessRoute {
     if (this.#end !== undefined || this.isClosing) throw this.#end ?? closedHere();
     if (this.#routes.has(processId))
@@ -170,7 +170,7 @@ export class ClientSession implements Caller, RouteOwner {
     return route;
   }
 
-  /** The process was not started, or nobody knows whether it was. */
+  /** The process was not started, or it is unknown whether it was. */
   unregister(route: ProcessRoute, { orphan }: { orphan: boolean }): void {
     if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
     if (!orphan) return;
@@ -179,7 +179,8 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   /**
-   * Ends the session and all that it still runs, and lets readers have the end of it; with `detach` the server keeps everything for a client that resumes the session.
+   * Ends the session and everything it still runs, and lets readers receive the end; with `detach` the server keeps
+   * everything for a client that resumes the session.
    */
   async close({ detach = false }: { detach?: boolean } = {}): Promise<void> {
     if (!this.isClosing) {
@@ -189,18 +190,18 @@ export class ClientSession implements Caller, RouteOwner {
     await this.#closed.promise;
   }
 
-  // What routes and flow control ask for.
+  // Requests of routes and flow control.
 
   readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult> {
     const link = this.#candidate ?? this.#link;
-    // The recovery waits for routes that are started, so they must not wait for it. They are asked anew on the next link.
+    // Recovery waits for started routes, so they must not wait for it. They are asked again on the next link.
     if (route.started && link !== undefined)
       return this.#calls.once(link, "process/read", readParams(route.processId, afterSeq));
     return this.readAgain(route.processId, afterSeq);
   }
 
   readAgain(processId: string, afterSeq: number): Promise<ReadResult> {
-    // Not counted against the limit: without it a process would be lost.
+    // Does not count against the limit: without it a process would be lost.
     return this.#calls.request("process/read", readParams(processId, afterSeq));
   }
 
@@ -208,12 +209,13 @@ export class ClientSession implements Caller, RouteOwner {
     this.#flow.hold("process", processId, on);
   }
 
-  /** False when there is no connection to catch up on; the next one brings it. */
+  /** False if there is no connection to catch up on; the next one will. */
   overdue(route: ProcessRoute): boolean {
-    // A new link can be this far before it is taken into use. Then its processes are about to catch up anyway, and must not wait for themselves.
+    // A new link can get here before it is used. Its processes are about to catch up anyway, and must not wait for
+    // themselves.
     if (this.#link === undefined && this.#candidate === undefined) return false;
     this.#catchUp(route).catch((error: unknown) => {
-      // Recovery has to start anew anyway, and asks again.
+      // Recovery has to start again anyway, and asks again.
       this.#options.logger.debug("a process could not catch up", {
         processId: route.processId,
         error: messageOf(error),
@@ -243,7 +245,7 @@ export class ClientSession implements Caller, RouteOwner {
         try {
           receiveNotification(this.#recipients, method, params);
         } catch (error) {
-          // A fault of this side ends the connection, not the program.
+          // An internal fault ends the connection, not the program.
           if (!(error instanceof ProtocolError))
             this.#options.logger.error("a notification was not understood", {
               method,
@@ -341,7 +343,7 @@ export class ClientSession implements Caller, RouteOwner {
     this.#orphans.terminate(opened.link);
   }
 
-  /** Rejects only when the connection is to blame. A process of which the server knows nothing more is lost by itself. */
+  /** Rejects only if the connection failed. A process that the server no longer knows is lost on its own. */
   async #catchUp(route: ProcessRoute): Promise<void> {
     try {
       await route.catchUp();
@@ -355,7 +357,7 @@ export class ClientSession implements Caller, RouteOwner {
   async #leave(detach: boolean): Promise<void> {
     const link = this.#link;
     if (link === undefined) return;
-    // Answers and the last events have to be read, whatever readers do.
+    // Answers and the last events must be read, whatever readers do.
     this.#flow.release();
     link.resume();
     if (!detach) await endProcesses(link, [...this.#routes.values()]);
@@ -391,7 +393,7 @@ export class ClientSession implements Caller, RouteOwner {
   }
 }
 
-/** All that the server still has after a number. */
+/** Requests everything that the server still has after a number. */
 function readParams(processId: string, afterSeq: number): Params<"process/read"> {
   return { processId, afterSeq, maxBytes: null, waitMs: 0 };
 }

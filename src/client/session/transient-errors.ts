@@ -1,10 +1,10 @@
 import { ConnectionError, RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 
-/** What a Codex server answers when its own side of a connection is going away. */
+/** Codex's error code while its side of a connection is shutting down. */
 const TRANSPORT_CLOSED_CODE = -32000;
 
-/** Tells whether another try to resume a session may not meet this error. */
+/** True for transient errors of resuming a session. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return error.status === undefined || isTransientStatus(error.status);
   if (error instanceof RpcError)

@@ -1,6 +1,6 @@
 import { ExecError } from "../../base/errors.ts";
 
-/** What the caller is told where a server does not have what was asked for. */
+/** The error for an extension that the server does not have. */
 export function unsupported(extension: string): ExecError {
   return new ExecError("UNSUPPORTED", `this server does not have ${extension}`);
 }

@@ -3,9 +3,10 @@ import type { MethodName, NotificationParams, Result } from "../../protocol/inde
 import type { Scalar, Shape } from "./wire-shape.ts";
 import { notificationShapes, resultShapes } from "./wire-shapes.ts";
 
-// The schemas' library would be most of a web page's bundle, so the table of the wire comes here as plain data, and this holds what servers send against it.
+// Checks what servers send against the wire table. The table is plain data here, because the schema library would be
+// most of a web page's bundle.
 
-/** The notifications that a client reads. */
+/** Notifications that a client reads. */
 export type ReadNotification = keyof typeof notificationShapes;
 
 const MAX_U64 = 2 ** 64;
@@ -15,7 +16,7 @@ const SCALARS: Readonly<Record<Scalar, (value: unknown) => boolean>> = {
   number: Number.isFinite,
   integer: Number.isSafeInteger,
   unsigned: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_U64,
-  // Beyond the safe integers there would be no next one.
+  // There is no next number beyond the safe integers.
   seq: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   true: (value) => value === true,
 };
@@ -29,20 +30,23 @@ const WANTED: Readonly<Record<Scalar, string>> = {
   true: "true",
 };
 
-/** Gives the value as far as its shape knows it. Throws a Misfit. */
+/** Returns the value with only the members that its shape knows. Throws a Misfit. */
 type Check = (value: unknown) => unknown;
 
-/** Made when they are first needed: a page that runs one command needs few. */
+/** Built on first use: a page that runs one command needs few. */
 const checks = new Map<Shape, Check>();
 
-/** An answer as its method promises it: nothing of another type, and no member that the table does not have. Throws a ProtocolError when it is anything else. */
+/**
+ * An answer as its method promises it: correct types, and no members outside the table. Throws a ProtocolError for
+ * anything else.
+ */
 export function checkedResult<M extends MethodName>(method: M, result: unknown): Result<M> {
-  // Programs may ask for what the table does not have; then there is nothing to compare with, and no promise.
+  // Programs may call methods outside the table; there is nothing to check then.
   if (!Object.hasOwn(resultShapes, method)) return result as Result<M>;
   return checked(resultShapes[method], result, `the answer of ${method} does`) as Result<M>;
 }
 
-/** The same for what a notification carries. */
+/** The same for the params of a notification. */
 export function checkedParams<N extends ReadNotification>(method: N, params: unknown): NotificationParams<N> {
   const what = `exec-server notification handling failed: the parameters of ${method} do`;
   return checked(notificationShapes[method], params, what) as NotificationParams<N>;
@@ -62,7 +66,7 @@ function checked(shape: Shape, value: unknown, what: string): unknown {
   }
 }
 
-/** Where a value is not what it should be. */
+/** Where a value does not match its shape. */
 class Misfit extends Error {
   readonly #path: (string | number)[] = [];
   readonly #wanted: string;
@@ -174,7 +178,7 @@ function isEnum(shape: Shape): shape is Extract<Shape, readonly ["enum", ...(rea
   return Array.isArray(shape) && shape[0] === "enum";
 }
 
-/** Gives undefined for text that the enum does not have. */
+/** Returns undefined for text that the enum does not have. */
 function lenient(shape: readonly string[], check: Check): Check {
   return (value) => (typeof value === "string" && !isOneOf(shape, value) ? undefined : check(value));
 }

@@ -1,6 +1,7 @@
 /**
- * What a value has to look like. In an object a name with `?` at its end may be absent. A nullable member may be too, and is null then: peers leave it out or
- * not, as they like. A name of an enum that is not known counts as absent where it may be, because a newer server may have more of them.
+ * The required form of a value. In an object, a name that ends with `?` is optional. A nullable member is optional too,
+ * and is null if absent: peers may omit it. An unknown enum value counts as absent where that is allowed, because a
+ * newer server may have more values.
  */
 export type Shape =
   | Scalar

@@ -51,7 +51,7 @@ export function parseWriteStdinArgs(args: unknown): WriteStdinArgs {
   return checkArguments(writeStdinDefinition, args) as unknown as WriteStdinArgs;
 }
 
-/** Checks arguments, or the JSON text of them, against the schema that the model got. Null counts as left out. */
+/** Checks arguments, or their JSON text, against the schema that the model got. Null counts as absent. */
 function checkArguments(definition: ExecToolDefinition, args: unknown): Record<string, unknown> {
   const { name, parameters } = definition;
   const given = typeof args === "string" ? parseJson(name, args) : args;
@@ -81,7 +81,7 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/** What was wanted instead, if the value does not fit. */
+/** What was expected, if the value does not match. */
 function refuse(parameter: ToolParameter, value: unknown): string | undefined {
   const isString = (item: unknown): boolean => typeof item === "string";
   switch (parameter.type) {
@@ -107,7 +107,7 @@ function refuse(parameter: ToolParameter, value: unknown): string | undefined {
   }
 }
 
-/** Short, and whatever the value is: deep ones, and those that JSON has no form for, by their kind alone. */
+/** A short description of any value; deep values and those that JSON cannot represent only by kind. */
 function describe(value: unknown): string {
   if (value === undefined) return "nothing";
   let text: string;

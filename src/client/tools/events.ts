@@ -1,8 +1,8 @@
 import type { ToolStream } from "./tool-host.ts";
 
 /**
- * What happens to the processes of the tools, for a user interface. Each process has one `begin` and one `end`; `callId` is that of the
- * `exec_command` that started it, also in what later calls cause.
+ * Events of the tools' processes, for a user interface. Each process has one `begin` and one `end`; `callId` is that of
+ * the `exec_command` that started it, also for events that later calls cause.
  */
 export type ExecToolEvent =
   | {
@@ -26,10 +26,12 @@ export type ExecToolEvent =
 export interface ExecToolEnd {
   readonly type: "end";
   readonly callId: string;
-  /** Absent when it never became known; `failure` then says why. */
+  /** Absent if it never became known; `failure` then says why. */
   readonly exitCode?: number;
   readonly durationMs: number;
-  /** Both streams as they came: all of it, or the beginning and the end with a line that tells how much is missing. */
+  /**
+   * Both streams as they arrived: the whole output, or its beginning and end with a line that says how much is missing.
+   */
   readonly output: string;
   readonly omittedBytes: number;
   /** Why the exit code, or the rest of the output, is not known. */

@@ -5,30 +5,30 @@ import type { ExecToolEvent } from "./events.ts";
 import type { ToolProcess, ToolProcessEvent, ToolStream } from "./tool-host.ts";
 import { cutToTokens, type TokenCut } from "./tool-result.ts";
 
-/** What a model has not read yet. */
+/** Output that a model has not read yet. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** What the `end` event repeats of the whole output. */
+/** Part of the whole output that the `end` event repeats. */
 const MAX_AGGREGATED_BYTES = 64 * 1024;
 
-/** What is known of a process from its start. */
+/** Facts about a process that are known at its start. */
 export interface ExecSessionFacts {
   readonly id: number;
   readonly callId: string;
   readonly process: ToolProcess;
   readonly argv: readonly string[];
-  /** The command line, shortened when it is long. */
+  /** The command line, shortened if it is long. */
   readonly command: string;
   readonly cwd: string | undefined;
   readonly tty: boolean;
 }
 
 /**
- * One process as a model sees it. Follows the events to the end, whether anybody asks or not, and keeps a bounded part of the output until
- * it is taken.
+ * One process as a model sees it. Follows its events to the end, whether or not a call waits, and keeps a bounded part
+ * of the output until it is taken.
  */
 export class ExecSession {
   readonly facts: ExecSessionFacts;
-  /** Calls that use it at this moment. */
+  /** Number of calls that currently use it. */
   calls = 0;
   readonly #emit: (event: ExecToolEvent) => void;
   readonly #startedAt = performance.now();
@@ -52,17 +52,17 @@ export class ExecSession {
     void this.#follow();
   }
 
-  /** Fulfilled when nothing more will come: the output ended, or the process was lost. */
+  /** Resolves when nothing more will come: the output ended, or the process was lost. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
 
-  /** The process has exited or was lost; output may still come. */
+  /** The process has exited or was lost; output may still arrive. */
   get over(): boolean {
     return this.#ended || this.#exit !== undefined;
   }
 
-  /** Something that outlived the process still holds its output. */
+  /** Something that outlived the process keeps its output open. */
   get outputHeld(): boolean {
     return this.#exit !== undefined && !this.#ended;
   }
@@ -83,7 +83,7 @@ export class ExecSession {
     return performance.now() - this.#startedAt;
   }
 
-  /** Output that was not taken yet, with what is to be said about it. */
+  /** Output that was not taken yet, with notes about it. */
   take(maxTokens: number): { readonly cut: TokenCut; readonly notes: readonly string[] } {
     const cut = cutToTokens(this.#pending, maxTokens);
     this.#pending.clear();
@@ -96,7 +96,7 @@ export class ExecSession {
     return { cut, notes };
   }
 
-  /** Nobody will ask again: the exit is enough of an end. */
+  /** No further call will come: the exit is enough of an end. */
   release(): void {
     this.#released = true;
     if (this.#exit !== undefined) this.#end();
@@ -146,7 +146,7 @@ export class ExecSession {
     }
   }
 
-  /** Characters of one stream may be split by a piece of the other, or by a call that takes what is there. */
+  /** A piece of the other stream, or a call that takes the output, may split a character. */
   #joiner(stream: ToolStream): CharacterJoiner {
     const known = this.#joiners.get(stream);
     if (known !== undefined) return known;

@@ -1,16 +1,16 @@
 import { ExecError } from "../../base/errors.ts";
 import type { ExecSession } from "./exec-session.ts";
 
-/** Sessions used last are not ended to make room. */
+/** Number of most recently used sessions that are never evicted. */
 const MAX_PROTECTED = 8;
-/** Reasons remembered for sessions that are gone. */
+/** Number of evicted sessions whose reasons are remembered. */
 const MAX_EPITAPHS = 256;
 const MAX_LISTED = 10;
 
-/** The sessions that a model may still ask for, by number. Bounded: room is made by giving up the one that is missed least. */
+/** The sessions that a model may still use, by number. Bounded: a new session evicts the least useful one. */
 export class SessionTable {
   readonly #maxSessions: number;
-  /** From the one used longest ago to the one used last. */
+  /** From least to most recently used. */
   readonly #sessions = new Map<number, ExecSession>();
   readonly #epitaphs = new Map<number, string>();
   #reserved = 0;
@@ -24,7 +24,10 @@ export class SessionTable {
     return [...this.#sessions.values()].sort((a, b) => a.facts.id - b.facts.id);
   }
 
-  /** Holds a place for a process that is about to start. Returns the session that had to go for it, which is gone from the table. */
+  /**
+   * Reserves a slot for a process that is about to start. Returns the session evicted for it, which is no longer in the
+   * table.
+   */
   reserve(): ExecSession | undefined {
     let evicted: ExecSession | undefined;
     if (this.#sessions.size + this.#reserved >= this.#maxSessions) {
@@ -45,7 +48,7 @@ export class SessionTable {
     return this.#lastId;
   }
 
-  /** Fills the place that was reserved, or gives it back. */
+  /** Fills the reserved slot, or frees it. */
   fill(session: ExecSession | undefined): void {
     this.#reserved -= 1;
     if (session !== undefined) this.#sessions.set(session.facts.id, session);
@@ -60,7 +63,7 @@ export class SessionTable {
     return session;
   }
 
-  /** `epitaph` is said to who asks for the session again. */
+  /** `epitaph` is the answer to later calls to the session. */
   remove(id: number, epitaph: string): void {
     if (!this.#sessions.delete(id)) return;
     this.#epitaphs.set(id, epitaph);

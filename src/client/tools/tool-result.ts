@@ -3,25 +3,27 @@ import type { HeadTail } from "../process/head-tail.ts";
 /** Models count tokens; what a token is depends on the model, so bytes stand in for them. */
 const BYTES_PER_TOKEN = 4;
 
-/** What a call of a tool gives. Names are those that models see. */
+/** Result of a tool call. The names are those that models see. */
 export interface ExecToolResult {
-  /** What came since the last call, both streams as they came, cut to the budget with a line where something is missing. */
+  /**
+   * Output since the last call, both streams as they arrived, cut to the budget with a line where something is missing.
+   */
   readonly output: string;
-  /** The process ended. Absent while it runs, and when its end never became known. */
+  /** Set if the process has ended and its exit code is known. */
   readonly exit_code?: number;
-  /** The process runs on; `write_stdin` takes this. */
+  /** Set if the process keeps running; pass it to `write_stdin`. */
   readonly session_id?: number;
-  /** The command line, shortened when it is long. */
+  /** The command line, shortened if it is long. */
   readonly command: string;
-  /** How long this call took. */
+  /** Duration of this call. */
   readonly wall_time_seconds: number;
   /** Size of the output before it was cut. */
   readonly original_token_count: number;
   readonly omitted_tokens: number;
   readonly omitted_bytes: number;
-  /** Nothing more will be known of the process, or of its output. */
+  /** Why nothing more will be known about the process or its output. */
   readonly failure?: string;
-  /** Things to know that are no output, such as lost output or a session that was ended to make room. */
+  /** Remarks that are not output, such as lost output or an evicted session. */
   readonly notes: readonly string[];
 }
 
@@ -38,7 +40,7 @@ const toTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 const omittedTokensLine = (omittedBytes: number): string =>
   `… about ${toTokens(omittedBytes)} tokens (${omittedBytes} bytes) omitted …`;
 
-/** Cuts output to a token budget, keeping both ends. The line that says so comes on top of the budget. */
+/** Cuts output to a token budget, keeping both ends. The line that says so does not count. */
 export function cutToTokens(collected: HeadTail, maxTokens: number): TokenCut {
   const maxBytes = maxTokens * BYTES_PER_TOKEN;
   const { omittedBytes } = collected.view(maxBytes);
@@ -50,7 +52,7 @@ export function cutToTokens(collected: HeadTail, maxTokens: number): TokenCut {
   };
 }
 
-/** A result as text for a model: how the process stands, then its output. */
+/** A result as text for a model: the state of the process, then its output. */
 export function toText(result: ExecToolResult): string {
   const lines = [...describeState(result), `Wall time: ${result.wall_time_seconds.toFixed(2)} s`];
   for (const note of result.notes) lines.push(`Note: ${note}`);

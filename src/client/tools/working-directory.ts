@@ -1,19 +1,19 @@
 import { UsageError } from "../../base/errors.ts";
 import { pathFromUri } from "../../base/file-uri.ts";
 
-/** The path of a directory that the server names by URI, if this side can spell it. */
+/** Path of a directory that the server names by URI, if it is a path of this kind of system. */
 export function pathOfServer(uri: string | null | undefined): string | undefined {
   if (uri === null || uri === undefined) return undefined;
   try {
     const path = pathFromUri(uri);
     return typeof path === "string" ? path : undefined;
   } catch {
-    // A server of another system; it uses its own directory when none is sent.
+    // The server runs another system; it uses its own directory if none is sent.
     return undefined;
   }
 }
 
-/** Where a command runs: what the model asks for, seen from where commands run by default. */
+/** Resolves a command's working directory against the default one. */
 export function resolveWorkdir(workdir: string, base: string | undefined): string | undefined {
   if (workdir === "") return base;
   if (workdir.startsWith("/")) return workdir;

@@ -1,14 +1,14 @@
 const MIN_YIELD_MS = 250;
 const MAX_YIELD_MS = 30_000;
 
-/** The time a call may take: as asked for, within what is sensible. */
+/** The requested duration of a call, clamped to the allowed range. */
 export function clampYield(asked: number | null | undefined, fallbackMs: number): number {
   return Math.min(MAX_YIELD_MS, Math.max(MIN_YIELD_MS, asked ?? fallbackMs));
 }
 
 /**
- * Waits for a promise, but no longer than that. Tells whether it was fulfilled in time. Rejects when it is rejected in time, or with the
- * signal's reason; a later rejection is nobody's business any more.
+ * Waits for a promise for a limited time. Resolves with whether it was fulfilled in time. Rejects if it is rejected in
+ * time, or with the signal's reason; a later rejection is ignored.
  */
 export function waitAtMost(
   promise: Promise<unknown>,

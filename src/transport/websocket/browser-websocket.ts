@@ -6,12 +6,12 @@ import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "../transp
 const POLL_MS = 20;
 
 /**
- * Messages over the WebSocket that browsers have. It cannot stop reading, so `pause` does nothing; what a page does not take in time is bounded
+ * Messages over a browser's WebSocket. It cannot stop reading, so `pause` does nothing; unread messages are limited
  * above the transport.
  */
 class BrowserWebSocketTransport implements Transport {
   readonly source: string;
-  /** Pages can neither send pings nor see them. */
+  /** Pages can neither send nor see pings. */
   readonly mayGoSilent = true;
   readonly #webSocket: WebSocket;
   readonly #early: string[] = [];
@@ -92,7 +92,7 @@ class BrowserWebSocketTransport implements Transport {
   }
 }
 
-/** Opens a WebSocket with what browsers have. They do not say why one failed. */
+/** Opens a browser's WebSocket. Browsers do not say why one failed. */
 export function connectBrowserWebSocket(
   url: string,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
@@ -100,7 +100,7 @@ export function connectBrowserWebSocket(
   return new Promise((resolve, reject) => {
     const webSocket = new WebSocket(url);
     webSocket.binaryType = "arraybuffer";
-    // Ends all listening that belongs to the attempt.
+    // Removes all listeners of the attempt.
     const attempt = new AbortController();
     const listening = { once: true, signal: attempt.signal };
     const fail = (error: unknown): void => {

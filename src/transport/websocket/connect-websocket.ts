@@ -1,4 +1,4 @@
-// Apart from the transport, so that the types that are published do not need those of `ws`.
+// Separate from the transport, so that published types do not need those of `ws`.
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { after, formatDuration } from "../../base/duration.ts";
@@ -9,7 +9,7 @@ import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
 import type { Transport } from "../transport.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
-/** How a WebSocket is opened. */
+/** How to open a WebSocket. */
 export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;

@@ -8,11 +8,11 @@ const MASK_BYTES = 4;
 export interface FastPathOptions {
   /** The longest message that the server takes. */
   readonly maxMessageBytes: number;
-  /** May take messages from the beginning of a chunk; returns where the rest begins. */
+  /** May take messages from the start of a chunk; returns where the rest starts. */
   takeSmall(chunk: Buffer): number;
-  /** A message is longer than this server takes. The library ends the connection after this. */
+  /** A message is longer than this server accepts. The library ends the connection after this. */
   messageTooLong(): void;
-  /** A frame is longer than the wire allows. What came before it has been given to the library. */
+  /** A frame is longer than the wire allows. Earlier data has been passed to the library. */
   frameTooLong(): void;
 }
 
@@ -60,7 +60,7 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
 
   const refuse = (chunk: Buffer): boolean => {
     refused = true;
-    // Nothing can be said any more once the library has seen it.
+    // Once the library has seen it, nothing can be sent any more.
     if (scanner.messageTooLong) options.messageTooLong();
     const wantsMore = toLibrary(chunk);
     if (!scanner.messageTooLong) options.frameTooLong();

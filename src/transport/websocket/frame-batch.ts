@@ -6,7 +6,7 @@ const MAX_FRAME_PAYLOAD = 0xffff;
 const MAX_BYTES_PER_CHARACTER = 3;
 const FULL_MESSAGES = 64;
 
-/** As UTF-8 these fit a frame with a short header, whatever they are. */
+/** As UTF-8 these always fit into a frame with a short header. */
 export const MAX_BATCHED_CHARACTERS = Math.floor(MAX_FRAME_PAYLOAD / MAX_BYTES_PER_CHARACTER);
 
 // Holds a batch that became full with the longest message.
@@ -14,7 +14,9 @@ const scratch = Buffer.allocUnsafeSlow(
   2 * MAX_BATCHED_CHARACTERS * MAX_BYTES_PER_CHARACTER + FULL_MESSAGES * LONG_HEADER_BYTES,
 );
 
-/** Short messages as a server sends them, one behind the other in one buffer: most messages are small, and pieces cost more than bytes. */
+/**
+ * Short messages as server frames, in one buffer: most messages are small, and separate writes cost more than bytes.
+ */
 export class FrameBatch {
   readonly #texts: string[] = [];
   #count = 0;
@@ -24,7 +26,7 @@ export class FrameBatch {
     return this.#count === 0;
   }
 
-  /** True when it has to be taken before more is added. */
+  /** True if it must be taken before more is added. */
   get isFull(): boolean {
     return this.#characters >= MAX_BATCHED_CHARACTERS || this.#count === FULL_MESSAGES;
   }
@@ -35,7 +37,7 @@ export class FrameBatch {
     this.#characters += text.length;
   }
 
-  /** The frames of all that was added since the last time. */
+  /** The frames of everything added since the last call. */
   take(): Buffer {
     let end = 0;
     for (let index = 0; index < this.#count; index += 1) {
@@ -50,9 +52,9 @@ export class FrameBatch {
   }
 }
 
-/** Returns where the frame ends in the scratch buffer. */
+/** Returns the end of the frame in the scratch buffer. */
 function writeFrame(start: number, text: string): number {
-  // How long a text is in bytes shows when it is written. Almost always it is as long as in characters.
+  // The byte length is known only after encoding, so guess ASCII.
   const guessed = text.length < TWO_BYTE_LENGTH ? SHORT_HEADER_BYTES : LONG_HEADER_BYTES;
   const length = scratch.write(text, start + guessed, "utf8");
   scratch[start] = FIN_TEXT;

@@ -2,16 +2,18 @@
 const KEEP_MS = 10_000;
 const MIB = 1024 * 1024;
 
-/** What may be used for the next frame. One is enough: a connection sends its frames one after another. */
+/** Memory for the next frame. One is enough: a connection sends its frames one after another. */
 let spare: Buffer | undefined;
 let keepUntil = 0;
 let isWatched = false;
-/** What was handed out, and the whole that it is a part of. Each view is handed out once, so it cannot be given back twice. */
+/**
+ * Views that were handed out, with their whole buffer. Each view is handed out once, so it cannot be returned twice.
+ */
 const lent = new WeakMap<Uint8Array, Buffer>();
 
 /**
- * Memory for a long frame. Fresh memory would make V8 collect all garbage after every few frames, which takes longer than all else that is done with them.
- * Whoever is done with a frame gives it back; if nobody does, it is garbage like any other.
+ * Memory for a long frame. Fresh memory would make V8 run a full garbage collection every few frames, which takes
+ * longer than everything else done with them. Return a frame when done; otherwise it is garbage collected as usual.
  */
 export function takeFrameBuffer(length: number): Buffer {
   const buffer =
@@ -24,7 +26,7 @@ export function takeFrameBuffer(length: number): Buffer {
   return view;
 }
 
-/** Nobody may look at the bytes any more. Those that were not taken from here are left alone. */
+/** The caller must not use the bytes afterwards. Bytes that were not taken from here are ignored. */
 export function giveBackFrameBuffer(bytes: Uint8Array): void {
   const whole = lent.get(bytes);
   if (whole === undefined) return;

@@ -16,24 +16,24 @@ export class FrameScanner {
   #payloadLeft = 0;
   #isFragmented = false;
   #payloadStart: number | undefined;
-  /** Of the present message, with the payload of its present frame. */
+  /** Length of the current message, including the payload of its current frame. */
   #messageBytes = 0;
 
   constructor(maxMessageBytes: number = MAX_MESSAGE_BYTES) {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** True once a message was too long for this server, whatever the wire allows. */
+  /** True once a message was too long for this server, even if the wire allows it. */
   get messageTooLong(): boolean {
     return this.#messageBytes > this.#maxMessageBytes && this.#maxMessageBytes < MAX_MESSAGE_BYTES;
   }
 
-  /** True when the next byte begins a message, or a frame between messages. */
+  /** True if the next byte starts a message, or a frame between messages. */
   get isBetweenMessages(): boolean {
     return this.#payloadLeft === 0 && this.#partialBytes === 0 && !this.#isFragmented;
   }
 
-  /** What is still to come of the present frame's payload. */
+  /** Remaining bytes of the current frame's payload. */
   get payloadLeft(): number {
     return this.#payloadLeft;
   }
@@ -62,7 +62,7 @@ export class FrameScanner {
     }
   }
 
-  /** Returns where the header, or the chunk, ends. */
+  /** Returns the end of the header, or of the chunk. */
   #readHeader(chunk: Uint8Array, start: number): number {
     const header = this.#header;
     if (this.#partialBytes === 0 && header.read(chunk, start, chunk.length)) {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** How long a stranger may take to become a connection, or to ask for something. */
+/** Time a stranger has to become a connection, or to send a request. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 export const MAX_PENDING_CONNECTIONS = 1024;
 
@@ -10,13 +10,14 @@ export interface GuestLimits {
 }
 
 /**
- * Sockets that are no connections of the server: those that have said nothing or not enough yet, and those that were refused. Each has a deadline, at which
- * it is destroyed whatever it does. When there are too many, the oldest goes: a stranger who is served leaves within milliseconds.
+ * Sockets that are not connections: those that have not sent enough yet, and those that were refused. Each has a
+ * deadline, after which it is destroyed whatever it does. If there are too many, the oldest is closed: a well-behaved
+ * stranger leaves within milliseconds.
  */
 export class Guests {
   readonly #max: number;
   readonly #timeoutMs: number;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #deadlines = new Map<Socket, NodeJS.Timeout>();
 
   constructor({
@@ -42,7 +43,7 @@ export class Guests {
     socket.once("close", () => this.#remove(socket));
   }
 
-  /** It has got an answer: it has this long for whatever it does next. */
+  /** It has got an answer: a new deadline for its next step. */
   renew(socket: Socket, timeoutMs: number = this.#timeoutMs): void {
     const timer = this.#deadlines.get(socket);
     if (timer === undefined) return;
@@ -50,7 +51,7 @@ export class Guests {
     this.#deadlines.set(socket, this.#start(socket, Math.min(timeoutMs, this.#timeoutMs)));
   }
 
-  /** It has become a connection, which others count. */
+  /** It has become a connection, which is counted elsewhere. */
   release(socket: Socket): void {
     this.#remove(socket);
   }

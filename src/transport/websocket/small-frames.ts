@@ -4,15 +4,16 @@ import { FrameHeader } from "./frame-header.ts";
 /** The first byte of a whole text message: final, without extensions. */
 const WHOLE_TEXT = 0x81;
 const MASK_BYTES = 4;
-/** Longer ones are not what this is for. */
+/** Longer messages take the usual way. */
 const MAX_SMALL_BYTES = 4096;
 
 const header = new FrameHeader();
 
 /**
- * Takes text messages that are one short frame of a client each, and whole, from the beginning of a chunk. Most requests are that, and the way through the
- * WebSocket library costs more than the rest of their handling. Returns where the first other frame begins, or the chunk ends: whatever is unusual, unfinished
- * or wrong is left to the library. The chunk must begin with a frame, and no message may be under way.
+ * Takes text messages that are one short, complete client frame each from the start of a chunk. Most requests are that,
+ * and the way through the WebSocket library costs more than the rest of their handling. Returns the start of the first
+ * other frame, or the end of the chunk: anything unusual, incomplete or wrong is left to the library. The chunk must
+ * start with a frame, and no message may be in progress.
  */
 export function takeSmallMessages(
   chunk: Buffer,
@@ -33,7 +34,7 @@ export function takeSmallMessages(
   return at;
 }
 
-/** Undefined, and everything is as it was, when it is not UTF-8. */
+/** Undefined, with the chunk unchanged, if it is not UTF-8. */
 function unmaskText(chunk: Buffer, start: number, end: number): string | undefined {
   if (unmask(chunk, start, end) < 0x80) return chunk.toString("latin1", start, end);
   if (isUtf8(chunk.subarray(start, end))) return chunk.toString("utf8", start, end);

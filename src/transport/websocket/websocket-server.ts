@@ -12,34 +12,37 @@ import { installFastPath } from "./fast-path.ts";
 import type { Transport } from "../transport.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
-/** A half-open peer is noticed after about this long, so that its session can be resumed. */
+/** A half-open peer is detected after about this long, so that its session can be resumed. */
 const TCP_KEEP_ALIVE_MS = 15_000;
-/** How long one that was refused may take to read why. */
+/** Time a refused peer has to read the reason. */
 const LINGER_MS = 1_000;
 
 /** A listening server. */
 export interface WebSocketListener {
-  /** With the port that was really bound: `ws://127.0.0.1:38977`. */
+  /** With the port actually bound: `ws://127.0.0.1:38977`. */
   readonly url: string;
-  /** Stops accepting. Connections live on. */
+  /** Stops accepting. Existing connections continue. */
   close(): Promise<void>;
 }
 
-/** Where to listen, and whom to let in. What is no connection yet is bounded by `GuestLimits`. */
+/** Where to listen, and whom to admit. `GuestLimits` limits sockets that are not connections yet. */
 export interface ListenOptions extends GuestLimits {
   readonly host: string;
   readonly port: number;
-  /** Checks the Authorization header of an upgrade that comes from an address; resolves with the reason of a refusal. Everybody may come in without it. */
+  /**
+   * Checks the Authorization header of an upgrade from an address; resolves with the reason of a refusal. Without it,
+   * everyone is admitted.
+   */
   authenticate?(authorization: string | undefined, from: string): Promise<string | undefined>;
-  /** Says why no further connection is taken, if so; it is answered with 503 then. */
+  /** Why no further connection is accepted, if so; the answer is then 503. */
   refuse?(): string | undefined;
-  /** The longest message that is taken; at most what the wire allows, which is the default. */
+  /** Maximum message length. Default and maximum: the limit of the wire. */
   readonly maxMessageBytes?: number;
-  /** Gets the Authorization header too, which was found good. */
+  /** Also gets the Authorization header, which has been verified. */
   accept(transport: Transport, authorization: string | undefined): void;
 }
 
-/** Serves WebSockets on `/`, and answers plain HTTP requests with what a probe or a lost browser should see. */
+/** Serves WebSockets on `/`, and answers plain HTTP requests for probes and stray browsers. */
 export async function listenWebSocket(options: ListenOptions): Promise<WebSocketListener> {
   const maxMessageBytes = Math.min(options.maxMessageBytes ?? MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
   const webSockets = new WebSocketServer({
@@ -55,7 +58,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
   http.on("connection", (socket) => guests.admit(socket));
   http.on("request", (request, response) => {
-    // A body that goes on after the answer gets no further time.
+    // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && guests.renew(request.socket));
     answer(request, response);
   });
@@ -63,7 +66,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     socket.on("error", destroyThis);
     const turnAway = (text: string): void => {
       guests.renew(socket, LINGER_MS);
-      // Bytes that nobody reads would turn the end into a reset, and the peer could lose the answer.
+      // Unread bytes would turn the end into a reset, and the peer could lose the answer.
       socket.resume();
       socket.end(text);
     };
@@ -79,7 +82,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     }
     const decide = (unauthorized: string | undefined): void => {
       if (socket.destroyed) return;
-      // Asked in the same step in which the connection is taken, so that two cannot take the last place.
+      // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
       const full = options.refuse?.();
       if (unauthorized !== undefined) turnAway(formatRefusal({ status: 401, body: unauthorized }));
       else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
@@ -113,7 +116,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   }
 
   const { address, port } = await bind(http, options);
-  // A connection that cannot be taken for want of a descriptor is lost to its peer; the next one may find one.
+  // A connection that cannot be accepted for lack of a descriptor is lost; the next one may succeed.
   http.on("error", () => {});
   return {
     url: `ws://${formatHost(address)}:${port}`,
@@ -142,7 +145,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** What every request is refused for, upgrade or not. Browsers send an Origin; no page may drive this server. */
+/** Reasons to refuse any request, upgrade or not. Browsers send an Origin; no page may use this server. */
 function refuse(request: IncomingMessage): Refusal | undefined {
   if (request.headers.origin !== undefined) return { status: 403, body: "" };
   const path = pathOf(request);

@@ -13,19 +13,19 @@ import { SendQueue } from "../send-queue.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 import type { Farewell, Transport, TransportEvents } from "../transport.ts";
 
-/** How long a peer may take for its part of a close, whoever began it, before the connection is cut. */
+/** Time a peer has for its part of a close, whichever side started it, before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** For the library, whose types do not have it yet. */
+/** For the library, whose types lack it. */
 export const CLOSING = { closeTimeout: CLOSE_TIMEOUT_MS };
 
-/** Messages over a WebSocket whose handshake is done, at either end. */
+/** Messages over an open WebSocket, at either end. */
 export class WebSocketTransport implements Transport {
   readonly #describeSource: () => string;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   readonly #isServer: boolean;
   readonly #flush: FlushTimer;
-  /** What waits for the end of the present callback or turn. */
+  /** Messages that wait for the end of the current callback or turn. */
   readonly #batch = new FrameBatch();
   #batchBytes = 0;
   #corked = false;
@@ -38,8 +38,8 @@ export class WebSocketTransport implements Transport {
   #destroyReason: string | undefined;
 
   /**
-   * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system call. `describeSource` is asked
-   * when a message is malformed: the address of a peer takes a system call.
+   * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system
+   * call. `describeSource` is called only for a malformed message, because the peer's address takes a system call.
    */
   constructor(
     webSocket: WebSocket,
@@ -51,11 +51,11 @@ export class WebSocketTransport implements Transport {
     this.#socket = socket;
     this.#isServer = side === "server";
     this.#flush = new FlushTimer({
-      // The batch by itself is one write anyway.
+      // The batch itself is a single write anyway.
       cork: () => {},
       uncork: () => this.#uncork(),
     });
-    // Until `open` nothing may be lost.
+    // Nothing may be lost before `open`.
     webSocket.pause();
   }
 
@@ -71,7 +71,7 @@ export class WebSocketTransport implements Transport {
     return this.#socket.bytesRead;
   }
 
-  /** What the peer has been sent before comes before the question, so that only who reads can answer. */
+  /** Earlier messages precede the ping, so only a peer that reads can answer. */
   ping(answered: () => void): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
     this.#pings += 1;
@@ -91,7 +91,7 @@ export class WebSocketTransport implements Transport {
     const webSocket = this.#webSocket;
     webSocket.on("message", (data, isBinary) => {
       if (this.#ended) return;
-      // ws hands out one Buffer for each message unless told otherwise, and has checked text frames itself.
+      // By default, ws passes one Buffer per message, and has validated text frames itself.
       const bytes = data as Buffer;
       const release = (): void => giveBackFrameBuffer(bytes);
       const isText = !isBinary || isUtf8(bytes);
@@ -104,7 +104,7 @@ export class WebSocketTransport implements Transport {
       release();
       this.#deliver(text);
     });
-    // A `close` event always follows and tells the end; a peer that just goes away is no news.
+    // A `close` event always follows and reports the end; a peer that just disappears is not worth logging.
     webSocket.on("error", (error) => {
       this.#destroyReason ??= error.message;
     });
@@ -113,7 +113,10 @@ export class WebSocketTransport implements Transport {
     else webSocket.resume();
   }
 
-  /** Hands up small messages from the beginning of a chunk, past the WebSocket library; returns where the rest begins. See `takeSmallMessages`. */
+  /**
+   * Delivers small messages from the start of a chunk, bypassing the WebSocket library; returns where the rest starts.
+   * See `takeSmallMessages`.
+   */
   deliverSmall(chunk: Buffer, maxMessageBytes: number): number {
     return this.#flush.during(() => takeSmallMessages(chunk, maxMessageBytes, this.#deliver));
   }
@@ -122,18 +125,21 @@ export class WebSocketTransport implements Transport {
     if (!this.#ended) this.#events?.message(text);
   };
 
-  /** Keeps the way through proxies open. Pongs are not required: a busy peer is not a dead one. */
+  /** Keeps proxies from closing the connection. Pongs are not required: a busy peer is not dead. */
   keepAlive(): void {
     const timer = setInterval(() => this.#webSocket.ping(), PING_INTERVAL_MS).unref();
     this.#webSocket.once("close", () => clearInterval(timer));
   }
 
-  /** See `TransportEvents.tooLong`. The WebSocket library ends the connection by itself. */
+  /** See `TransportEvents.tooLong`. The WebSocket library ends the connection itself. */
   refuseLongMessage(): void {
     if (!this.#ended) this.#events?.tooLong?.();
   }
 
-  /** Ends the connection when the peer gives no sign of life for a while, although it is asked for one: a network that goes away says nothing. */
+  /**
+   * Ends the connection if the peer gives no sign of life for a while, although pinged: a failed network reports
+   * nothing.
+   */
   expectLife(times: LifeTimes): void {
     const socket = this.#socket;
     const watch = new LifeWatch(
@@ -170,7 +176,7 @@ export class WebSocketTransport implements Transport {
     }
     const bytes = message.length;
     this.#queue.add(bytes);
-    // Clients have to mask what they send, which is left to the library.
+    // Clients must mask what they send, which is left to the library.
     if (
       this.#isServer &&
       typeof message === "string" &&
@@ -191,7 +197,7 @@ export class WebSocketTransport implements Transport {
     else this.#webSocket.send(message, { binary: false }, done);
   }
 
-  /** What follows is written by the library, in several pieces. */
+  /** The library writes what follows in several pieces. */
   #cork(): void {
     if (!this.#corked) this.#socket.cork();
     this.#corked = true;
@@ -244,11 +250,13 @@ export class WebSocketTransport implements Transport {
     this.#webSocket.close(code, reason);
   }
 
-  /** The library tells the end later than it comes, and may hold messages that it has read already: none of them may be delivered. */
+  /**
+   * The library reports the end late, and may hold messages that it has already read: none of them may be delivered.
+   */
   destroy(reason?: string): void {
     if (this.#ended) return;
     this.#destroyReason = reason;
-    // What was answered before still goes out, as far as the socket takes it.
+    // Earlier answers are still flushed, as far as the socket accepts them.
     this.#uncork();
     this.#webSocket.terminate();
     this.#end();

@@ -34,7 +34,7 @@ export class ContainedFamily implements ProcessFamily {
 
   kill(): void {
     if (this.gone) return;
-    // It may not have joined yet.
+    // The process may not have joined yet.
     this.#group.signal("SIGKILL");
     this.#controlGroups.kill(this.#controlGroup);
   }

@@ -5,7 +5,7 @@ import { listDirectory, readStat } from "../../../native/process-stat.ts";
 
 const PREFIX = "exec-server";
 
-/** The directory of the control group that this process is in itself. Throws a CapabilityError where there is none of version 2. */
+/** Directory of the control group that this process is in. Throws a CapabilityError if there is no cgroup v2. */
 export function findOwnControlGroup(): string {
   const group = /^0::(.*)$/m.exec(readFileSync("/proc/self/cgroup", "latin1"))?.[1];
   for (const line of readFileSync("/proc/self/mountinfo", "latin1").split("\n")) {
@@ -18,13 +18,19 @@ export function findOwnControlGroup(): string {
   throw new CapabilityError("UNSUPPORTED", "no control groups of version 2 (cgroup2) are mounted");
 }
 
-/** The group of all that this process contains: it has its name from the process, so that others can see whether that is gone. */
+/**
+ * Parent group of everything that this process contains. Its name contains the process, so that others can see whether
+ * it is gone.
+ */
 export function homeGroup(own: string): ControlGroup {
   const start = readStat(process.pid)?.startTicks ?? 0;
   return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${process.pid}-${start}`);
 }
 
-/** Groups of servers that are gone. Pids mean something in their own namespace only, so others' groups are left alone. */
+/**
+ * Groups of servers that are gone. A pid is valid only in its own namespace, so groups of other namespaces are left
+ * alone.
+ */
 export function listAbandonedHomes(own: string): ControlGroup[] {
   return listDirectory(own)
     .filter((name) => {
@@ -39,13 +45,13 @@ function pidNamespace(): string {
   return readlinkSync("/proc/self/ns/pid").replaceAll(/\D/g, "");
 }
 
-/** Where a path lies that is mounted from `root` on; undefined when it is not. */
+/** Location of a path that is mounted from `root` on; undefined if it is not. */
 function within(root: string, path: string): string | undefined {
   if (root === "/") return path;
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
 }
 
-/** Blanks and a few others are written as three octal digits. */
+/** Blanks and a few other characters are written as three octal digits. */
 function unescapeMount(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

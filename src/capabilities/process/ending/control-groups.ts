@@ -7,28 +7,28 @@ import { findOwnControlGroup, homeGroup, listAbandonedHomes } from "./control-gr
 const FIRST_TRY_MS = 5;
 const LAST_TRY_MS = 2_000;
 
-// Servers in the same program have one home.
+// Servers in the same program share one home.
 let lastNumber = 0;
 
-/** The control groups of contained processes, from their making until nobody is left in them. */
+/** The control groups of contained processes, from their creation until they are empty. */
 export class ControlGroups {
   readonly #announce: (home: string) => void;
   readonly #open = new Set<ControlGroup>();
   /** To be removed once they are empty. */
   readonly #released = new Set<ControlGroup>();
-  /** Among them those that could not be killed, for want of a descriptor or because the system did not let us; tried again. */
+  /** Those among them that could not be killed, for lack of a descriptor or permission; retried. */
   readonly #unkilled = new Set<ControlGroup>();
   readonly #waiting: (() => void)[] = [];
   #home: ControlGroup | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_TRY_MS;
 
-  /** `announce` is told the directory in which all groups will be, before the first one is made. */
+  /** `announce` gets the parent directory of all groups, before the first one is created. */
   constructor(announce: (home: string) => void) {
     this.#announce = announce;
   }
 
-  /** Throws a CapabilityError where the system has no such groups or does not allow them. */
+  /** Throws a CapabilityError if the system lacks such groups or does not allow them. */
   create(): ControlGroup {
     try {
       lastNumber += 1;
@@ -41,7 +41,7 @@ export class ControlGroups {
     }
   }
 
-  /** Rejects with a CapabilityError when the system does not allow it. */
+  /** Rejects with a CapabilityError if the system does not allow it. */
   async join(group: ControlGroup, pid: number): Promise<void> {
     try {
       await group.add(pid);
@@ -50,16 +50,16 @@ export class ControlGroups {
     }
   }
 
-  /** Sends SIGTERM to all that can be found in the group. */
+  /** Sends SIGTERM to everything that can be found in the group. */
   ask(group: ControlGroup): void {
     try {
       group.signal("SIGTERM");
     } catch {
-      // Without a descriptor nobody can be found. Whoever asks kills later.
+      // Without a descriptor no member can be found. The caller kills the group later.
     }
   }
 
-  /** Kills all that is in the group, and removes it then. Never throws: what cannot be done now is tried again. */
+  /** Kills everything in the group, then removes it. Never throws: what fails now is retried. */
   kill(group: ControlGroup): void {
     this.#tryToKill(group);
     this.release(group);
@@ -82,7 +82,7 @@ export class ControlGroups {
     for (const group of this.#open) this.kill(group);
   }
 
-  /** Resolves when no group is left, which without `killAll` may take for ever. */
+  /** Resolves when no group is left, which without `killAll` may never happen. */
   async emptied(): Promise<void> {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -101,7 +101,7 @@ export class ControlGroups {
     try {
       abandoned.kill();
     } catch {
-      // It belongs to another user, whose servers see to it.
+      // It belongs to another user, whose servers take care of it.
       return;
     }
     this.release(abandoned);

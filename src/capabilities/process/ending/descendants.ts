@@ -2,13 +2,14 @@ import { constants } from "node:os";
 import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
 import { listChildren, type ProcessStat, readStat, signalProcess } from "../../../native/process-stat.ts";
 
-/** How long a tree that keeps growing is followed at a stretch. */
+/** Maximum time for following a growing tree without a break. */
 const MAX_FOLLOW_MS = 500;
 
 /**
- * Puts everything below a process into `found`, by parent links, which last as long as the parents do. With `stop` each one is stopped before its children
- * are looked for, and the tree is walked until nothing new is in it: a tree that forks as fast as it can comes to rest that way. Each step is short, because
- * trees can have thousands of members. Without a descriptor to look with, the search ends with those that were found before.
+ * Collects all descendants of a process in `found`, by parent links, which last as long as the parents. With `stop`,
+ * each is stopped before its children are searched, and the tree is walked until nothing new appears: this brings even
+ * a fork bomb to rest. Each step is short, because trees can have thousands of members. Without a free descriptor, the
+ * search ends with what it has found so far.
  */
 export function* findDescendants(
   pid: number,

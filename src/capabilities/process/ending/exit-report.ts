@@ -4,7 +4,7 @@ import type { ExitStatus } from "../../../native/reaper.ts";
 /** On whose behalf a signal was sent. */
 export type Killer = "client" | "timeout" | "server";
 
-/** How a process ended, as far as it is known. */
+/** How a process ended, as far as known. */
 export interface ExitReport {
   readonly signal?: string;
   readonly killedBy?: Killer;
@@ -20,12 +20,12 @@ const SIGNAL_NAMES = new Map(
     .map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** The kernel counts memory in batches, so that two readings of the same memory may differ by this much. */
+/** The kernel counts memory in batches, so two readings of the same memory may differ by this much. */
 const MEMORY_TOLERANCE_BYTES = 1024 * 1024;
 
 let knownServerPeakBytes = 0;
 
-/** `senders` tells who sent which signal to the process. */
+/** `senders` records who sent which signal to the process. */
 export function describeExit(
   { signal, usage }: ExitStatus,
   { senders, timedOut }: { senders: ReadonlyMap<string, Killer> | undefined; timedOut: boolean },
@@ -42,8 +42,8 @@ export function describeExit(
 }
 
 /**
- * A child begins in the server's memory, and the kernel keeps the size of that as the child's peak. Only a greater peak is the child's own.
- * The server's never falls, so it is read again only when the one known is exceeded.
+ * A child starts in the server's memory, and the kernel records its size as the child's peak. Only a greater peak is
+ * the child's own. The server's peak never falls, so it is read again only when the known one is exceeded.
  */
 function exceedsServer(peakBytes: number): boolean {
   if (peakBytes <= knownServerPeakBytes) return false;

@@ -7,16 +7,16 @@ const LINGER_CHECK_MS = 2_000;
 
 /** Everything that a process started and that did not leave its process group. */
 export interface ProcessGroup {
-  /** Sends a signal to all of the group; false when nothing is left of it. */
+  /** Sends a signal to the whole group; false if it is empty. */
   signal(signal: NodeJS.Signals): boolean;
-  /** The first process has been waited for: from here on the group lives only as long as its other members. */
+  /** The leader has been reaped: from now on the group lives only as long as its other members. */
   leaderReaped(): void;
   readonly gone: boolean;
 }
 
 /**
- * Knows which process groups still have members. A number must not be signalled once its group is empty, because the system gives it to
- * others; so groups that outlive their leader are looked at from time to time.
+ * Tracks which process groups still have members. An empty group must not be signalled, because the system reuses its
+ * number; so groups that outlive their leader are checked from time to time.
  */
 export class ProcessGroups {
   readonly #tracked = new Map<number, TrackedGroup>();
@@ -30,7 +30,7 @@ export class ProcessGroups {
     return group;
   }
 
-  /** The group is to be looked at from time to time. */
+  /** The group must be checked from time to time. */
   linger(group: TrackedGroup): void {
     this.#lingering.add(group);
     this.#timer ??= setInterval(() => this.#check(), LINGER_CHECK_MS).unref();
@@ -40,7 +40,7 @@ export class ProcessGroups {
     this.#tracked.delete(pgid);
   }
 
-  /** True when that number is a group that was started here and has members. */
+  /** True if that number is a group that was started here and has members. */
   has(pgid: number): boolean {
     return this.#tracked.has(pgid);
   }
@@ -92,7 +92,7 @@ class TrackedGroup implements ProcessGroup {
   #kill(signal: number): boolean {
     if (this.#gone) return false;
     if (libc().kill(-this.#pgid, signal) === 0) return true;
-    // Otherwise members exist but have changed their user (EPERM). They are there, and there is nothing more to do.
+    // Otherwise members exist but have changed their user (EPERM). Nothing more can be done about them.
     if (libc().errno() !== ERRNO.ESRCH) return true;
     if (this.#leaderReaped) this.#markGone();
     return false;

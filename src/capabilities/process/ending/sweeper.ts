@@ -4,21 +4,21 @@ import { heldLinks, type WatchedOutput } from "../output/output-holders.ts";
 import { inSlices } from "../slices.ts";
 import { listPids, type ProcessStat, readProcFile, readStat } from "../../../native/process-stat.ts";
 
-/** All processes of the machine that this one may see, by pid. */
+/** All processes that this one can see, by pid. */
 export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
 
-/** What is killed needs a moment to go, and most families leave nothing else. */
+/** Killed processes need a moment to disappear, and most families leave nothing else. */
 const FIRST_LOOK_MS = 10;
 const LAST_LOOK_MS = 200;
 const MAX_LOOKS = 40;
 
 /** A family as the sweeper sees it. */
 export interface SweptFamily {
-  /** The number of the process that started it, which is also that of its session. */
+  /** Pid of the process that started it, which is also the id of its session. */
   readonly pid: number;
-  /** Asks members that have not been asked to end. `holders` have the output open. */
+  /** Sends SIGTERM to members that have not received it. `holders` keep the output open. */
   askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void;
-  /** Kills members that are left, with all below them; false when there are none. */
+  /** Kills remaining members and their descendants; false if there are none. */
   killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean>;
 }
 
@@ -32,15 +32,15 @@ interface OpenSweep extends Sweep {
 }
 
 /**
- * Finds what is left of families that were told to end, and sees to it until a look finds nothing. Looking at every process takes a
- * while, so one look serves all families, and it lets other work pass.
+ * Finds remains of families that were told to end, and handles them until a search finds nothing. Inspecting every
+ * process takes a while, so one search serves all families, and it yields to other work.
  */
 export class Sweeper {
   readonly #sweeps = new Map<SweptFamily, OpenSweep>();
   readonly #isLeader: (pid: number) => boolean;
   #running: Promise<void> | undefined;
 
-  /** `isLeader` tells whether that number is a process of this server, and so the name of its session. */
+  /** `isLeader` says whether a pid is a process of this server, and so names a session. */
   constructor(isLeader: (pid: number) => boolean) {
     this.#isLeader = isLeader;
   }
@@ -52,7 +52,7 @@ export class Sweeper {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when there is nothing to look for. */
+  /** Resolves when there is nothing left to search for. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -73,7 +73,7 @@ export class Sweeper {
     try {
       await this.#look();
     } catch (error) {
-      // Without a descriptor nothing can be seen, so nothing is done with: the next look may have one.
+      // Without a descriptor nothing can be seen, so no family is finished; the next search may have one.
       if (!isOutOfDescriptors(error)) throw error;
     }
   }
@@ -83,7 +83,7 @@ export class Sweeper {
     const snapshot = await readSnapshot();
     const holders = await this.#findHolders(snapshot, sweeps);
     for (const [family, sweep] of sweeps) {
-      // Meanwhile another sweep may have taken its place.
+      // Another sweep may have replaced it meanwhile.
       if (this.#sweeps.get(family) !== sweep) continue;
       const holding = sweep.outputs.flatMap(({ link }) => holders.get(link) ?? []);
       const own = holding.filter((holder) => this.#mayBelongTo(family, holder));
@@ -92,7 +92,7 @@ export class Sweeper {
     }
   }
 
-  /** True when another look is needed. */
+  /** True if another search is needed. */
   async #lookAt(
     family: SweptFamily,
     sweep: OpenSweep,
@@ -122,7 +122,7 @@ export class Sweeper {
     return holders;
   }
 
-  /** Another process of this server may write to the output too, if it was told to. */
+  /** Another process of this server may write to the same output, if told to. */
   #mayBelongTo(family: SweptFamily, holder: ProcessStat): boolean {
     if (holder.session === family.pid) return true;
     return !this.#isLeader(holder.session) && !isBeingStarted(holder);

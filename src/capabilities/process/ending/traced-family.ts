@@ -11,17 +11,18 @@ import type { ProcessSnapshot, Sweeper, SweptFamily } from "./sweeper.ts";
 const NO_MEMBERS = new Map<number, ProcessStat>();
 
 /**
- * Members are known by what the kernel tells of them: their process group; parents, as long as those live; the session, which background
- * jobs share; and the output that they hold open. Whoever has left all four cannot be told from a stranger and is left alone.
+ * Recognizes members by what the kernel reports: their process group; their parents, while these live; the session,
+ * which background jobs share; and the output they keep open. A process that has left all four cannot be distinguished
+ * from a stranger and is left alone.
  */
 export class TracedFamily implements ProcessFamily, SweptFamily {
   readonly contained = false;
   readonly pid: number;
   readonly #group: ProcessGroup;
   readonly #sweeper: Sweeper;
-  /** Outside the group; some may be gone by now. */
+  /** Members outside the group; some may be gone by now. */
   #members = NO_MEMBERS;
-  /** The process itself, when it was last seen with its own number. */
+  /** The process itself, as last seen under its own pid. */
   #leader: ProcessStat | undefined;
   #leaderSeenTicks = -1;
   #leaderReaped = false;
@@ -49,7 +50,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#seeLeader();
     const watched = watch(outputs);
     const sweep = (): void => {
-      // Whoever kills sweeps too, and more thoroughly.
+      // Killing also sweeps, and more thoroughly.
       if (this.#killing) for (const output of watched) output.close();
       else this.#sweeper.sweep(this, { outputs: watched, kill: false });
     };
@@ -67,7 +68,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#killing = true;
     this.#seeLeader();
     const watched = watch(outputs);
-    // The group stands still before anyone looks: whoever were killed first would leave children without a parent to find them by.
+    // Stop the group before searching: the first to be killed would leave children without a parent to find them by.
     this.#group.signal("SIGSTOP");
     this.#findBelow({ stop: true }, (below) => {
       this.#add(below.filter(({ group }) => group !== this.pid));
@@ -114,7 +115,10 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#leaderSeenTicks = ticksNow();
   }
 
-  /** Whoever forks while others end would have children without a parent to find them by. So all stand still for a moment. */
+  /**
+   * A process that forks while others end would have children without a parent to find them by, so stop all of them for
+   * a moment.
+   */
   #askAtRest(done: () => void): void {
     this.#group.signal("SIGSTOP");
     this.#findBelow({ stop: true }, (below) => {
@@ -139,7 +143,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
 
   #add(found: readonly ProcessStat[]): void {
     if (found.length === 0) return;
-    // Most families have nobody outside the group.
+    // Most families have no members outside the group.
     if (this.#members === NO_MEMBERS) this.#members = new Map();
     for (const member of found) this.#members.set(member.pid, member);
   }
@@ -165,7 +169,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     return [...found];
   }
 
-  /** A session's number is given to others once its last member is gone. One member that is surely ours shows that it is not. */
+  /** The system reuses a session's number once its last member is gone. One certain member shows that it has not. */
   #ownsSession(
     snapshot: ProcessSnapshot,
     session: readonly ProcessStat[],
@@ -175,7 +179,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     if (leader !== undefined) return leader.startTicks === this.#leader?.startTicks;
     return session.some(
       (member) =>
-        // Sessions are inherited at the start, and at that moment the number was the leader's.
+        // A session is inherited at the start, and at that moment the number was the leader's.
         member.startTicks <= this.#leaderSeenTicks ||
         found.has(member) ||
         (member.group === this.pid && !this.#group.gone),
@@ -183,7 +187,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
   }
 }
 
-/** Without a descriptor to look with, the group ends all the same, and the sweep finds the others when there is one. */
+/** Without a free descriptor, the group is still ended, and the sweep finds the others later. */
 function unlessBlind(look: () => unknown): void {
   try {
     look();

@@ -6,12 +6,12 @@ import { openPipe } from "../../../native/spawn.ts";
 import { WardenTable } from "../../../native/warden-table.ts";
 
 /**
- * Waits for the end of its input, which is the end of the server, and then kills what the table on descriptor 3 lists. A line is `p PGID` for a process
- * group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a child that was being started: what its stdout links to is all that is known of
- * it. A terminal is gone together with the server, and others may have its name by now or have had it before, so the second of its creation counts too.
- * `c DIRECTORY` is a control group with contained processes in groups below it.
- * Leaders are asked first, as the kernel would do it: by SIGTERM, or by the terminal's hanging up. A child that was being started may not
- * have its stdout yet at the first look, hence the second.
+ * Waits for the end of its input, which means the end of the server, and then kills what the table on descriptor 3
+ * lists. A line is `p PGID` for a process group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a
+ * child that was being started and is known only by what its stdout links to. A terminal disappears with the server and
+ * its name may be reused, so its creation time, in seconds, must match too. `c DIRECTORY` is a control group with
+ * contained processes in groups below it. Leaders are signalled first, as the kernel would do it: with SIGTERM, or
+ * SIGHUP on a terminal. A child that was being started may not have its stdout at the first look, hence the second.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
@@ -48,23 +48,23 @@ for look in 1 2; do
 done
 `;
 
-/** The place of one process group in the list. */
+/** The entry of one process group in the list. */
 export interface WardenRecord {
-  /** Until its number is known, this is how the child can be found. */
+  /** How to find the child until its pid is known. */
   starting(stdoutLink: string): void;
   started(pgid: number, on: "pipes" | "terminal"): void;
-  /** Takes it from the list. */
+  /** Removes the entry. */
   release(): void;
 }
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-/** One that lives for so long was not in vain. */
+/** A shell that lives this long has not failed. */
 const SETTLED_MS = 60_000;
 
 const UNGUARDED: WardenRecord = { starting: () => {}, started: () => {}, release: () => {} };
 
-/** Two lines, so that there is no moment in which neither says anything. */
+/** Two lines, so that one of them is valid at every moment. */
 class TableRecord implements WardenRecord {
   readonly #table: WardenTable;
   readonly #startLine: number;
@@ -95,9 +95,9 @@ class TableRecord implements WardenRecord {
 export type StartShell = (script: string, stdin: number, table: number) => number;
 
 /**
- * Kills what is left when the server is killed without a chance to do it itself. posix_spawn cannot ask the kernel for that
- * (PR_SET_PDEATHSIG), and the kernel would only tell the child, not the child's children. So a small shell waits for the end of a pipe that
- * only the server holds open, and reads what to kill from memory that it shares with the server. Nothing wakes it before.
+ * Kills what is left if the server is killed without a chance to do it itself. posix_spawn cannot set PR_SET_PDEATHSIG,
+ * which would signal only the child anyway, not the child's children. So a small shell waits for the end of a pipe that
+ * only the server keeps open, and reads what to kill from memory shared with the server. Nothing wakes it before.
  */
 export class Warden {
   readonly #start: StartShell;
@@ -112,13 +112,16 @@ export class Warden {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** Makes room in the list for a child that is about to be started. Throws a CapabilityError when there is no descriptor left for the list. */
+  /**
+   * Reserves an entry for a child that is about to start. Throws a CapabilityError if there is no descriptor for the
+   * list.
+   */
   reserve(): WardenRecord {
     const table = (this.#table ??= this.#open());
     return table === "none" ? UNGUARDED : new TableRecord(table);
   }
 
-  /** Lists a control group for good: what is not there any more at the server's end is no matter. */
+  /** Lists a control group permanently: one that is gone when the server ends is ignored. */
   guardControlGroup(directory: string): void {
     const table = (this.#table ??= this.#open());
     if (table !== "none") table.append(`c ${directory}`);
@@ -129,7 +132,7 @@ export class Warden {
     try {
       table = new WardenTable();
     } catch (error) {
-      // Otherwise the system does not have what it takes, and never will.
+      // Otherwise the system lacks something essential, permanently.
       if (error instanceof CapabilityError && error.errno === "EMFILE") throw error;
       this.#complain(error);
       return "none";

@@ -1,6 +1,6 @@
 const SMALLEST_BUFFER_BYTES = 1024;
 
-/** What is kept of one stream's output that a log had no more room for: its very beginning, and what came right before the log's. */
+/** What is kept of one stream's evicted output: its very beginning, and the part right before the log's. */
 export class EvictedOutput {
   readonly #edgeBytes: number;
   #head: Buffer = Buffer.alloc(0);
@@ -9,12 +9,12 @@ export class EvictedOutput {
   #tailLength = 0;
   #bytes = 0;
 
-  /** The beginning is kept up to `edgeBytes`, and at least as much of the end. */
+  /** Keeps the beginning up to `edgeBytes`, and at least as much of the end. */
   constructor(edgeBytes: number) {
     this.#edgeBytes = edgeBytes;
   }
 
-  /** All that was ever evicted. */
+  /** Total number of evicted bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -24,17 +24,17 @@ export class EvictedOutput {
     return this.#head.subarray(0, this.#headLength);
   }
 
-  /** The last bytes before those in the log; empty when the log's are enough. */
+  /** The last bytes before those in the log; empty if the log's are enough. */
   get tail(): Uint8Array {
     return this.#tail.subarray(0, this.#tailLength);
   }
 
-  /** True when `add` would not look at the bytes. */
+  /** True if `add` would ignore the bytes. */
   ignores(logKeepsEnough: boolean): boolean {
     return logKeepsEnough && this.#headLength === this.#edgeBytes;
   }
 
-  /** Counts bytes that it does not look at. */
+  /** Counts bytes without inspecting them. */
   skip(length: number): void {
     this.#bytes += length;
     this.#tailLength = 0;
@@ -56,7 +56,7 @@ export class EvictedOutput {
     this.#headLength += taken.length;
   }
 
-  /** Room for twice the bytes that are wanted, so that they are not moved for every addition. */
+  /** Room for twice the bytes wanted, so that they are not moved on every addition. */
   #addToTail(bytes: Uint8Array): void {
     if (this.#tailLength + bytes.length > 2 * this.#edgeBytes) {
       this.#tail.copyWithin(0, this.#tailLength - this.#edgeBytes, this.#tailLength);

@@ -4,7 +4,7 @@ import { listDirectory, type ProcessStat, readProcFile } from "../../../native/p
 import { SharedDescriptor } from "../../../native/shared-descriptor.ts";
 import { duplicate, pseudoTerminalName } from "../../../native/spawn.ts";
 
-/** The server's end of an output, as long as its source has it open. */
+/** The server's end of an output, while its source has it open. */
 export type OutputEnd =
   | { readonly kind: "pipe"; readonly fd: number }
   | { readonly kind: "terminal"; readonly master: SharedDescriptor };
@@ -14,8 +14,8 @@ const O_ACCMODE = 3;
 const O_RDONLY = 0;
 
 /**
- * Keeps an output open in order to see who writes to it: a terminal's name would become another's otherwise. The number of a pipe does not
- * come again for billions of others, so a pipe can do without when there is no descriptor left.
+ * Keeps an output open to see who writes to it: otherwise a terminal's name could be reused. The number of a pipe is
+ * not reused for billions of others, so a pipe works without if there is no free descriptor.
  */
 export class WatchedOutput {
   /** What descriptors of the other end link to in /proc. */
@@ -32,10 +32,10 @@ export class WatchedOutput {
     }
   }
 
-  /** False when nobody at all has the other end open. */
+  /** False if nothing has the other end open. */
   get held(): boolean {
     if (this.#end === undefined) return true;
-    // struct pollfd: a descriptor, 16 bits of what to ask for, 16 bits of answer.
+    // struct pollfd: a descriptor, 16 bits of requested events, 16 bits of returned events.
     const request = new Int32Array([this.#end.fd, 0]);
     libc().poll(request, 1, 0);
     return (new Int16Array(request.buffer)[3]! & POLLHUP) === 0;
@@ -54,7 +54,7 @@ function copyIfPossible(fd: number): SharedDescriptor | undefined {
   }
 }
 
-/** The ones among `links` that a process can write to. */
+/** Those among `links` that a process can write to. */
 export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): string[] {
   return listDirectory(`/proc/${pid}/fd`).flatMap((fd) => {
     const link = readLink(`/proc/${pid}/fd/${fd}`);
@@ -62,13 +62,13 @@ export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): str
   });
 }
 
-/** Both ends of a pipe have one name. Whoever only reads it has opened it to look. */
+/** Both ends of a pipe have one name. A process that can only read it has opened it for inspection. */
 function isWritable(pid: number, fd: string): boolean {
   const flags = /^flags:\s*([0-7]+)$/m.exec(readProcFile(`${pid}/fdinfo/${fd}`) ?? "")?.[1];
   return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== O_RDONLY;
 }
 
-/** Undefined where there is none any more. */
+/** Undefined if it no longer exists. */
 function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);

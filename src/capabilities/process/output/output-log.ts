@@ -24,7 +24,7 @@ export interface Chunk {
 export interface Snapshot {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** Between the two. */
+  /** Bytes between the two. */
   readonly omittedBytes: number;
   readonly totalBytes: number;
 }
@@ -32,7 +32,7 @@ export interface Snapshot {
 interface StreamRecord {
   readonly stream: StreamName;
   totalBytes: number;
-  /** Of them in the log. */
+  /** Part of them in the log. */
   retainedBytes: number;
   evicted: EvictedOutput | undefined;
 }
@@ -40,7 +40,7 @@ interface StreamRecord {
 interface OutputEntry {
   readonly kind: "output";
   readonly record: StreamRecord;
-  /** Where its bytes begin in the ring; moves when the ring grows. */
+  /** Position of its bytes in the ring; changes when the ring grows. */
   start: number;
   readonly length: number;
 }
@@ -51,16 +51,17 @@ type Entry =
   | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
-/** Most processes write nothing, and an empty list for each would cost. */
+/** Most processes write nothing, and an empty list for each would cost memory. */
 const NO_RECORDS: StreamRecord[] = [];
 const NO_BYTES = Buffer.alloc(0);
 const LARGE_RING_BYTES = 64 * 1024;
-/** Of the beginning and of the end of each stream this much is kept, however much other streams write. */
+/** Bytes kept from the beginning and the end of each stream, however much other streams write. */
 export const EDGE_BYTES = 64 * 1024;
 
 /**
- * The numbered events of one process, with as much of its latest output as the bounds allow. Bytes live in a ring that grows with the
- * output up to the bound, so that a quiet process costs little and a loud one allocates nothing per chunk.
+ * The numbered events of one process, with as much of its latest output as the limits allow. Bytes live in a ring that
+ * grows with the output up to the limit, so that a quiet process costs little and a loud one allocates nothing per
+ * chunk.
  */
 export class OutputLog {
   readonly #maxBytes: number;
@@ -89,7 +90,7 @@ export class OutputLog {
     return this.#bytes;
   }
 
-  /** All output ever, whether it is still here or not. */
+  /** Total output, retained or not. */
   get totalBytes(): number {
     let total = 0;
     for (const record of this.#records) total += record.totalBytes;
@@ -101,7 +102,7 @@ export class OutputLog {
     record.totalBytes += bytes.length;
     while (this.#entries.size > 0 && !this.#hasRoom(bytes.length)) this.#evict();
     if (!this.#hasRoom(bytes.length)) {
-      // Larger than the bound by itself: it has a number and is gone.
+      // Larger than the limit: it gets a number and is evicted at once.
       this.#evictedOf(record).add(bytes, false);
       this.#nextSeq += 1;
       return this.#nextSeq - 1;
@@ -114,14 +115,17 @@ export class OutputLog {
     return this.#push({ kind: "output", record, start, length: bytes.length });
   }
 
-  /** As much of the beginning and the end of a stream as is kept and `maxBytes` allow. Its bytes are valid until the next append. */
+  /**
+   * The beginning and the end of a stream, as far as kept and within `maxBytes`. The bytes are valid until the next
+   * append.
+   */
   snapshot(stream: StreamName, maxBytes: number): Snapshot {
     const record = this.#record(stream);
     const totalBytes = record?.totalBytes ?? 0;
     const first = record?.evicted?.head ?? new Uint8Array(0);
     const last = this.#lastBytes(record);
     const missing = Math.max(0, totalBytes - last.length - first.length);
-    // Without a hole the two make up the whole stream.
+    // Without a hole, the two parts form the whole stream.
     const known = missing > 0 ? first : Buffer.concat([first.subarray(0, totalBytes - last.length), last]);
     const head = known.subarray(0, totalBytes <= maxBytes ? totalBytes : Math.ceil(maxBytes / 2));
     const room = Math.min(maxBytes, totalBytes) - head.length;
@@ -137,7 +141,10 @@ export class OutputLog {
     return this.#push({ kind: "closed" });
   }
 
-  /** The event with that number, or undefined when it was evicted or is not there yet. Its bytes are valid until the next append. */
+  /**
+   * The event with that number; undefined if it was evicted or does not exist yet. Its bytes are valid until the next
+   * append.
+   */
   event(seq: number): ProcessEvent | undefined {
     const entry = this.#entry(seq);
     switch (entry?.kind) {
@@ -153,8 +160,8 @@ export class OutputLog {
   }
 
   /**
-   * Output after a number, whole chunks only: at least one if there is any, more while their total stays within `maxBytes`. Bytes are valid until
-   * the next append.
+   * Output after a number, in whole chunks: at least one if there is any, more while their total stays within
+   * `maxBytes`. Bytes are valid until the next append.
    */
   chunksAfter(afterSeq: number, maxBytes: number): Chunk[] {
     const chunks: Chunk[] = [];
@@ -185,7 +192,7 @@ export class OutputLog {
     return record.evicted;
   }
 
-  /** All that is kept of a stream's end. */
+  /** The retained end of a stream. */
   #lastBytes(record: StreamRecord | undefined): Uint8Array {
     if (record === undefined) return new Uint8Array(0);
     const pieces: Uint8Array[] = [record.evicted?.tail ?? new Uint8Array(0)];
@@ -196,7 +203,7 @@ export class OutputLog {
     return Buffer.concat(pieces);
   }
 
-  /** The oldest event that is still here, or the next one. */
+  /** The oldest retained event, or the next one. */
   get firstSeq(): number {
     return this.#nextSeq - this.#entries.size;
   }
@@ -224,7 +231,7 @@ export class OutputLog {
     this.#bytes -= entry.length;
   }
 
-  /** A flood of one stream costs nothing here: its beginning is kept, and the log holds enough of its end. */
+  /** A flood on one stream costs nothing here: its beginning is kept, and the log holds enough of its end. */
   #keepEdges(entry: OutputEntry): void {
     const { record } = entry;
     record.retainedBytes -= entry.length;
@@ -238,7 +245,7 @@ export class OutputLog {
     const needed = this.#bytes + length;
     if (needed <= this.#ring.length) return;
     let size = Math.max(this.#ring.length, SMALLEST_RING_BYTES);
-    // Large ones grow faster: what they leave behind waits for the garbage collector, and memory that is not written to yet costs nothing.
+    // Large rings grow faster: discarded ones wait for the garbage collector, and untouched memory costs nothing.
     while (size < needed) size *= size < LARGE_RING_BYTES ? 2 : 4;
     this.#resize(Math.min(size, this.#maxBytes));
   }
@@ -248,7 +255,7 @@ export class OutputLog {
     const untilEnd = Math.min(this.#bytes, this.#ring.length - this.#head);
     this.#ring.copy(ring, 0, this.#head, this.#head + untilEnd);
     this.#ring.copy(ring, untilEnd, 0, this.#bytes - untilEnd);
-    // Entries move by the same distance as the head, round the old ring.
+    // Entries move by the same distance as the head, around the old ring.
     for (let offset = 0; offset < this.#entries.size; offset += 1) {
       const entry = this.#entries.at(offset);
       if (entry?.kind === "output")

@@ -5,44 +5,44 @@ import { libc } from "../../../native/libc.ts";
 import { ReadPace } from "./read-pace.ts";
 import type { SharedDescriptor } from "../../../native/shared-descriptor.ts";
 
-/** A descriptor that output comes from. */
+/** A descriptor that output is read from. */
 export interface OutputSource {
-  /** Leaves output with the kernel, so that the writer blocks once its pipe is full. */
+  /** Leaves output in the kernel, so that the writer blocks once its pipe is full. */
   pause(): void;
   resume(): void;
-  /** Takes what can be read without waiting, then ends, although a writer may still be there. */
+  /** Reads what is available without waiting, then ends, even if a writer is still there. */
   finish(): void;
-  /** The process has ended, so what it wrote is there: reads it now instead of waiting to be told. */
+  /** The process has ended, so its output is available: reads it now instead of waiting for an event. */
   hurry(): void;
 }
 
 export interface OutputSink {
   /** The bytes are valid only during the call. */
   data(bytes: Uint8Array): void;
-  /** Told once, after all data. */
+  /** Called once, after all data. */
   end(): void;
 }
 
 const READ_BYTES = 64 * 1024;
-/** The most that a pipe holds. */
+/** Maximum capacity of a pipe. */
 const MAX_DRAIN_BYTES = 1024 * 1024;
-/** See `ReadPace`. The shortest that a timer can do. */
+/** See `ReadPace`. The shortest delay of a timer. */
 const REST_MS = 1;
-/** Enough to fill the buffer from a terminal; a writer of single bytes is not followed for ever. */
+/** Enough to fill the buffer from a terminal; a writer of single bytes is not followed forever. */
 const MAX_GATHER_READS = 32;
 
-// One buffer serves all sources: each read is handled before the next one is made. A fresh buffer per read costs page faults.
+// One buffer serves all sources: each read is handled before the next. A fresh buffer per read costs page faults.
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** Reads the end of a pipe, which does not block. The descriptor is the source's to close. */
+/** Reads a non-blocking pipe. The source closes the descriptor. */
 export function readPipe(fd: number, sink: OutputSink): OutputSource {
   return new PipeSource(fd, sink);
 }
 
 /**
- * Reads the master of a terminal. When the last program leaves a terminal, libuv reports the end although the kernel still holds output, and
- * closes the descriptor (libuv#4992). `rest`, a second descriptor of the master, keeps that output, and it is read to the end from there. Both are the
- * source's to close or release.
+ * Reads the master of a terminal. When the last program leaves a terminal, libuv reports the end although the kernel
+ * still holds output, and closes the descriptor (libuv#4992). `rest`, a second descriptor of the master, keeps that
+ * output, and it is read to the end from there. The source closes or releases both.
  */
 export function readTerminal(master: number, rest: SharedDescriptor, sink: OutputSink): OutputSource {
   const stream = new ReadStream(master, intoReadBuffer(rest.fd, sink));
@@ -54,15 +54,15 @@ export function readTerminal(master: number, rest: SharedDescriptor, sink: Outpu
 }
 
 interface Leftover {
-  /** Reads what is there without waiting. */
+  /** Reads what is available without waiting. */
   drain(): unknown;
   close(): void;
   readonly drainAtEnd?: true;
 }
 
 /**
- * How long a pipe is left alone. Most commands are over sooner, and all they wrote is read when they end; only those that are not are worth a stream of
- * their own, which costs more than a short command itself.
+ * How long a pipe is left unwatched. Most commands end sooner, and their output is read when they end; only longer ones
+ * are worth a stream of their own, which costs more than a short command itself.
  */
 const FRESH_MS = 4;
 /** The same while so many pipes are fresh that everything takes longer. */
@@ -94,7 +94,7 @@ class PipeSource implements OutputSource {
     if (!this.look()) freshPipes.expectEnd(this);
   }
 
-  /** Reads what is there, and tells whether that was all. */
+  /** Reads what is available, and returns whether that was all. */
   look(): boolean {
     if (drain(this.#fd, this.#sink) === "end") this.#end();
     return this.#ended;
@@ -109,7 +109,7 @@ class PipeSource implements OutputSource {
     }
   }
 
-  /** From here on the event loop tells of output. */
+  /** From here on the event loop reports output. */
   watch(): OutputSource | undefined {
     if (this.#ended || this.#stream !== undefined) return this.#stream;
     freshPipes.delete(this);
@@ -137,7 +137,7 @@ class PipeSource implements OutputSource {
   }
 }
 
-/** Pipes that nobody watches yet, the oldest first. */
+/** Unwatched pipes, oldest first. */
 class FreshPipes {
   readonly #since = new Map<PipeSource, number>();
   readonly #expectingEnd = new Set<PipeSource>();
@@ -153,7 +153,7 @@ class FreshPipes {
     this.#expectingEnd.delete(source);
   }
 
-  /** Its process is over. Children that are being started hold copies of every pipe for a moment, so the end may be near. */
+  /** Its process is over. Children being started hold copies of every pipe for a moment, so the end may be near. */
   expectEnd(source: PipeSource): void {
     this.delete(source);
     this.add(source);
@@ -181,7 +181,7 @@ class FreshPipes {
 
 const freshPipes = new FreshPipes();
 
-/** To be called when a start is done: the new child no longer holds the pipes of others. */
+/** Call it after each start: the new child no longer holds the pipes of others. */
 export function lookForEndsOfPipes(): void {
   freshPipes.lookForEnds();
 }
@@ -198,7 +198,7 @@ class StreamSource implements OutputSource {
     this.#socket = socket;
     this.#sink = sink;
     this.#leftover = leftover;
-    // EIO is how a terminal says that nobody is left on it.
+    // EIO means that nobody is left on the terminal.
     socket.on("error", () => this.#end());
     socket.on("end", () => this.#end());
     socket.on("close", () => this.#end());
@@ -215,7 +215,7 @@ class StreamSource implements OutputSource {
     this.#readOn();
   }
 
-  /** Reads nothing for a moment, so that there is more to read then. */
+  /** Stops reading for a moment, so that there is more to read then. */
   rest(): void {
     if (this.#ended || this.#restTimer !== undefined) return;
     this.#socket.pause();
@@ -231,7 +231,7 @@ class StreamSource implements OutputSource {
     this.#end();
   }
 
-  /** The event loop is at it. */
+  /** The event loop already reads it. */
   hurry(): void {}
 
   #readOn(): void {
@@ -249,7 +249,7 @@ class StreamSource implements OutputSource {
   }
 }
 
-/** Node documents `onread` for sockets that connect; it serves every socket, but the type does not say so. */
+/** Node documents `onread` only for sockets that connect; it works for every socket, but the types do not allow it. */
 function intoReadBuffer(fd: number, sink: Pick<OutputSink, "data">): SocketConstructorOpts {
   const callback = (length: number): boolean => {
     sink.data(readBuffer.subarray(0, gather(fd, length)));
@@ -259,21 +259,25 @@ function intoReadBuffer(fd: number, sink: Pick<OutputSink, "data">): SocketConst
 }
 
 /**
- * The event loop reads once and then goes on, and a terminal gives 4 KiB at most then, a pipe what the last write put there. Takes what else is there already,
- * because one large message costs far less than many small ones. Nothing is waited for. `length` bytes are in the buffer; returned is how many there are now.
+ * The event loop reads only once per turn: at most 4 KiB from a terminal, or the last write to a pipe. Reads what else
+ * is available, because one large message costs far less than many small ones. Does not wait. `length` bytes are in the
+ * buffer; returns the new number.
  */
 function gather(fd: number, length: number): number {
   let total = length;
   for (let reads = 0; reads < MAX_GATHER_READS && total < READ_BYTES; reads += 1) {
     const more = libc().read(fd, readBuffer.subarray(total), READ_BYTES - total);
-    // An end or an error is there again when the event loop reads.
+    // The event loop will see an end or an error again.
     if (more <= 0) break;
     total += more;
   }
   return total;
 }
 
-/** Reads what is there without waiting, and tells whether that was the end. Whoever still writes cannot keep it busy for ever. */
+/**
+ * Reads what is available without waiting, and returns whether that was the end. A busy writer cannot keep it running
+ * forever.
+ */
 function drain(fd: number, sink: OutputSink): "end" | "more may come" {
   for (let total = 0; total < MAX_DRAIN_BYTES; ) {
     const length = libc().read(fd, readBuffer, READ_BYTES);

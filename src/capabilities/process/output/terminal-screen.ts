@@ -2,31 +2,31 @@ import type { Terminal } from "@xterm/headless";
 import type { TerminalSize } from "../../../native/spawn.ts";
 import type { Chunk, ProcessEvent } from "./output-log.ts";
 
-/** The output that a terminal shows: what is kept of it, and what is yet to come. */
+/** The output that a terminal shows: the retained part, and what follows. */
 export interface TerminalOutput {
-  /** The oldest event that is kept; 1 when nothing was given up. */
+  /** The oldest retained event; 1 if nothing was evicted. */
   readonly firstSeq: number;
   chunksAfter(seq: number, maxBytes: number): readonly Chunk[];
-  /** Returns what ends it. */
+  /** Returns a function that removes the listener. */
   listen(listener: (event: ProcessEvent) => void): () => void;
 }
 
-/** What a terminal shows. */
+/** Contents of a terminal. */
 export interface Screen {
-  /** Without the spaces at their ends. */
+  /** Without trailing spaces. */
   readonly lines: readonly string[];
-  /** From 0, as the terminal counts. */
+  /** Zero-based, in terminal coordinates. */
   readonly cursor: { readonly row: number; readonly column: number };
-  /** False when the beginning of the output was given up already, so that something it set up may be missing. */
+  /** False if the beginning of the output was already evicted, so that state it set up may be missing. */
   readonly complete: boolean;
 }
 
-/** Output that the model has not read yet, beyond which it is given up and made anew when somebody asks. */
+/** Maximum output that the emulator has not processed; beyond it, the emulator is discarded and rebuilt on demand. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
 /**
- * The screen of a process's terminal. Nobody pays for it before it is asked for; from then on it follows the output, so that asking again costs
- * little.
+ * The screen of a process's terminal. It costs nothing until first requested; from then on it follows the output, so
+ * that further requests are cheap.
  */
 export class TerminalScreen {
   readonly #output: TerminalOutput;
@@ -38,7 +38,7 @@ export class TerminalScreen {
   }
 
   async read(size: TerminalSize): Promise<Screen> {
-    // A module of CommonJS, which is 200 KB and seldom needed.
+    // A CommonJS module of 200 KB that is seldom needed.
     const { default: headless } = await import("@xterm/headless");
     this.#model ??= this.#open(
       new headless.Terminal({ ...columnsOf(size), scrollback: 0, allowProposedApi: true }),
@@ -70,7 +70,7 @@ export class TerminalScreen {
   #write(terminal: Terminal, bytes: Uint8Array): void {
     const { length } = bytes;
     this.#unreadBytes += length;
-    // The bytes are used again by others as soon as this returns.
+    // The bytes are reused as soon as this returns.
     terminal.write(bytes.slice(), () => {
       this.#unreadBytes -= length;
     });
