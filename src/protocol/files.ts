@@ -133,7 +133,7 @@ export const fileMethods = {
         size: Unsigned().describe("In bytes"),
         createdAtMs: TimeMs().describe("Milliseconds since the epoch, 0 when the platform does not know"),
         modifiedAtMs: TimeMs(),
-        mode: extensionField(FileMode().optional().describe("Permission bits; present with `includeMode`")),
+        mode: extensionField(Unsigned().optional().describe("Permission bits; present with `includeMode`")),
       }),
   }),
   "fs/canonicalize": method({
@@ -163,7 +163,7 @@ export const fileMethods = {
               isDirectory: z.boolean(),
               isFile: z.boolean(),
               isSymlink: detail(z.boolean()),
-              mode: detail(FileMode()),
+              mode: detail(Unsigned()),
               size: detail(Unsigned()),
             }),
           )

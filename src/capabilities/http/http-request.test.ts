@@ -179,7 +179,7 @@ describe("an HTTP request", () => {
   }
 
   /** The body, read with a pause after every piece; rejects with what was wrong with it. */
-  const readSlowly = (response: HttpResponse): Promise<string> =>
+  const readSlowly = (response: HttpResponse, read = (_bytes: number): void => {}): Promise<string> =>
     new Promise((resolve, reject) => {
       let body = "";
       response.readBody({
@@ -187,6 +187,7 @@ describe("an HTTP request", () => {
           body += bytes.toString("latin1");
           response.pause();
           setTimeout(() => response.resume(), 1);
+          read(body.length);
         },
         end: (failure) => (failure === undefined ? resolve(body) : reject(failure)),
       });
@@ -203,10 +204,14 @@ describe("an HTTP request", () => {
   );
 
   it("fails when a body without a length is cut by a reset", async () => {
-    const whole = `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(300_000)}`;
-    scripts.set("/0", { pieces: [whole], end: "reset" });
+    const body = "x".repeat(300_000);
+    scripts.set("/0", { pieces: [`HTTP/1.1 200 OK\r\n\r\n${body}`], end: "stay" });
     const response = await send("/0");
-    await expect(readSlowly(response)).rejects.toThrow("ECONNRESET");
+    // Not before all of it was read: up to Node 22, a reset behind unread bytes may look like an end.
+    const reset = (bytes: number): void => {
+      if (bytes === body.length) for (const socket of sockets) socket.resetAndDestroy();
+    };
+    await expect(readSlowly(response, reset)).rejects.toThrow("ECONNRESET");
   });
 
   function readAll(response: HttpResponse, pauses: readonly boolean[]): Promise<string> {
