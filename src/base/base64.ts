@@ -20,14 +20,16 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Decodes standard, padded base64. For any other text it throws what `fail` makes of the reason, which is worded as on the wire. */
+/**
+ * Decodes standard, padded base64. For any other text it throws `fail(reason)`; the reason is worded as on the wire.
+ */
 export function decodeBase64(text: string, fail: (reason: string) => Error): Uint8Array {
   const bytes = decodeStrictly(text);
   if (bytes === undefined) throw fail(describeFault(text));
   return bytes;
 }
 
-/** The decoders of the platform skip or accept what the wire refuses, so what they return is checked. */
+/** Platform decoders skip or accept input that the wire refuses, so their result is checked. */
 function decodeStrictly(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;

@@ -1,10 +1,10 @@
-/** What is known of one code. */
+/** Facts about one code. */
 interface CodeFacts {
-  /** For people who meet it. */
+  /** Human-readable meaning. */
   readonly meaning: string;
-  /** Whether a server may send it as `data.code` of an error answer. */
+  /** Whether a server may send it as `data.code` of an error response. */
   readonly onWire: boolean;
-  /** Exit status of the program when it ends because of it. */
+  /** Exit status of the program if it ends because of this code. */
   readonly exitCode: number;
 }
 
@@ -12,8 +12,8 @@ const wire = (meaning: string, exitCode = 1): CodeFacts => ({ meaning, onWire: t
 const local = (meaning: string, exitCode = 1): CodeFacts => ({ meaning, onWire: false, exitCode });
 
 /**
- * Every code that says why something failed. The wire's `data.code`, the library's `ExecError.code` and the exit statuses of the program come from here, and
- * the documentation lists it.
+ * Every code that says why something failed. The wire's `data.code`, the library's `ExecError.code` and the program's
+ * exit statuses derive from it, and the documentation lists it.
  */
 export const ERROR_CODES = {
   NOT_FOUND: wire("A file, a process or a session does not exist"),
@@ -41,10 +41,10 @@ export const ERROR_CODES = {
   USAGE: local("The caller made a mistake, found before anything was done", 2),
 } as const satisfies Readonly<Record<string, CodeFacts>>;
 
-/** Why something failed, for a program to switch on. */
+/** Reason for a failure, for programs to switch on. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Reads the `data.code` that a server sent with an error. A code that the table does not have counts as none. */
+/** Reads the `data.code` of an error from a server. An unknown code counts as none. */
 export function codeOnWire(data: unknown): ErrorCode | undefined {
   const told = (data as { code?: unknown } | null | undefined)?.code;
   if (typeof told !== "string" || !Object.hasOwn(ERROR_CODES, told)) return undefined;
@@ -63,7 +63,7 @@ export const SPAWN_FAILURES = {
 /** The `reason` of SPAWN_FAILED. */
 export type SpawnFailure = keyof typeof SPAWN_FAILURES;
 
-/** Reads the `data.reason` that a server sent. */
+/** Reads the `data.reason` of an error from a server. */
 export function spawnFailureOnWire(data: unknown): SpawnFailure | undefined {
   const told = (data as { reason?: unknown } | null | undefined)?.reason;
   return typeof told === "string" && Object.hasOwn(SPAWN_FAILURES, told) ? (told as SpawnFailure) : undefined;
@@ -72,7 +72,7 @@ export function spawnFailureOnWire(data: unknown): SpawnFailure | undefined {
 /** System errors that mean a limit: of descriptors, processes, memory, or the length of arguments. */
 const LIMIT_ERRNOS = ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "E2BIG"];
 
-/** What a system error of a start means by itself, whatever the program and its directory are. */
+/** What a system error of a start means by itself, regardless of the program and its directory. */
 export function certainSpawnFailure(errno: string | undefined): SpawnFailure | undefined {
   if (errno === "ENOEXEC") return "notExecutable";
   return errno !== undefined && LIMIT_ERRNOS.includes(errno) ? "limit" : undefined;

@@ -63,7 +63,7 @@ export class ConnectionError extends ExecError {
   declare readonly code: ConnectionErrorCode;
   /** HTTP status with which the server refused the connection. */
   readonly status: number | undefined;
-  /** Symbolic name of the system's error, such as `ECONNREFUSED`, where there was one. */
+  /** Symbolic name of the system's error, such as `ECONNREFUSED`, if there was one. */
   readonly errno: string | undefined;
   /** Why the command of a server did not start, with SPAWN_FAILED. */
   readonly reason: SpawnFailure | undefined;

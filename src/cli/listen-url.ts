@@ -27,7 +27,7 @@ export function isLoopback(host: string): boolean {
   return isIPv4(host) ? host.startsWith("127.") : host === "::1";
 }
 
-/** The way `--listen` spells an address. */
+/** Formats an address as `--listen` takes it. */
 export function formatListenUrl(host: string, port: number): string {
   return `ws://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -13,8 +13,9 @@ const ATTACHABLE: ReadonlyMap<string, string> = new Map([
 const PLACEHOLDER = "<attached>";
 
 /**
- * Parses a request without making text of its long string: the bytes that it stands for are decoded from the bytes that came, and attached to the request.
- * Undefined when the string is anything else than the base64 of such a member; the message has to be read as text then.
+ * Parses a request without turning its long string into text: decodes the base64 from the received bytes and attaches
+ * the result to the request. Returns undefined if the string is not the base64 of a known member; the message must then
+ * be parsed as text.
  */
 export function parseLongRequest(long: LongMessage): IncomingRequest | undefined {
   const { head, value, tail } = long;

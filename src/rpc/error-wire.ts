@@ -20,7 +20,7 @@ export function toWire(error: unknown): WireError | undefined {
   return undefined;
 }
 
-/** The `data` of an answer that tells an error of the machine. */
+/** The `data` of a response that reports an error of the machine. */
 export function dataOf({ code, reason, errno }: CapabilityError): object {
   return {
     code,
@@ -29,12 +29,12 @@ export function dataOf({ code, reason, errno }: CapabilityError): object {
   };
 }
 
-/** The error that an answer tells: by its `data.code`, or by the number where that says enough. */
+/** The error of a response: by its `data.code`, or by its number if that is unambiguous. */
 export function fromWire({ code, message, data }: WireError): RpcError {
   return new RpcError(code, message, { data, code: codeOnWire(data) ?? CODES.get(code) ?? "RPC_ERROR" });
 }
 
-/** Numbers of one meaning. Codex's server sends no `data`. */
+/** Numbers with a single meaning. Codex's server sends no `data`. */
 const CODES: ReadonlyMap<number, ErrorCode> = new Map([
   [RpcCode.notFound, "NOT_FOUND"],
   [RpcCode.methodNotFound, "UNSUPPORTED"],

@@ -1,13 +1,13 @@
 import type { IdText } from "../protocol/envelope.ts";
 
-/** Bytes that a member of a request stands for, where they were decoded from the message before it became text. */
+/** Bytes of a member of a request that were decoded before the message became text. */
 export interface Attachment {
   readonly bytes: Uint8Array;
-  /** Lets the memory be used for the next message. Whoever keeps the bytes need not call it. */
+  /** Frees the memory for the next message. Not needed by a handler that keeps the bytes. */
   release(): void;
 }
 
-/** A request of the peer, before its parameters have been checked. */
+/** A request from the peer, before its parameters have been validated. */
 export interface IncomingRequest {
   readonly id: IdText;
   readonly method: string;

@@ -9,7 +9,7 @@ export class ActiveHttpRequest implements Abortion {
   readonly #ended: (request: ActiveHttpRequest) => void;
   aborted = false;
   cancelled = false;
-  /** Its time was over before its end. */
+  /** It timed out. */
   timedOut = false;
   onAbort: (() => void) | undefined;
   #paused: Deferred<void> | undefined;

@@ -1,10 +1,13 @@
 import type { Logger } from "../base/logger.ts";
 
-/** Lines in a period of this length; strangers must not fill a disk. */
+/** Maximum number of lines per period; strangers must not fill a disk. */
 const MAX_LINES = 10;
 const PERIOD_MS = 60_000;
 
-/** Logs refused logins: who came and why it was refused, never what it showed. Beyond some lines a minute they are only counted. */
+/**
+ * Logs refused logins with address and reason, never the credentials. Beyond a few lines per minute they are only
+ * counted.
+ */
 export class LoginLog {
   readonly #logger: Logger;
   readonly #now: () => number;

@@ -13,7 +13,7 @@ const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
 /** Time to read the last stderr output of an ended command. Another process may keep its stderr open. */
 const LAST_WORDS_MS = 500;
-/** What its error tells of them. */
+/** Number and length of stderr lines in its error. */
 const MAX_LAST_LINES = 5;
 const MAX_LAST_LINE = 500;
 
@@ -76,12 +76,12 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
   return transport;
 }
 
-/** JSON lines with a command. Its end says how the command ended, and what it said last. */
+/** JSON lines with a command. The reason of its end says how the command ended, and its last stderr lines. */
 class ChildTransport extends JsonLinesTransport {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #program: string;
   readonly #lastLines: readonly string[];
-  /** This side wanted the end: there is nothing to explain. */
+  /** This side requested the end: there is nothing to explain. */
   #wanted = false;
 
   constructor(child: ChildProcessWithoutNullStreams, program: string, lastLines: readonly string[]) {
@@ -109,12 +109,12 @@ class ChildTransport extends JsonLinesTransport {
     super.destroy(reason);
   }
 
-  /** The command has exited. What it wrote and was not read is given up. */
+  /** The command has exited. Its unread output is dropped. */
   left(): void {
     this.cut();
   }
 
-  /** Its stdout may have ended before it did, and its last words may still be on their way. */
+  /** Its stdout may have ended before it did, and its last stderr output may still be in transit. */
   async #explain(reason: string | undefined): Promise<string | undefined> {
     const child = this.#child;
     if (!isOver(child)) await settledWithin(once(child, "exit"), LAST_WORDS_MS);
@@ -146,7 +146,7 @@ function startFailure(
   });
 }
 
-/** Node blames the program also when it is the directory that does not exist. */
+/** Node blames the program even if the directory does not exist. */
 function spawnFailure(errno: string | undefined, cwd: string | undefined): SpawnFailure | undefined {
   if (errno === "ENOENT" || errno === "ENOTDIR")
     return cwd === undefined || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true

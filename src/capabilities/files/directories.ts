@@ -8,7 +8,7 @@ import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 
 const MAX_DIRECTORY_ENTRIES = 50_000;
-/** What stands for bytes that are no UTF-8. */
+/** Replacement for bytes that are not UTF-8. */
 const NO_TEXT = "\uFFFD";
 
 export interface DirectoryEntry {
@@ -17,7 +17,7 @@ export interface DirectoryEntry {
   readonly isFile: boolean;
 }
 
-/** An entry itself, be it a link. */
+/** An entry itself; links are not followed. */
 export interface DetailedEntry extends DirectoryEntry {
   readonly isSymlink: boolean;
   readonly mode: number;
@@ -34,7 +34,7 @@ export function createDirectory(
   mkdirSync(path);
 }
 
-/** What exists must be a directory, or lead to one. */
+/** An existing path must be a directory, or lead to one. */
 function createWithParents(path: NativePath): void | Promise<void> {
   try {
     mkdirSync(path);
@@ -48,12 +48,12 @@ function isDirectory(path: NativePath): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // A link to nothing, a loop, or a way that may not be searched.
+    // A broken link, a loop, or a path that may not be searched.
     return false;
   }
 }
 
-/** Links have the type of what they lead to; those that lead nowhere, or where access does not reach, are left out. */
+/** Links have the type of their target; broken links, and those that lead outside the allowed roots, are omitted. */
 export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
   const found = await place.onTarget({ followSymlinks: true }, listDirectory);
   const entries: DirectoryEntry[] = [];
@@ -61,7 +61,7 @@ export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
   for (let index = 0; index < found.length; index += 1) {
     const entry = found[index]!;
     const isLink = entry.isSymbolicLink();
-    // Looking at the clock takes longer than an entry that is no link.
+    // Checking the clock takes longer than an entry that is not a link.
     if ((isLink || index % 256 === 255) && turns.over) await turns.next();
     const { name } = entry;
     const target = isLink ? place.child(name).statOrNothing() : entry;
@@ -76,7 +76,7 @@ export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
   return entries;
 }
 
-/** The same with links as links, wherever they lead, and with what the system knows of each entry. */
+/** The same with links as links, wherever they lead, and with the metadata of each entry. */
 export async function readDirectoryDetails(place: Place): Promise<DetailedEntry[]> {
   return place.onTarget({ followSymlinks: true }, async (directory) => {
     // As bytes, so that each name can be looked up.
@@ -117,13 +117,15 @@ interface Listed {
   isSymbolicLink(): boolean;
 }
 
-/** Names as text take Node a third of the time of names as bytes. Bytes are needed only for a link whose name is no text. */
+/**
+ * Node reads names as text in a third of the time of bytes. Bytes are needed only for a link whose name is not text.
+ */
 async function listDirectory(directory: NativePath): Promise<Listed[]> {
-  // Where the file system does not tell types, Node asks by name, and does not find what is no text.
+  // If the file system does not report types, Node looks them up by name, and does not find names that are not text.
   const asText = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
   if (asText?.some((entry) => entry.name.includes(NO_TEXT) && entry.isSymbolicLink()) === false)
     return asText;
-  // Node's types take the names for text here; they are buffers.
+  // Node's types declare strings here; the names are buffers.
   const encoding = "buffer" as BufferEncoding;
   return readdir(directory, { withFileTypes: true, encoding });
 }

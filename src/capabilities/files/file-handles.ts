@@ -17,7 +17,7 @@ const MAX_BLOCK_BYTES = BULK_BYTES;
 /** Below this size, fresh memory is as cheap as reused memory. */
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
-/** An open file. It is closed when nobody uses it: the system gives its number to the next file that is opened. */
+/** An open file. It is closed only when unused, because the system reuses its descriptor number. */
 class OpenFile {
   readonly #fd: number;
   #users = 1;
@@ -41,7 +41,7 @@ class OpenFile {
   }
 }
 
-/** The files that one client has open, by the ids it chose. */
+/** The open files of one client, by the ids it chose. */
 export class FileHandles {
   readonly #handles = new Map<string, OpenFile>();
 
@@ -54,7 +54,7 @@ export class FileHandles {
     this.#handles.set(id, new OpenFile(fd));
   }
 
-  /** Hands what was read to `use`, and may not be looked at afterwards. A read that fails closes the handle. */
+  /** Passes the data to `use`; it is not valid afterwards. A failed read closes the handle. */
   async read<T>(
     id: string,
     { offset, length }: { offset: number; length: number },
@@ -85,7 +85,7 @@ export class FileHandles {
     if (offset + bytes.length >= 2 ** 63)
       throw invalidInput("file write range exceeds the signed 64-bit file offset limit");
     const file = this.#find(id);
-    // Beyond this Node has no numbers, and no file system files.
+    // Beyond this, Node cannot represent the offset, and no file system supports it.
     if (!Number.isSafeInteger(offset + bytes.length)) throw osError(ERRNO.EFBIG);
     await file.use(async (fd) => {
       let written = 0;
@@ -102,7 +102,7 @@ export class FileHandles {
     });
   }
 
-  /** An unknown id is no error. */
+  /** An unknown id is not an error. */
   close(id: string): void {
     checkId(id);
     this.#handles.get(id)?.release();
@@ -126,7 +126,7 @@ function checkId(id: string): void {
     throw invalidInput(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
 }
 
-/** The file is emptied at once and in place: what is written is seen before the handle is closed. */
+/** Truncates the file at once and in place: written data is visible before the handle is closed. */
 function openForReplace(place: Place): number {
   const { path, followSymlinks } = place.check({ followSymlinks: true });
   const fd = followSymlinks

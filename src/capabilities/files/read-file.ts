@@ -12,25 +12,25 @@ const closeAsync = promisify(close);
 
 const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
 
-/** Files up to this size are read at once: handing so little to another thread costs more than the reading. */
+/** Files up to this size are read synchronously: handing so little to another thread costs more than reading it. */
 const SMALL_FILE_BYTES = 64 * 1024;
-/** Read at a time from larger ones. A multiple of 3, so that each piece becomes base64 without padding. */
+/** Size of one read from larger files. A multiple of 3, so that each piece encodes to base64 without padding. */
 const PIECE_BYTES = 1024 * 1024 - 1;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** What small files are read into: its contents are gone when the next one is read. */
+/** Buffer for small files; the next read overwrites its contents. */
 let smallBuffer: Buffer | undefined;
 
-/** Who takes a large file, piece by piece. */
+/** Receives a large file piece by piece. */
 export interface PieceTaker {
   readonly admit: (bytes: number) => Promise<void> | undefined;
   readonly onPiece: (piece: Buffer) => void;
 }
 
 /**
- * Reads a regular file: returns a small one, which is valid until the next is read, and hands out others in pieces, each a multiple of 3 bytes except the
- * last and valid until the next one is asked for. `admit` is told how many bytes there are in all, and may make them wait. Opening never
- * waits, as it would on a pipe nobody writes to.
+ * Reads a regular file. Returns a small one, which is valid until the next read, and hands out larger ones in pieces,
+ * each a multiple of 3 bytes except the last and valid until the next is requested. `admit` gets the total number of
+ * bytes, and may delay them. Opening never blocks, as it would on a pipe without a writer.
  */
 export function readFile(
   place: Place,
@@ -51,7 +51,7 @@ export function readFile(
   return small;
 }
 
-/** Opens a file for reading, and refuses what is not a regular file. */
+/** Opens a file for reading, and refuses anything that is not a regular file. */
 export function openRegularFile(
   place: Place,
   options: { followSymlinks: boolean },
@@ -59,7 +59,7 @@ export function openRegularFile(
   const { path, followSymlinks } = place.check(options);
   if (!followSymlinks)
     return checkOpened(openNoFollow(path, OPEN_FLAGS), () => invalidInput("path is not a regular file"));
-  // Looked at before it is opened, because opening some devices does something.
+  // Checked before opening, because opening some devices has side effects.
   const stat = statSync(path);
   if (stat.isSocket()) throw osError(ERRNO.ENXIO);
   if (!stat.isFile()) throw notAFile(path);
@@ -81,7 +81,7 @@ function tooLarge(): Error {
   return invalidInput(`file is too large to read: limit is ${MAX_READ_FILE_BYTES} bytes`);
 }
 
-/** Undefined when there is more than fits: files of /proc say that they are empty. */
+/** Undefined if there is more than fits: files in /proc claim to be empty. */
 function readSmall(fd: number, size: number): Buffer | undefined {
   smallBuffer ??= Buffer.allocUnsafeSlow(SMALL_FILE_BYTES + 1);
   let length = 0;
@@ -89,7 +89,7 @@ function readSmall(fd: number, size: number): Buffer | undefined {
     const count = readSync(fd, smallBuffer, length, smallBuffer.length - length, length);
     length += count;
     if (length > SMALL_FILE_BYTES) return undefined;
-    // More was asked for than the file says it has, and it gave exactly that: this is its end.
+    // The read asked for more than the file's size and got exactly the size: this is the end.
     if (count === 0 || (count === size && count === length)) return smallBuffer.subarray(0, length);
   }
 }
@@ -104,7 +104,7 @@ async function readPieces(fd: number, size: number, { admit, onPiece }: PieceTak
       const length = await fill(fd, buffer, position);
       position += length;
       if (position > MAX_READ_FILE_BYTES) throw tooLarge();
-      // It has grown, or did not tell its size.
+      // The file has grown, or did not report its size.
       if (position > size) await admit(position);
       onPiece(buffer.subarray(0, length));
       if (length < buffer.length) return;
@@ -115,7 +115,7 @@ async function readPieces(fd: number, size: number, { admit, onPiece }: PieceTak
   }
 }
 
-/** Reads until the buffer is full or the file ends; returns how much there was. */
+/** Reads until the buffer is full or the file ends; returns the number of bytes. */
 export async function fill(fd: number, buffer: Buffer, position: number): Promise<number> {
   let length = 0;
   while (length < buffer.length) {

@@ -26,10 +26,13 @@ const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 const ITEM_OVERHEAD_BYTES = 64;
 const DOT = 46;
 
-/** Lists a tree level by level, the names of each directory in order. What cannot be read is told and passed over. */
+/**
+ * Lists a tree level by level, with the names of each directory sorted. Unreadable directories are reported and
+ * skipped.
+ */
 export async function walk(root: Place, options: WalkOptions): Promise<WalkResult> {
   checkWalkLimits(options);
-  // Where a link leads nowhere, that is the error, whether it would be followed or not.
+  // A broken link is an error, whether or not it would be followed.
   const isDirectory = (await root.stat()).isDirectory();
   const isLink = await root.isLink();
   const walker = new Walker(options);
@@ -37,7 +40,7 @@ export async function walk(root: Place, options: WalkOptions): Promise<WalkResul
   return walker.result;
 }
 
-/** Throws when a limit is zero or too high. */
+/** Throws if a limit is zero or too high. */
 export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOptions): void {
   if (maxDirectories === 0 || maxEntries === 0)
     throw invalidInput("filesystem walk limits must be greater than zero");
@@ -50,7 +53,7 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
 interface Directory {
   readonly place: Place;
   readonly depth: number;
-  /** Its path without any link, where linked directories are entered. */
+  /** Its path without any links, if linked directories are entered. */
   readonly real: NativePath | undefined;
 }
 
@@ -92,7 +95,7 @@ class Walker {
       const name = textOrBytes(entry.name);
       const place = directory.child(name);
       const target = entry.type.isSymbolicLink() ? await targetOf(place) : entry.type;
-      // A link to nothing, or to where access does not reach, does not count.
+      // A broken link, or one that leads outside the allowed roots, does not count.
       if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
         this.#truncated = true;
@@ -105,7 +108,7 @@ class Walker {
       const hidden = Buffer.from(entry.name)[0] === DOT;
       const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
       if (kind === "directory" && enter) {
-        // Below a real path, what is no link has one too.
+        // Below a real path, an entry that is not a link has a real path too.
         const known = real === undefined || entry.type.isSymbolicLink() ? undefined : joinPath(real, name);
         await this.#enqueue(place, depth + 1, known);
       }
@@ -176,7 +179,7 @@ interface FileKind {
   isDirectory(): boolean;
 }
 
-/** Undefined for a link to nothing, or to where access does not reach. */
+/** Undefined for a broken link, or one that leads outside the allowed roots. */
 async function targetOf(place: Place): Promise<FileKind | undefined> {
   try {
     return await place.stat();

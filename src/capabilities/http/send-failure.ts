@@ -1,6 +1,6 @@
 import { CapabilityError, type ErrorCode } from "../../base/errors.ts";
 
-/** What the errors of sockets and of name lookups mean. */
+/** Meaning of socket and name lookup errors. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   ECONNREFUSED: "CONNECTION_REFUSED",
   ENOTFOUND: "UNKNOWN_HOST",
@@ -9,7 +9,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ETIMEDOUT: "TIMED_OUT",
 };
 
-/** A request that was not sent, or not answered. Its message says no more than Codex's does; the code does. */
+/** A request that was not sent or not answered. Its message says no more than Codex's; the code does. */
 export function sendFailure(url: URL, cause: unknown): CapabilityError {
   const errno = errnoOf(cause);
   return new CapabilityError(
@@ -19,7 +19,7 @@ export function sendFailure(url: URL, cause: unknown): CapabilityError {
   );
 }
 
-/** The system's error at the bottom: a connection wraps it once for undici. Libraries have codes of their own, which are left out. */
+/** The underlying system error: a connection wraps it once for undici. Codes of libraries are ignored. */
 function errnoOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (typeof code === "string" && /^E(?!RR_)[A-Z0-9_]{1,30}$/.test(code)) return code;

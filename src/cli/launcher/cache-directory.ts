@@ -3,8 +3,9 @@ import { lstatSync, mkdirSync } from "node:fs";
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Makes the directory if it is missing. Returns undefined if it cannot be used: what is in it is run, so it must belong to this user, and nobody else may
- * be able to write to it. It lies beside the program, where whoever can write could also change the program.
+ * Creates the directory if it is missing. Returns undefined if it cannot be used: its contents are executed, so it must
+ * belong to this user, and nobody else may write to it. It is beside the program, where anyone who can write could also
+ * change the program.
  */
 export function openCacheDirectory(path: string): string | undefined {
   try {
@@ -22,7 +23,7 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another server may have made it meanwhile.
+    // Another server may have created it meanwhile.
     if (!lstatSync(path).isDirectory()) throw error;
   }
 }

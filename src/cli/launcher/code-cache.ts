@@ -1,4 +1,4 @@
-// What Node does from 22.1 on, for Node 20.
+// Does for Node 20 what Node itself does from 22.1 on.
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 
 const DIGEST_BYTES = 32;
-/** As Node wraps every CommonJS module. */
+/** Node's wrapper of every CommonJS module. */
 const WRAPPER = "(function (exports, require, module, __filename, __dirname) { ";
 
 type Wrapped = (
@@ -17,7 +17,10 @@ type Wrapped = (
   dirname: string,
 ) => void;
 
-/** Runs a CommonJS program of ASCII text with V8's cache of it. If there is none that fits, one is kept when the process exits. */
+/**
+ * Runs a CommonJS program of ASCII text with V8's code cache. If there is no valid cache, writes one when the process
+ * exits.
+ */
 export function runWithCodeCache(
   program: string,
   directory: string,
@@ -31,14 +34,14 @@ export function runWithCodeCache(
     columnOffset: -WRAPPER.length,
     ...(cachedData && { cachedData }),
   });
-  // At the exit the functions that a server uses are compiled, and become part of the cache.
+  // By then the functions that a server uses are compiled, and become part of the cache.
   if (script.cachedDataRejected !== false) atExit(() => storeCache(file, text, script.createCachedData()));
   const module = { exports: {} };
   const run = script.runInThisContext() as Wrapped;
   run(module.exports, createRequire(program), module, program, dirname(program));
 }
 
-/** V8 looks only at the length of the program, and would run a damaged cache. The digest tells whether both are what they were. */
+/** V8 checks only the length of the program, and would run a damaged cache. The digest verifies both. */
 function readCache(file: string, text: Buffer): Buffer | undefined {
   try {
     const bytes = readFileSync(file);
@@ -49,7 +52,7 @@ function readCache(file: string, text: Buffer): Buffer | undefined {
   }
 }
 
-/** A cache that cannot be kept is no fault: the next server only starts more slowly. */
+/** A failure to write the cache is not an error: the next server only starts more slowly. */
 function storeCache(file: string, text: Buffer, data: Buffer): void {
   const unfinished = `${file}-${process.pid}`;
   try {

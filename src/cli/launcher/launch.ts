@@ -1,4 +1,4 @@
-// dist/cli.js: runs the program beside it, with a cache of its compiled code where one can be kept.
+// dist/cli.js: runs the program beside it, with a cache of its compiled code if one can be kept.
 import * as nodeModule from "node:module";
 import { join } from "node:path";
 import { openCacheDirectory } from "./cache-directory.ts";
@@ -7,7 +7,7 @@ import { runWithCodeCache } from "./code-cache.ts";
 /** Since Node 22.1. */
 const { enableCompileCache } = nodeModule as { enableCompileCache?: (directory: string) => unknown };
 
-/** The cache that one of these would leave lacks what a server needs. */
+/** The cache of such a run would lack what a server needs. */
 const SHORT_RUNS = new Set(["--help", "-h", "--version", "-V"]);
 
 const program = join(import.meta.dirname, "program.js");

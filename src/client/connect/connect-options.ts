@@ -31,7 +31,7 @@ export interface ConnectOptions {
   readonly logger?: Logger;
 }
 
-/** Opens a session by way of a connector. `trees` copies from and to this machine, where it has files. */
+/** Opens a session through a connector. `trees` copies from and to this machine, if it has files. */
 export async function openHost(
   connector: Connector,
   options: ConnectOptions,

@@ -102,7 +102,7 @@ interface FilesMeans {
   readonly watches?: FileWatches | undefined;
   /** Whether the server announces an extension. Default: none. */
   readonly supports?: (extension: string) => boolean;
-  /** Copies between machines, where this one has files. */
+  /** Copies between machines, if this one has files. */
   readonly trees?: LocalTrees | undefined;
 }
 
@@ -127,8 +127,9 @@ export class Files {
   }
 
   /**
-   * Copies a directory of this machine, with all that is in it, to the server's; Node only. The directory at `path` is made if need be, parents too. What is there is merged
-   * with it as by `cp -r`: files are replaced, other entries stay, and links on the server's side are followed.
+   * Copies a directory of this machine, with its contents, to the server's machine; Node only. The directory at `path`
+   * is created if needed, with parents. Existing contents are merged as with `cp -r`: files are replaced, other entries
+   * stay, and links on the server are followed.
    */
   async uploadTree(localDirectory: string, path: string, options: TreeOptions = {}): Promise<TreeResult> {
     uriOf(path);
@@ -136,8 +137,9 @@ export class Files {
   }
 
   /**
-   * Copies a directory of the server's machine, with all that is in it, to this one; Node only. The directory on this side is made if need be, parents too. What is there is
-   * merged with it: files and links are replaced, other entries stay. Nothing is written outside of it: a link in the place of a directory is an error.
+   * Copies a directory of the server's machine, with its contents, to this machine; Node only. The local directory is
+   * created if needed, with parents. Existing contents are merged: files and links are replaced, other entries stay.
+   * Nothing is written outside the directory: a link in place of a directory is an error.
    */
   async downloadTree(path: string, localDirectory: string, options: TreeOptions = {}): Promise<TreeResult> {
     uriOf(path);

@@ -5,7 +5,7 @@ import type { DetailedEntry, DirectoryEntry, FileStat } from "./file-stat.ts";
 export interface TreeOptions extends RequestOptions {
   /** Is called when something was copied, and for each block of a large file. What it throws ends the copying. */
   readonly onProgress?: (progress: TreeProgress) => void;
-  /** Leaves out what it returns false for; a directory with all that is in it. */
+  /** Skips entries for which it returns false; a directory is skipped with its contents. */
   readonly filter?: (entry: TreeEntry) => boolean | Promise<boolean>;
   /**
    * What becomes of symbolic links: `keep` copies them as links with the same text, `follow` copies what they lead to, `skip` leaves them out. Default: `keep`, which
@@ -13,11 +13,11 @@ export interface TreeOptions extends RequestOptions {
    */
   readonly symlinks?: "keep" | "follow" | "skip";
   /**
-   * Gives files, and directories that are new, the permissions of the original: read, write and execute, but no set-user-ID and the like. Default: true; a server that
-   * does not know modes gets and gives none.
+   * Gives files and new directories the permissions of the original: read, write and execute, but not set-user-ID and
+   * similar bits. Default: true; ignored if the server does not support modes.
    */
   readonly modes?: boolean;
-  /** Files and directories under way at once, 1 to 64. Default: 8. */
+  /** Number of files and directories processed at a time, 1 to 64. Default: 8. */
   readonly concurrency?: number;
 }
 

@@ -1,12 +1,12 @@
 import { Fifo } from "../../base/fifo.ts";
 import { type ProcessEvent, sizeOf } from "./process-events.ts";
 
-/** Events that are kept for late readers. */
+/** Number of events kept for late readers. */
 const MAX_HISTORY_EVENTS = 256;
 /** Bytes of output among them. */
 const MAX_HISTORY_BYTES = 1_048_576;
 
-/** The latest events of a process, for whoever asks late. The oldest go first. */
+/** The latest events of a process, for late readers. The oldest are evicted first. */
 export class EventHistory {
   readonly #events = new Fifo<ProcessEvent>();
   readonly #maxBytes: number;

@@ -1,13 +1,13 @@
 import { type NumberedEvent, sizeOf } from "./process-events.ts";
 
-/** Events that may wait for one before them. */
+/** Maximum number of events that wait for an earlier one. */
 const MAX_EARLY_EVENTS = 256;
 /** Bytes of output among them. */
 const MAX_EARLY_BYTES = 1_048_576;
 
 /**
- * Puts the events of one process in the order of their numbers, each once. Events that come early wait; when too many wait, what is missing will
- * not come by itself, and has to be read.
+ * Delivers the events of one process in order of their numbers, each once. Early events wait; if too many wait, the
+ * missing one will not arrive on its own and must be read.
  */
 export class EventOrder {
   readonly #publish: (event: NumberedEvent) => void;
@@ -19,17 +19,17 @@ export class EventOrder {
     this.#publish = publish;
   }
 
-  /** Number of the last event that was published. */
+  /** Number of the last published event. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
 
-  /** Events are here for which one before them is missing. */
+  /** True if events wait for a missing earlier one. */
   get isWaiting(): boolean {
     return this.#early.size > 0;
   }
 
-  /** False when the event was given up, with all that waited, because the one before them is overdue. */
+  /** False if the event and all waiting ones were dropped, because the one before them is overdue. */
   add(event: NumberedEvent): boolean {
     if (event.seq <= this.#lastSeq) return true;
     if (event.seq === this.#lastSeq + 1) {
@@ -47,12 +47,12 @@ export class EventOrder {
     return true;
   }
 
-  /** Adds events that were read again; they follow one another without holes. */
+  /** Adds reread events, which have consecutive numbers. */
   merge(events: readonly NumberedEvent[]): void {
     for (const event of events) if (event.seq > this.#lastSeq) this.#advance(event);
   }
 
-  /** Gives up what is missing: it shows as a gap. */
+  /** Gives up on the missing events, which become a gap. */
   skipMissing(): void {
     if (!this.isWaiting) return;
     const toSeq = Math.min(...this.#early.keys()) - 1;
@@ -66,7 +66,7 @@ export class EventOrder {
       this.#publish(next);
       next = this.#takeEarly(this.#lastSeq + 1);
     }
-    // A gap can swallow events that came early.
+    // A gap can cover events that arrived early.
     for (const [seq, early] of this.#early) if (seq <= this.#lastSeq) this.#drop(early);
   }
 

@@ -1,12 +1,12 @@
 import { ConnectionError, type ErrorCode, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { OutputStream, ExitReport as WireExitReport } from "../../protocol/process.ts";
 
-/** No name of a signal is nearly as long. */
+/** No signal name is nearly as long. */
 const MAX_SIGNAL_CHARACTERS = 64;
 
-/** How a process ended, as far as it is known. A Codex server tells no more than the first two. */
+/** How a process ended, as far as known. A Codex server reports only the first two members. */
 export interface ExitReport extends Readonly<WireExitReport> {
-  /** The exit status, or 128 + n after a death by signal n; null when the server did not say. */
+  /** Exit status, or 128 + n if signal n ended the process; null if the server did not report it. */
   readonly exitCode: number | null;
   /** The server believes that its sandbox caused the end. */
   readonly sandboxDenied: boolean;
@@ -20,7 +20,7 @@ export interface OutputEvent {
   readonly bytes: Uint8Array;
 }
 
-/** What readers of output get of it. `bytes` are the caller's to keep. */
+/** The part of it that readers of output get. The caller may keep `bytes`. */
 export type OutputChunk = Pick<OutputEvent, "stream" | "bytes" | "seq">;
 
 /** The process has ended; output may follow. */
@@ -29,7 +29,7 @@ export interface ExitedEvent extends ExitReport {
   readonly seq: number;
 }
 
-/** The end of a process, of what a server told of it. Throws a ProtocolError when that cannot be. */
+/** The exit event from a server's report. Throws a ProtocolError if the report is impossible. */
 export function exitedEvent({
   exit,
   ...rest
@@ -41,40 +41,40 @@ export function exitedEvent({
   return { kind: "exited", ...rest, ...exit };
 }
 
-/** What an event tells of the end. */
+/** The exit report of an event. */
 export function reportOf({ kind: _kind, seq: _seq, ...report }: ExitedEvent): ExitReport {
   return report;
 }
 
-/** Events that the server no longer had when they were asked for again. */
+/** Events that the server no longer had when they were requested again. */
 export interface Gap {
   readonly fromSeq: number;
   readonly toSeq: number;
 }
 
-/** A gap, in its place among the other events. */
+/** A gap, at its place among the other events. */
 interface GapEvent extends Gap {
   readonly kind: "gap";
-  /** The same as `toSeq`: the number that has been reached. */
+  /** Same as `toSeq`: the number that has been reached. */
   readonly seq: number;
 }
 
-/** What happens to one process, each thing once and in the order of its number. */
+/** Events of one process, each once and in order of its number. */
 export type NumberedEvent =
   | OutputEvent
   | ExitedEvent
   | { readonly kind: "closed"; readonly seq: number }
   | GapEvent;
 
-/** Nothing more will be known of the process: the session was lost for good, or the server said what cannot be. */
+/** Nothing more will be known about the process: the session was lost, or the server sent something impossible. */
 export interface FailedEvent {
   readonly kind: "failed";
   readonly message: string;
-  /** Of the error that everything else rejects with. */
+  /** Code of the error that everything else rejects with. */
   readonly code: ErrorCode;
 }
 
-/** What a reader is told that wants output, not events. */
+/** The error for a reader that wants output, not events. */
 export function errorOf({ message, code }: FailedEvent): ExecError {
   switch (code) {
     case "CONNECTION_CLOSED":
@@ -89,10 +89,10 @@ export function errorOf({ message, code }: FailedEvent): ExecError {
   }
 }
 
-/** Everything that `RemoteProcess.events` tells. */
+/** Everything that `RemoteProcess.events` yields. */
 export type ProcessEvent = NumberedEvent | FailedEvent;
 
-/** What an event counts against bounds. */
+/** Size of an event, as counted against limits. */
 export function sizeOf(event: ProcessEvent): number {
   if (event.kind === "output") return event.bytes.length;
   return event.kind === "failed" ? event.message.length : 0;

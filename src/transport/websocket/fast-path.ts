@@ -4,9 +4,9 @@ import { LONG_PAYLOAD_BYTES, LongPayload } from "./long-payload.ts";
 
 const MASK_BYTES = 4;
 
-/** Where a server's WebSocket meets the fast path. */
+/** Callbacks and limits of the fast path. */
 export interface FastPathOptions {
-  /** The longest message that the server takes. */
+  /** Maximum length of a message. */
   readonly maxMessageBytes: number;
   /** May take messages from the start of a chunk; returns where the rest starts. */
   takeSmall(chunk: Buffer): number;
@@ -22,9 +22,11 @@ interface Receiver {
 }
 
 /**
- * Puts a short cut before the library's reader of frames: small messages are taken whole, long payloads are gathered and unmasked, and what is too long is
- * told while the connection can still say so. All else, and every check, is left to the library. There is no public way in between, so this rests on
- * fields that a later version may not have. Without them it returns false, and the library reads everything: slower, and with its own limits only.
+ * Installs a shortcut in front of the library's frame parser: small messages are taken whole, long payloads are
+ * collected and unmasked, and messages that are too long are reported while the connection can still send an answer.
+ * Everything else, and every check, is left to the library. There is no public hook, so this relies on private fields
+ * that a later version may lack. Without them it returns false, and the library parses everything: more slowly, and
+ * with only its own limits.
  */
 export function installFastPath(webSocket: WebSocket, options: FastPathOptions): boolean {
   const receiver = findReceiver(webSocket);
@@ -41,7 +43,7 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
     const maskAt = start - MASK_BYTES;
     payload = new LongPayload(scanner.payloadLeft + chunk.length - start, chunk.readInt32LE(maskAt));
     scanner.skipPayload();
-    // The library gets the payload unmasked, and a mask that changes nothing.
+    // The library gets the payload unmasked, and a mask of zeros.
     chunk.fill(0, maskAt, start);
     toLibrary(chunk.subarray(0, start));
     payload.fill(chunk.subarray(start));
@@ -54,7 +56,7 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
     if (whole === undefined) return true;
     payload = undefined;
     const wantsMore = toLibrary(whole);
-    // Not taken here, even if small: the library may have found a fault in what it was just given.
+    // Not taken here, even if small: the library may have found a fault in what it just received.
     return taken === chunk.length ? wantsMore : receive(chunk.subarray(taken));
   };
 
@@ -77,7 +79,10 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
   return true;
 }
 
-/** Undefined unless the library reads as this relies on: frames go to `_receiver.write`, nothing is compressed, and messages come out before it returns. */
+/**
+ * Undefined unless the library works as this relies on: frames go to `_receiver.write`, nothing is compressed, and
+ * messages are emitted before it returns.
+ */
 function findReceiver(webSocket: WebSocket): Receiver | undefined {
   const { _receiver: receiver } = webSocket as unknown as { _receiver?: Partial<Record<string, unknown>> };
   const isKnown =

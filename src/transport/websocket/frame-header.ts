@@ -7,19 +7,21 @@ const EIGHT_BYTE_LENGTH = 127;
 const MASK_BYTES = 4;
 const SHORTEST_BYTES = 2;
 
-/** The longest header: two bytes, eight of a length, four of a mask. */
+/** The longest header: two bytes, eight of length, four of mask. */
 export const MAX_HEADER_BYTES = 14;
 
-/** The header of a WebSocket frame. One object is used for many frames: there are hundreds of thousands a second. */
+/**
+ * The header of a WebSocket frame. One object is reused for many frames: there are hundreds of thousands per second.
+ */
 export class FrameHeader {
   opcode = 0;
   isFinal = false;
   isMasked = false;
   payloadBytes = 0;
-  /** How long the header itself is. The mask, if there is one, is its last four bytes. */
+  /** Length of the header itself. The mask, if any, is its last four bytes. */
   bytes = 0;
 
-  /** Reads the header that begins there. False when it does not end before `end`; nothing has changed then. */
+  /** Parses the header at `at`. False, with nothing changed, if it does not end before `end`. */
   read(chunk: Uint8Array, at: number, end: number): boolean {
     if (end - at < SHORTEST_BYTES) return false;
     const second = chunk[at + 1]!;

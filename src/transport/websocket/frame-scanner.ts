@@ -4,13 +4,14 @@ import { FrameHeader, MAX_HEADER_BYTES } from "./frame-header.ts";
 const FIRST_CONTROL_OPCODE = 8;
 
 /**
- * Follows the frames in the bytes of a WebSocket, and finds one that is longer than the wire allows or makes a message longer than this server takes. The
- * WebSocket library limits messages too, but then it is too late to say anything. Headers are read where they stand; payloads are stepped over.
+ * Follows the frames in the bytes of a WebSocket, and detects one that is longer than the wire allows or makes a
+ * message longer than this server accepts. The WebSocket library limits messages too, but then it is too late to send
+ * an answer. Headers are read in place; payloads are skipped.
  */
 export class FrameScanner {
   readonly #maxMessageBytes: number;
   readonly #header = new FrameHeader();
-  /** The beginning of a header that does not lie in one chunk. */
+  /** The start of a header that is split over chunks. */
   readonly #partial = new Uint8Array(MAX_HEADER_BYTES);
   #partialBytes = 0;
   #payloadLeft = 0;
@@ -38,12 +39,14 @@ export class FrameScanner {
     return this.#payloadLeft;
   }
 
-  /** Where the payload of the present frame begins in the last chunk; undefined when its header is not all there, or it has no mask. */
+  /**
+   * Start of the current frame's payload in the last chunk; undefined if its header is incomplete, or it has no mask.
+   */
   get payloadStart(): number | undefined {
     return this.#payloadStart;
   }
 
-  /** Tells that the rest of the present payload will not be scanned. */
+  /** The rest of the current payload will not be scanned. */
   skipPayload(): void {
     this.#payloadLeft = 0;
   }

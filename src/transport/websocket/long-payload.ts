@@ -1,31 +1,31 @@
 import { takeFrameBuffer } from "./frame-buffers.ts";
 
-/** From here on a payload is gathered here. Below it the library's own way is as good. */
+/** Payloads from this length on are collected here. Below it, the library's own way is as good. */
 export const LONG_PAYLOAD_BYTES = 256 * 1024;
 
 /**
- * The payload of a long frame, which is gathered in one buffer while it comes, and unmasked there. The library would keep the pieces until the last one, copy
- * them then, and unmask them byte by byte.
+ * The payload of a long frame, collected in one buffer as it arrives, and unmasked there. The library would keep the
+ * pieces until the last one, then copy them, and unmask them byte by byte.
  */
 export class LongPayload {
   readonly #bytes: Buffer;
   readonly #mask: number;
   #filled = 0;
 
-  /** `mask` is the frame's mask as a number, its first byte the lowest. */
+  /** `mask` is a number whose lowest byte is the mask's first. */
   constructor(length: number, mask: number) {
     this.#bytes = takeFrameBuffer(length);
     this.#mask = mask;
   }
 
-  /** Takes what belongs to the payload from the beginning of a chunk, and returns where that ends. */
+  /** Takes the payload's part from the start of a chunk, and returns its end. */
   fill(chunk: Buffer): number {
     const taken = chunk.copy(this.#bytes, this.#filled);
     this.#filled += taken;
     return taken;
   }
 
-  /** The payload without its mask, once all of it is there; to be asked for once. */
+  /** The unmasked payload, once it is complete; call it once. */
   finished(): Buffer | undefined {
     if (this.#filled < this.#bytes.length) return undefined;
     if (this.#mask !== 0) unmask(this.#bytes, this.#mask);

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { FrameHeader } from "./frame-header.ts";
 
-/** The first byte of a whole text message: final, without extensions. */
+/** The first byte of a complete text message: final, without extensions. */
 const WHOLE_TEXT = 0x81;
 const MASK_BYTES = 4;
 /** Longer messages take the usual way. */
@@ -42,7 +42,7 @@ function unmaskText(chunk: Buffer, start: number, end: number): string | undefin
   return undefined;
 }
 
-/** The mask stands before the payload. Doing it twice undoes it. Returns all bits that occur. */
+/** The mask precedes the payload. XOR is its own inverse. Returns the OR of all bytes; below 0x80 means ASCII. */
 function unmask(chunk: Buffer, start: number, end: number): number {
   const maskAt = start - MASK_BYTES;
   let bits = 0;

@@ -24,30 +24,30 @@ import {
 const OPERATION = "downloadTree";
 const NEW_FILE_MODE = 0o666;
 const NEW_DIRECTORY_MODE = 0o777;
-/** Of what gets its mode when it is complete. */
+/** Modes of files and directories until they are complete. */
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
-/** Windows takes these as more than a name: separators, drives and streams of a file. */
+/** On Windows these are more than a name: separators, drives and file streams. */
 const SPECIAL_ON_WINDOWS = /[\\/:]/;
 
-/** One thing on its way from there to here. */
+/** One entry being downloaded. */
 interface Download {
   readonly remote: string;
   readonly local: string;
-  /** As callers see it; empty for the directory that is downloaded. */
+  /** Path for callers; empty for the downloaded directory itself. */
   readonly path: string;
   readonly size: number;
-  /** Absent where the server does not tell it. */
+  /** Absent if the server does not report it. */
   readonly mode: number | undefined;
 }
 
 interface DirectoryDownload extends Download {
-  /** Its path without links, and those of the directories that it is in. Empty unless links are followed. */
+  /** Its path without links, and those of its parent directories. Empty unless links are followed. */
   readonly real: string;
   readonly above: ReadonlySet<string>;
 }
 
-/** What a server said that an entry is. */
+/** An entry as the server describes it. */
 interface Found {
   readonly kind: TreeEntry["kind"];
   readonly size: number;
@@ -55,8 +55,9 @@ interface Found {
 }
 
 /**
- * Copies a directory of the server's machine into one of this machine. Nothing is written outside of it, whatever the server says: names are checked, directories that exist
- * must not be links, files take the place of what has their name instead of being written through it, and links are made when all else is there.
+ * Copies a directory of the server's machine into one of this machine. Nothing is written outside it, whatever the
+ * server says: names are checked, existing directories must not be links, files replace what has their name instead of
+ * being written through it, and links are created last.
  */
 export async function downloadTree(
   access: TreeAccess,
@@ -129,7 +130,7 @@ class Downloader {
     }
   }
 
-  /** Details where the server has them; otherwise each entry is asked for by itself. */
+  /** With details if the server has them; otherwise each entry is requested separately. */
   async #list(
     remote: string,
     signal: AbortSignal,
@@ -210,7 +211,7 @@ class Downloader {
     this.#copy.copiedBytes(bytes.length, path);
   }
 
-  /** After a lost connection it goes on where it was, unless the file has changed meanwhile. */
+  /** Continues after a lost connection, unless the file has changed meanwhile. */
   async #blocks({ remote, local, path }: Download, file: FileHandle, signal: AbortSignal): Promise<void> {
     const { files } = this.#copy.access;
     let written = 0;
@@ -238,7 +239,7 @@ class Downloader {
   }
 }
 
-/** True when it was not there before. What is there must be a directory, and not a link to one. */
+/** True if it is new. An existing path must be a directory, not a link to one. */
 async function makeDirectory(path: string, mode: number): Promise<boolean> {
   try {
     await onLocal(OPERATION, path, () => mkdir(path, { mode }));
@@ -254,7 +255,10 @@ async function makeDirectory(path: string, mode: number): Promise<boolean> {
   }
 }
 
-/** Makes something beside its place and moves it there, so that a link in that place is replaced, not followed. Leaves nothing behind when it fails. */
+/**
+ * Creates a file under a temporary name and renames it, so that a link in its place is replaced, not followed. Leaves
+ * nothing behind on failure.
+ */
 async function putInPlace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = join(dirname(path), `.exec-server-${randomUUID()}`);
   try {
@@ -273,7 +277,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
   }
 }
 
-/** The library has refused what is no name on any system. */
+/** The library has already refused names that are invalid on every system. */
 function checkedName(name: string, directory: string): string {
   if (process.platform === "win32" && SPECIAL_ON_WINDOWS.test(name)) {
     const path = joinRemote(directory, name);

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../../base/errors.ts";
 import { FileError } from "../file-error.ts";
 
-/** Does something with a file of this machine; what the system refuses rejects with a FileError that names it. */
+/** Runs an operation on a local file; a system error becomes a FileError that names the file. */
 export async function onLocal<T>(operation: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

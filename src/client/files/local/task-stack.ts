@@ -1,11 +1,12 @@
 import { setMaxListeners } from "node:events";
 
-/** Something to do; it may push more. */
+/** A unit of work, which may push more. */
 export type Task = (push: (task: Task) => void, signal: AbortSignal) => Promise<void>;
 
 /**
- * Runs tasks and those that they push, some at once and the newest first: a tree is gone through in depth, and what waits is bounded by its depth and its widest
- * directories. The first failure aborts the others. Settles when no task is under way.
+ * Runs tasks and those that they push, several at a time and newest first: a tree is walked depth first, so the number
+ * of waiting tasks is bounded by its depth and its widest directories. The first failure aborts the others. Settles
+ * when no task is running.
  */
 export function runTasks(
   tasks: readonly Task[],
@@ -13,7 +14,7 @@ export function runTasks(
 ): Promise<void> {
   const failing = new AbortController();
   const signal = outer === undefined ? failing.signal : AbortSignal.any([outer, failing.signal]);
-  // Each request under way listens to it.
+  // Each pending request listens to it.
   setMaxListeners(0, signal);
   const waiting = [...tasks];
   let active = 0;

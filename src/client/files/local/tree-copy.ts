@@ -6,16 +6,16 @@ import { runTasks, type Task } from "./task-stack.ts";
 
 const DEFAULT_CONCURRENCY = 8;
 const MAX_CONCURRENCY = 64;
-/** How often in a row a file may be begun again because its connection was lost. */
+/** How often in a row a file may be restarted because its connection was lost. */
 const MAX_RESTARTS = 10;
-/** Large files under way at once. Each keeps several blocks in memory, and a connection busy by itself. */
+/** Maximum number of large files at a time. Each keeps several blocks in memory, and a connection busy on its own. */
 const LARGE_FILES_AT_ONCE = 2;
 /** Larger files are copied block by block. */
 export const SMALL_FILE_BYTES = BLOCK_BYTES;
-/** Set-user-ID and the like give away rights that the original's owner has on the other machine only. */
+/** Set-user-ID and similar bits grant rights that the original's owner has only on the other machine. */
 export const COPIED_MODE_BITS = 0o777;
 
-/** One copying of a tree: its options, what has been copied, and what is left for the end. */
+/** One copy of a tree: its options, what has been copied, and what is left for the end. */
 export class TreeCopy {
   readonly access: TreeAccess;
   readonly symlinks: "keep" | "follow" | "skip";
@@ -26,9 +26,9 @@ export class TreeCopy {
   readonly #skipped: string[] = [];
   readonly #lanes = Array.from({ length: LARGE_FILES_AT_ONCE }, () => Promise.resolve());
   #largeFiles = 0;
-  /** Made when all files are there, so that nothing can be written through one of them. */
+  /** Created when all files are there, so that nothing can be written through a link. */
   readonly #links: Task[] = [];
-  /** By depth. A directory may get a mode that forbids to fill it, so it gets it at the end, after what is in it. */
+  /** By depth. A directory's mode may forbid filling it, so it is set at the end, after its contents. */
   readonly #directoryModes: Task[][] = [];
 
   constructor(access: TreeAccess, options: TreeOptions) {
@@ -44,7 +44,7 @@ export class TreeCopy {
     this.#concurrency = concurrency;
   }
 
-  /** Runs a task with all that it pushes, then makes the links, then sets the modes of directories. */
+  /** Runs a task and everything it pushes, then creates the links, then sets the modes of directories. */
   async run(first: Task): Promise<TreeResult> {
     await this.#runAll([first]);
     await this.#runAll(this.#links);
@@ -57,7 +57,7 @@ export class TreeCopy {
     await runTasks(tasks, { concurrency: this.#concurrency, signal: this.#options.signal });
   }
 
-  /** Whether an entry is to be copied at all. */
+  /** Whether an entry should be copied. */
   async takes(entry: TreeEntry): Promise<boolean> {
     if (this.#options.filter !== undefined && !(await this.#options.filter(entry))) return false;
     if (entry.kind === "other") this.#skipped.push(entry.path);
@@ -104,7 +104,7 @@ export class TreeCopy {
   }
 }
 
-/** Tries again what was cut off with its connection, as long as the session goes on. An attempt that gets somewhere says so. */
+/** Retries what a lost connection interrupted, as long as the session continues. An attempt reports its progress. */
 export async function withRestarts(attempt: (progressed: () => void) => Promise<void>): Promise<void> {
   for (let restarts = 0; ; restarts += 1) {
     try {
@@ -146,7 +146,7 @@ export function endlessLink(operation: string, path: string): FileError {
   });
 }
 
-/** Something else is where a directory has to be. */
+/** The error for something else in place of a directory. */
 export function notADirectory(operation: string, path: string): FileError {
   return new FileError("INVALID_INPUT", `${operation} ${path}: it is not a directory`, {
     path,

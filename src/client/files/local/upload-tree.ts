@@ -157,7 +157,7 @@ class Uploader {
     return HAS_MODES && this.#copy.modes ? { mode: mode & COPIED_MODE_BITS } : {};
   }
 
-  /** Whether there is a directory at the place of one that is to be uploaded. */
+  /** Whether a directory already exists where one will be uploaded. */
   async #isThere(remote: string, signal: AbortSignal): Promise<boolean> {
     try {
       const { kind } = await this.#copy.access.files.stat(remote, { signal });

@@ -11,7 +11,7 @@ import type { Handlers } from "../../../rpc/router.ts";
 import type { ClientConnection } from "../../client-connection.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
-/** Directories: making them, and what is in them. */
+/** Methods that create and list directories. */
 export function directoryHandlers(placeOf: PlaceOf) {
   return {
     "fs/createDirectory": (_, params) => {
@@ -48,10 +48,10 @@ export function directoryHandlers(placeOf: PlaceOf) {
   } satisfies Handlers<ClientConnection>;
 }
 
-/** Characters that JSON spells as they are. */
+/** Characters that JSON leaves unescaped. */
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 
-/** Directories can have many thousand entries; one growing text takes less than half as long as `JSON.stringify`. */
+/** Directories can have many thousand entries; one growing string takes less than half the time of `JSON.stringify`. */
 function entriesJson(entries: readonly DirectoryEntry[]): JsonText {
   let json = "";
   for (const { fileName, isDirectory, isFile } of entries) {

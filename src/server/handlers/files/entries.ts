@@ -10,7 +10,7 @@ import type { Handlers } from "../../../rpc/router.ts";
 import type { ClientConnection } from "../../client-connection.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
-/** Whatever a path can name: describing, linking, moving, copying and removing it. */
+/** Methods for any kind of entry: describe, link, move, copy and remove. */
 export function entryHandlers(placeOf: PlaceOf) {
   return {
     "fs/getMetadata": (_, params) => {

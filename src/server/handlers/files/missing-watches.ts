@@ -1,7 +1,9 @@
 import type { Place } from "../../../capabilities/files/place.ts";
 import { watchMissing } from "../../../capabilities/files/watch-missing.ts";
 
-/** One watch at a time: a new one takes the place of the old. Ids must grow, so that a late notification cannot be mistaken. */
+/**
+ * One watch at a time: a new one replaces the old. Ids must increase, so that a late notification cannot be mistaken.
+ */
 export class MissingWatches {
   readonly #notify: (watchId: number) => void;
   #newestId = 0;
@@ -16,7 +18,7 @@ export class MissingWatches {
     this.#newestId = watchId;
     this.#end();
     const stop = await watchMissing(missing, present, () => this.#notify(watchId));
-    // Meanwhile a newer one may have come, or the connection gone.
+    // Meanwhile a newer one may have arrived, or the connection may be gone.
     if (this.#newestId !== watchId) stop?.();
     else this.#stop = stop;
     return this.#stop !== undefined && this.#stop === stop;

@@ -7,10 +7,10 @@ import type { ClientConnection } from "../../client-connection.ts";
 import { invalidParams } from "../../invalid-params.ts";
 import type { PlaceOf } from "./place-of.ts";
 
-/** From here on an answer is put together as bytes: stringifying it would look at every character. */
+/** From this size on, an answer is assembled as bytes: stringifying it would check every character. */
 const SMALL_BLOCK_BYTES = 4 * 1024;
 
-/** Files that are read or written by blocks. */
+/** Files that are read or written in blocks. */
 export function openFileHandlers(placeOf: PlaceOf) {
   return {
     "fs/open": (client, params) => {
@@ -51,7 +51,7 @@ export function openFileHandlers(placeOf: PlaceOf) {
 
 const handles = new WeakMap<ClientConnection, FileHandles>();
 
-/** What a connection holds open. It ends with the connection, unlike processes. */
+/** The open files of a connection. Unlike processes, they end with it. */
 function handlesOf(client: ClientConnection): FileHandles {
   let found = handles.get(client);
   if (found === undefined) {

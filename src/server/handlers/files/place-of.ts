@@ -2,7 +2,7 @@ import type { Place } from "../../../capabilities/files/place.ts";
 import type { Places } from "../../places.ts";
 import { refuseProtection } from "../../refuse-protection.ts";
 
-/** The place that a request names. A request for protection that cannot be given is refused first. */
+/** The place that a request names. A request for unsupported protection is refused first. */
 export type PlaceOf = (params: { path: string; sandbox?: Sandbox }) => Place;
 
 type Sandbox = Parameters<typeof refuseProtection>[0]["sandbox"];

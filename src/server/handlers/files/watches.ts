@@ -10,17 +10,17 @@ import type { Places } from "../../places.ts";
 import { MissingWatches } from "./missing-watches.ts";
 import type { PlaceOf } from "./place-of.ts";
 
-/** Being told of changes. */
+/** Methods that report changes. */
 export function watchHandlers(places: Places, placeOf: PlaceOf) {
   return {
     "fs/watchMissing": async (client, { watchId, missing, present }) => {
       const watch = missingWatchesOf(client);
-      // So many are not watched, so they are not looked at either.
+      // Too many to watch, so they are not checked either.
       if (missing.length > MAX_WATCHED_PATHS)
         return { watching: await watch.replace(watchId, [], undefined) };
       const texts = typeof present === "string" ? [...missing, present] : missing;
       const found = await placesToWatch(texts, places);
-      // A path of another system is never there.
+      // A path of another system never exists.
       if (found === undefined) return { watching: await watch.replace(watchId, [], undefined) };
       const presentPlace = typeof present === "string" ? found.pop() : undefined;
       return { watching: await watch.replace(watchId, found, presentPlace) };
@@ -41,7 +41,7 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
   } satisfies Handlers<ClientConnection>;
 }
 
-/** Undefined when one of them names nothing on this host. Throws for what is outside the roots. */
+/** Undefined if one of them cannot exist on this host. Throws for a path outside the roots. */
 async function placesToWatch(texts: readonly string[], places: Places): Promise<Place[] | undefined> {
   const turns = new Turns();
   const found: Place[] = [];
@@ -62,7 +62,7 @@ async function placesToWatch(texts: readonly string[], places: Places): Promise<
   return isComplete ? found : undefined;
 }
 
-/** What else is wrong with a path only means that it cannot be watched. */
+/** Any other fault of a path only means that it cannot be watched. */
 function refuseOutside(place: Place): void {
   try {
     place.check({ followSymlinks: true });
