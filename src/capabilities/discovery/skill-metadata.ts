@@ -2,22 +2,24 @@ import { parseYamlFields, type YamlFields } from "./yaml-fields.ts";
 
 /** Contents of `agents/openai.yaml` beside a skill. */
 export interface SkillMetadata {
-  readonly dependencies: { readonly tools: readonly SkillTool[] } | null;
+  readonly dependencies: {
+    readonly tools: readonly {
+      readonly type: string;
+      readonly value: string;
+      readonly description: string | null;
+      readonly transport: string | null;
+      readonly command: string | null;
+      readonly url: string | null;
+      readonly oauthCallbackPort: number | null;
+    }[];
+  } | null;
   readonly policy: {
     readonly allowImplicitInvocation: boolean | null;
     readonly products: readonly string[];
   } | null;
 }
 
-interface SkillTool {
-  readonly type: string;
-  readonly value: string;
-  readonly description: string | null;
-  readonly transport: string | null;
-  readonly command: string | null;
-  readonly url: string | null;
-  readonly oauthCallbackPort: number | null;
-}
+type SkillTool = NonNullable<SkillMetadata["dependencies"]>["tools"][number];
 
 export const NO_METADATA: SkillMetadata = { dependencies: null, policy: null };
 
