@@ -12,12 +12,17 @@ runSteps([
   { name: "no unused files, exports or dependencies", command: ["knip", "--no-progress"] },
   { name: "regular expressions", command: ["node", "scripts/check-regexes.mjs"] },
   { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
+  { name: "published types", command: ["tsc", "-p", "tsconfig.build.json", "--noEmit"] },
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },
   { name: "types of the examples", command: ["tsc", "-p", "tsconfig.examples.json"] },
   { name: "generated docs are up to date", command: ["node", "scripts/generate-docs.mjs", "--check"] },
   {
     name: "shapes of the wire are up to date",
     command: ["node", "scripts/generate-wire-shapes.mjs", "--check"],
+  },
+  {
+    name: "the warden's shell script",
+    command: ["node", "scripts/generate-warden-script.mjs", "--check"],
   },
   // `npm test` runs them itself, and counts them.
   ...(process.argv.includes("--without-tests") ? [] : [unitTests]),

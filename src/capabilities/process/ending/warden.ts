@@ -4,49 +4,7 @@ import { type Logger, silentLogger } from "../../../base/logger.ts";
 import type { Reaper } from "../../../native/reaper.ts";
 import { openPipe } from "../../../native/spawn.ts";
 import { WardenTable } from "../../../native/warden-table.ts";
-
-/**
- * Waits for the end of its input, which means the end of the server, and then kills what the table on descriptor 3
- * lists. A line is `p PGID` for a process group on pipes, `t PGID` for one on a terminal, or `? LINK [TIME]` for a
- * child that was being started and is known only by what its stdout links to. A terminal disappears with the server and
- * its name may be reused, so its creation time, in seconds, must match too. `c DIRECTORY` is a control group with
- * contained processes in groups below it. Leaders are signalled first, as the kernel would do it: with SIGTERM, or
- * SIGHUP on a terminal. A child that was being started may not have its stdout at the first look, hence the second.
- */
-const SCRIPT = `
-trap '' HUP INT QUIT TERM PIPE
-read -r nothing
-starting= groups= contained=
-while read -r kind value created; do
-  case $kind in
-    p) groups="$groups $value"; kill -s TERM "$value" ;;
-    t) groups="$groups $value" ;;
-    '?') starting="$starting $value|$created" ;;
-    c) contained="$value\${created:+ $created}" ;;
-  esac
-done <&3 2>/dev/null
-sleep 0.5
-for pgid in $groups; do kill -s KILL -- "-$pgid"; done 2>/dev/null
-for try in 1 2 3 4 5 6 7 8 9 10; do
-  [ -n "$contained" ] && [ -d "$contained" ] || break
-  echo 1 > "$contained/cgroup.kill" || for pid in $(find "$contained" -name cgroup.procs -exec cat {} +); do kill -s KILL "$pid"; done
-  find "$contained" -depth -type d -exec rmdir {} + || sleep 0.1
-done 2>/dev/null
-[ -n "$starting" ] || exit 0
-for look in 1 2; do
-  for process in /proc/[0-9]*; do
-    stdout=$(readlink "$process/fd/1") || continue
-    case $stdout in
-      *' (deleted)') stdout="\${stdout% (deleted)}|$(stat -L -c %Z "$process/fd/1")" ;;
-      *) stdout="$stdout|" ;;
-    esac
-    case "$starting " in *" $stdout "*) ;; *) continue ;; esac
-    pid=\${process#/proc/}
-    kill -s KILL -- "-$pid" "$pid"
-  done 2>/dev/null
-  sleep 0.1
-done
-`;
+import { WARDEN_SCRIPT } from "./warden-script.ts";
 
 /** The entry of one process group in the list. */
 export interface WardenRecord {
@@ -154,7 +112,7 @@ export class Warden {
     const { readEnd, writeEnd } = openPipe();
     const startedAt = performance.now();
     try {
-      const pid = this.#start(SCRIPT, readEnd, table);
+      const pid = this.#start(WARDEN_SCRIPT, readEnd, table);
       this.#reaper.watchInBackground(pid, () => {
         this.#logger.warn("the warden ended; it is replaced", { pid });
         closeSync(writeEnd);
