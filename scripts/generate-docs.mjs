@@ -307,11 +307,14 @@ function introduction() {
 
 # Protocol
 
-The wire protocol, for authors of clients and servers. This page is generated from the table that validates every message of this server.
+The wire protocol, for authors of clients and servers. This page is generated from the table that validates every
+message of this server.
 
 ## Messages
 
-A message is one JSON object: a WebSocket message (text or binary), or one line on stdio. It may be up to ${mebibytes(MAX_MESSAGE_BYTES)} long, a single WebSocket frame up to ${mebibytes(MAX_FRAME_BYTES)}. There are four kinds, distinguished by their members:
+A message is one JSON object: a WebSocket message (text or binary), or one line on stdio. It may be up to
+${mebibytes(MAX_MESSAGE_BYTES)} long, a single WebSocket frame up to ${mebibytes(MAX_FRAME_BYTES)}. There are four
+kinds, distinguished by their members:
 
 | Kind | Form |
 | --- | --- |
@@ -320,11 +323,16 @@ A message is one JSON object: a WebSocket message (text or binary), or one line 
 | Response | \`{"id", "result"}\` |
 | Error | \`{"id", "error": {"code", "message", "data"?}}\` |
 
-An \`id\` is a string or a 64-bit integer, and is echoed exactly. Each side numbers its own requests. A \`jsonrpc\` member is neither required nor sent; batches are not supported. A receiver ignores unknown members, in the message and in its parameters.
+An \`id\` is a string or a 64-bit integer, and is echoed exactly. Each side numbers its own requests. A \`jsonrpc\` member
+is neither required nor sent; batches are not supported. A receiver ignores unknown members, in the message and in its
+parameters.
 
-A message that cannot be parsed is answered with an error whose id is ${MALFORMED_MESSAGE_ID}; the connection stays open. A server ends the connection without an answer when it receives a notification other than \`initialized\`, a response to a request it did not send, or a message that exceeds the limits.
+A message that cannot be parsed is answered with an error whose id is ${MALFORMED_MESSAGE_ID}; the connection stays
+open. A server ends the connection without an answer when it receives a notification other than \`initialized\`, a
+response to a request it did not send, or a message that exceeds the limits.
 
-Bytes are encoded as base64, paths as \`file:\` URIs. If a type says "or \`null\`" and the member is not required, omitting it and sending \`null\` are equivalent.
+Bytes are encoded as base64, paths as \`file:\` URIs. If a type says "or \`null\`" and the member is not required, omitting
+it and sending \`null\` are equivalent.
 
 ## Handshake and sessions
 
@@ -334,13 +342,21 @@ server  {"id":1,"result":{"sessionId":"0b0e…","environmentInfo":{"shell":{"nam
 client  {"method":"initialized","params":{}}
 \`\`\`
 
-The \`sessionId\` comes from the server, in the result of \`initialize\`. It is random, unique to the session, and all that is needed to resume it, so treat it as a secret.
+The \`sessionId\` comes from the server, in the result of \`initialize\`. It is random, unique to the session, and all that
+is needed to resume it, so treat it as a secret.
 
-Until the handshake is complete, every other method is refused with \`client must call initialize before using FAMILY methods\` or \`client must send initialized before using FAMILY methods\`; each method below names its family. Parameters are checked first.
+Until the handshake is complete, every other method is refused with
+\`client must call initialize before using FAMILY methods\` or \`client must send initialized before using FAMILY methods\`;
+each method below names its family. Parameters are checked first.
 
-Processes belong to the session, not to the connection. When a connection is lost, its session survives for ${DETACHED_SESSION_TTL_MS / 1000} seconds. To resume it, send \`initialize\` with \`resumeSessionId\` on a new connection, then \`process/read\` with the last \`seq\` you saw for each process, and order events by \`seq\`, because live notifications may arrive first. On stdio a session cannot be resumed: the end of input ends it. Open files, watches and streamed HTTP bodies belong to the connection and end with it.
+Processes belong to the session, not to the connection. When a connection is lost, its session survives for
+${DETACHED_SESSION_TTL_MS / 1000} seconds. To resume it, send \`initialize\` with \`resumeSessionId\` on a new connection,
+then \`process/read\` with the last \`seq\` you saw for each process, and order events by \`seq\`, because live notifications
+may arrive first. On stdio a session cannot be resumed: the end of input ends it. Open files, watches and streamed HTTP
+bodies belong to the connection and end with it.
 
-Requests may be sent without waiting for earlier answers. A server that runs several at once has a separate lane for the methods marked "Lane: control", so that long requests do not hold them up; answers may then arrive in a different order.`;
+Requests may be sent without waiting for earlier answers. A server that runs several at once has a separate lane for the
+methods marked "Lane: control", so that long requests do not hold them up; answers may then arrive in a different order.`;
 }
 
 function overview() {

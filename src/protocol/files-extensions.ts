@@ -3,12 +3,12 @@ import { method, notification, schema } from "./define.ts";
 import { Empty, FileMode, optional, PathUri } from "./fields.ts";
 import { SandboxContext } from "./sandbox.ts";
 
-const WatchId = schema(() => z.string().describe("Chosen by the client, unique in its connection"));
+const WatchId = schema(() => z.string().describe("Chosen by the client; unique within its connection"));
 
 /** What this server adds to Codex's file methods. */
 export const fileExtensionMethods = {
   "fs/rename": method({
-    doc: "Moves a file, a link or a directory within its file system, in one step. A file or link at the new place is replaced, a directory only by one when it is empty.",
+    doc: "Moves a file, a link or a directory within its file system, atomically. An existing file or link at the destination is replaced; an existing directory only if it is empty, and only by a directory.",
     family: "filesystem",
     extension: true,
     params: () => z.object({ from: PathUri(), to: PathUri(), sandbox: optional(SandboxContext()) }),
@@ -22,15 +22,15 @@ export const fileExtensionMethods = {
     result: Empty,
   }),
   "fs/symlink": method({
-    doc: "Creates a symbolic link. Its target need not exist, and may be anywhere: whoever follows the link is checked then.",
+    doc: "Creates a symbolic link. Its target need not exist, and may be anywhere: access is checked when the link is followed.",
     family: "filesystem",
     extension: true,
     params: () =>
       z.object({
-        target: z.string().describe("Text of the link, a path that is absolute or relative to the link"),
+        target: z.string().describe("Text of the link: an absolute path, or one relative to the link"),
         path: PathUri().describe("Where the link is created"),
         replace: optional(z.boolean()).describe(
-          "False when absent; true puts the link in the place of a file or another link, in one step",
+          "Atomically replace an existing file or link. Default: false",
         ),
         sandbox: optional(SandboxContext()),
       }),
@@ -44,7 +44,7 @@ export const fileExtensionMethods = {
     result: () => z.object({ target: z.string() }),
   }),
   "fs/watch": method({
-    doc: "Tells of what comes, goes or changes at a file, or in a directory, as `fs/watch/changed`. A watch ends with its connection.",
+    doc: "Watches a file or a directory and reports changes as `fs/watch/changed`. A watch ends with its connection.",
     family: "filesystem",
     extension: true,
     params: () =>
@@ -52,14 +52,14 @@ export const fileExtensionMethods = {
         watchId: WatchId(),
         path: PathUri(),
         recursive: optional(z.boolean()).describe(
-          "False when absent; true watches up to 8192 directories below too, but no links to directories",
+          "Also watch up to 8192 directories below, except through links. Default: false",
         ),
         sandbox: optional(SandboxContext()),
       }),
     result: Empty,
   }),
   "fs/unwatch": method({
-    doc: "Ends a watch; an unknown one is no error.",
+    doc: "Ends a watch; an unknown id is not an error.",
     family: "filesystem",
     extension: true,
     params: () => z.object({ watchId: WatchId() }),
@@ -69,15 +69,15 @@ export const fileExtensionMethods = {
 
 export const fileExtensionNotifications = {
   "fs/watch/changed": notification({
-    doc: "Something has changed. What happens within a moment comes as one notification, and as often as a slow client takes them.",
+    doc: "Something has changed. Changes within a short time are combined into one notification, and a slow client gets fewer notifications.",
     from: "server",
     extension: true,
     params: () =>
       z.object({
         watchId: WatchId(),
-        paths: z.array(PathUri()).describe("What came, went or changed, each once"),
-        overflow: z.boolean().describe("More has changed than is named: look at everything"),
-        ended: z.boolean().describe("What was watched is gone, and the watch is over"),
+        paths: z.array(PathUri()).describe("Paths that appeared, disappeared or changed, each once"),
+        overflow: z.boolean().describe("There were more changes than listed: check everything"),
+        ended: z.boolean().describe("The watched path is gone, and the watch has ended"),
       }),
   }),
 };

@@ -5,10 +5,10 @@ import { SandboxContext } from "./sandbox.ts";
 
 const sandbox = schema(() => optional(SandboxContext()));
 const followSymlinks = schema(() =>
-  optional(z.boolean()).describe("True when absent; false refuses a symbolic link anywhere in the path"),
+  optional(z.boolean()).describe("Default: true; false refuses a symbolic link anywhere in the path"),
 );
 const HandleId = schema(() =>
-  z.string().describe("Chosen by the client, unique in its connection, at most 32 bytes"),
+  z.string().describe("Chosen by the client; unique within its connection; at most 32 bytes"),
 );
 /** A member of an entry in a detailed listing. */
 const detail = <T extends z.ZodType>(type: T) =>
@@ -18,8 +18,8 @@ const TimeMs = schema(() => z.number().int().describe("Milliseconds since the ep
 export const WalkOptions = schema(() =>
   z.object({
     maxDepth: Unsigned().describe("0 lists only the children of the root; at most 64"),
-    maxDirectories: Unsigned().describe("From 1, the root counts; at most 10000"),
-    maxEntries: Unsigned().describe("From 1, counts every name looked at; at most 50000"),
+    maxDirectories: Unsigned().describe("1 to 10000; the root counts"),
+    maxEntries: Unsigned().describe("1 to 50000; counts every name visited"),
     followDirectorySymlinks: z.boolean().describe("Enter linked directories, each real directory once"),
     pruneHiddenDirectories: z
       .boolean()
@@ -31,7 +31,7 @@ export type WalkOptions = Infer<typeof WalkOptions>;
 
 export const fileMethods = {
   "fs/readFile": method({
-    doc: "Returns a regular file whole; larger files are better read with `fs/open`.",
+    doc: "Returns a whole regular file; use `fs/open` for large files.",
     family: "filesystem",
     params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
     result: () => z.object({ dataBase64: Base64() }),
@@ -46,7 +46,7 @@ export const fileMethods = {
         mode: z
           .enum(["read", "replace"])
           .optional()
-          .describe("`read` when absent; `replace` creates the file or empties it at once, in place"),
+          .describe("Default: `read`; `replace` creates the file or truncates it at once, in place"),
         sandbox: sandbox(),
       }),
     result: () => z.object({ handleId: HandleId() }),
@@ -65,7 +65,9 @@ export const fileMethods = {
         chunk: Base64(),
         eof: z
           .boolean()
-          .describe("Fewer than `len` bytes came; a read that ends exactly at the end says false"),
+          .describe(
+            "Fewer than `len` bytes were read; false for a read that ends exactly at the end of the file",
+          ),
       }),
   }),
   "fs/writeBlock": method({
@@ -80,7 +82,7 @@ export const fileMethods = {
     result: Empty,
   }),
   "fs/close": method({
-    doc: "Closes a handle; an unknown one is no error.",
+    doc: "Closes a handle; an unknown id is not an error.",
     family: "filesystem",
     lane: "control",
     params: () => z.object({ handleId: HandleId() }),
@@ -96,7 +98,7 @@ export const fileMethods = {
         dataBase64: Base64(),
         followSymlinks: followSymlinks(),
         mode: optional(FileMode()).describe(
-          "Permissions of the regular file, whatever the umask; when absent, a new file gets 0666 less the umask and an existing one keeps its own",
+          "Permissions of the regular file, regardless of the umask. Default: 0666 minus the umask for a new file; an existing file keeps its own",
         ),
         sandbox: sandbox(),
       }),
@@ -108,14 +110,16 @@ export const fileMethods = {
     params: () =>
       z.object({
         path: PathUri(),
-        recursive: optional(z.boolean()).describe("True when absent: parents too, and no error if it exists"),
+        recursive: optional(z.boolean()).describe(
+          "Also create parents, and accept an existing directory. Default: true",
+        ),
         followSymlinks: followSymlinks(),
         sandbox: sandbox(),
       }),
     result: Empty,
   }),
   "fs/getMetadata": method({
-    doc: "Describes what a path names.",
+    doc: "Returns metadata of a path.",
     family: "filesystem",
     extensionParams: ["includeMode"],
     params: () =>
@@ -131,13 +135,13 @@ export const fileMethods = {
         isFile: z.boolean().describe("A regular file; devices and pipes are neither file nor directory"),
         isSymlink: z.boolean().describe("The path itself is a link; the other members describe its target"),
         size: Unsigned().describe("In bytes"),
-        createdAtMs: TimeMs().describe("Milliseconds since the epoch, 0 when the platform does not know"),
+        createdAtMs: TimeMs().describe("Milliseconds since the epoch; 0 if the platform does not record it"),
         modifiedAtMs: TimeMs(),
         mode: extensionField(Unsigned().optional().describe("Permission bits; present with `includeMode`")),
       }),
   }),
   "fs/canonicalize": method({
-    doc: "Resolves every symbolic link of a path that exists.",
+    doc: "Resolves all symbolic links of an existing path.",
     family: "filesystem",
     params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
     result: () => z.object({ path: PathUri() }),
@@ -150,7 +154,7 @@ export const fileMethods = {
       z.object({
         path: PathUri(),
         detailed: optional(z.boolean()).describe(
-          "True describes the entries themselves: links are links, also broken ones, and have neither type",
+          "Describe the entries themselves: links, including broken ones, are listed as links, with neither type",
         ),
         sandbox: sandbox(),
       }),
@@ -171,7 +175,7 @@ export const fileMethods = {
       }),
   }),
   "fs/walk": method({
-    doc: "Lists a tree level by level, names in order, without special files and links to files.",
+    doc: "Lists a tree level by level, sorted by name, without special files and links to files.",
     family: "filesystem",
     params: () => z.object({ path: PathUri(), options: WalkOptions(), sandbox: sandbox() }),
     result: () =>
@@ -179,20 +183,20 @@ export const fileMethods = {
         entries: z.array(z.object({ path: PathUri(), kind: z.enum(["directory", "file"]) })),
         errors: z
           .array(z.object({ path: PathUri(), message: z.string() }))
-          .describe("What could not be read"),
-        truncated: z.boolean().describe("A limit ended the walk early"),
+          .describe("Paths that could not be read"),
+        truncated: z.boolean().describe("The walk stopped early at a limit"),
       }),
   }),
   "fs/remove": method({
-    doc: "Removes a file, a link or a directory; without options it does what `rm -rf` does.",
+    doc: "Removes a file, a link or a directory; without options it works like `rm -rf`.",
     family: "filesystem",
     params: () =>
       z.object({
         path: PathUri(),
-        recursive: optional(z.boolean()).describe("True when absent"),
-        force: optional(z.boolean()).describe("True when absent: a missing path is no error"),
+        recursive: optional(z.boolean()).describe("Default: true"),
+        force: optional(z.boolean()).describe("Accept a missing path. Default: true"),
         followSymlinks: optional(z.boolean()).describe(
-          "True when absent; false needs `recursive` to be false",
+          "Default: true; false requires `recursive` to be false",
         ),
         sandbox: sandbox(),
       }),
@@ -211,26 +215,26 @@ export const fileMethods = {
     result: Empty,
   }),
   "fs/watchMissing": method({
-    doc: "Asks to be told once when a path that does not exist appears; a connection has one such watch, the newest.",
+    doc: "Requests one notification when a missing path appears. A connection has one such watch; a new one replaces it.",
     family: "filesystem",
     params: () =>
       z.object({
         watchId: Unsigned().describe("Must be higher than that of every earlier watch of the connection"),
         missing: z.array(PathUri()).describe("1 to 64 paths that do not exist"),
-        present: optional(PathUri()).describe("A path that exists, to be told when it goes"),
+        present: optional(PathUri()).describe("An existing path to report when it is removed or changed"),
       }),
     result: () =>
       z.object({
         watching: z
           .boolean()
-          .describe("False when there is nothing to wait for, or the watch is not possible"),
+          .describe("False if there is nothing to wait for, or the path cannot be watched"),
       }),
   }),
 };
 
 export const fileNotifications = {
   "fs/missingChanged": notification({
-    doc: "A watched path appeared, or the one that was present is gone: the watch is over.",
+    doc: "A watched path appeared, or the present one was removed or changed. The watch has ended.",
     from: "server",
     params: () => z.object({ watchId: Unsigned() }),
   }),
