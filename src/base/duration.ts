@@ -11,7 +11,9 @@ export function formatDuration(ms: number): string {
 /** Validates a duration from a caller. Infinity means never. */
 export function checkDuration(name: string, ms: number): number {
   if (typeof ms === "number" && ms >= 0) return ms;
-  throw new UsageError(`${name} must be a number of milliseconds from 0 on, or Infinity, not ${String(ms)}`);
+  throw new UsageError(
+    `${name} must be a number of milliseconds, 0 or greater, or Infinity, not ${String(ms)}`,
+  );
 }
 
 /** Calls `act` after `ms`, unless the returned function is called first. A delay beyond the timer range never fires. */

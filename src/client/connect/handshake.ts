@@ -86,7 +86,7 @@ async function initialize(
   });
   const answer = checkedResult("initialize", result);
   if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
-    throw new ProtocolError("the server's answer to initialize names another session than was asked for");
+    throw new ProtocolError("the server's answer to initialize names a different session");
   link.notify("initialized", {});
   return answer;
 }

@@ -30,7 +30,7 @@ export async function openHandle(
   try {
     const { handleId } = await abortable(opening, signal);
     if (handleId !== handle.id)
-      throw new ProtocolError(`fs/open ${handle.path}: another handle was opened than was asked for`);
+      throw new ProtocolError(`fs/open ${handle.path}: the server opened a different handle`);
   } catch (error) {
     opening.then(
       () => closeHandle(caller, handle),

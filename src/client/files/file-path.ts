@@ -25,7 +25,7 @@ export interface DecodedPath {
 export function pathOf(uri: string): DecodedPath {
   const decoded = decode(uri);
   if (decoded.path !== "/" && !decoded.path.slice(1).split("/").every(isName))
-    throw new ProtocolError(`the server named a path that is none: ${JSON.stringify(shortened(uri))}`);
+    throw new ProtocolError(`the server sent an invalid path: ${JSON.stringify(shortened(uri))}`);
   return decoded;
 }
 
@@ -51,7 +51,9 @@ function decode(uri: string): DecodedPath {
     if (typeof path === "string") return { path, exact: true };
     return { path: new TextDecoder().decode(path), exact: false };
   } catch (error) {
-    throw new ProtocolError(`the server named no path: ${shortened(messageOf(error))}`, { cause: error });
+    throw new ProtocolError(`the server sent an invalid path: ${shortened(messageOf(error))}`, {
+      cause: error,
+    });
   }
 }
 

@@ -327,11 +327,11 @@ export class Files {
     };
     const found = await this.#ask("walk", path, "fs/walk", params, pick(options));
     if (found.entries.length > params.options.maxEntries)
-      throw new ProtocolError(`walk ${path}: ${found.entries.length} entries came, more than were asked for`);
+      throw new ProtocolError(`walk ${path}: ${found.entries.length} entries, more than requested`);
     const root = pathOf(params.path).path;
     const entries = found.entries.map(({ path: uri, kind }) => ({ ...pathWithin(root, uri), kind }));
     if (entries.some((entry) => entry.path === root))
-      throw new ProtocolError(`walk ${path}: the directory itself is among what is below it`);
+      throw new ProtocolError(`walk ${path}: the server listed the directory itself`);
     const unnamed = entries.filter(({ exact }) => !exact);
     return {
       entries: entries.filter(({ exact }) => exact).map(({ path, kind }) => ({ path, kind })),
@@ -350,7 +350,7 @@ export class Files {
     uriOf(path);
     const { offset = 0 } = options;
     if (!Number.isSafeInteger(offset) || offset < 0)
-      throw new UsageError(`offset must be a whole number from 0 on, not ${String(offset)}`);
+      throw new UsageError(`offset must be a whole number, 0 or greater, not ${String(offset)}`);
     return this.#streams.read(path, { ...pick(options), offset });
   }
 

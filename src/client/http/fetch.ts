@@ -64,7 +64,7 @@ function toResponse(request: FetchRequest, head: Result<"http/request">, body: B
   if (status < 200 || status > 599)
     throw new TypeError(`fetch failed: ${request.url} answered with status ${status}`);
   if (head.bodyBase64 !== "")
-    throw new ProtocolError("a body came with the head, although it was to be streamed");
+    throw new ProtocolError("the response head contains a body that should have been streamed");
   const headers = toHeaders(head);
   if (request.method === "HEAD" || NULL_BODY_STATUSES.includes(status)) {
     body.forget();
@@ -82,7 +82,7 @@ function toHeaders({ headers: given }: Result<"http/request">): Headers {
   try {
     for (const { name, value } of given) headers.append(name, value);
   } catch (cause) {
-    throw new ProtocolError("a header of the answer has no form here", { cause });
+    throw new ProtocolError("the response has an invalid header", { cause });
   }
   return headers;
 }

@@ -48,7 +48,7 @@ export class HeadTail {
 
   constructor({ maxBytes, headBytes = Math.floor(maxBytes / 2) }: HeadTailOptions) {
     if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
-      throw new UsageError(`maxBytes must be a whole number that is not negative, not ${maxBytes}`);
+      throw new UsageError(`maxBytes must be a whole number, 0 or greater, not ${maxBytes}`);
     if (!Number.isSafeInteger(headBytes) || headBytes < 0 || headBytes > maxBytes)
       throw new UsageError(`headBytes must be a whole number from 0 to ${maxBytes}, not ${headBytes}`);
     this.#headBytes = headBytes;

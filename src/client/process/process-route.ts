@@ -218,7 +218,7 @@ export class ProcessRoute implements Followed {
     this.#wakeReaders(Math.max(this.#wake, event.seq));
     if (event.kind === "exited") {
       if (this.#exitKnown) {
-        this.fail(new ProtocolError(`process ${this.processId} was told to have exited twice`));
+        this.fail(new ProtocolError(`the server reported that process ${this.processId} exited twice`));
         return;
       }
       this.#exitKnown = true;

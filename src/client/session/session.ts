@@ -308,7 +308,7 @@ export class ClientSession implements Caller, RouteOwner {
         return;
       }
       try {
-        const late = (): Error => new ConnectionError("the recovery has taken too long");
+        const late = (): Error => new ConnectionError("recovery timed out");
         await budget.spend(timeoutMs, () =>
           limited({ timeoutMs, outer: signal, late }, (limit) => this.#recoverOnce(limit)),
         );

@@ -281,7 +281,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
 function checkedName(name: string, directory: string): string {
   if (process.platform === "win32" && SPECIAL_ON_WINDOWS.test(name)) {
     const path = joinRemote(directory, name);
-    throw new FileError("UNSUPPORTED", `${OPERATION} ${path}: Windows does not take this name`, { path });
+    throw new FileError("UNSUPPORTED", `${OPERATION} ${path}: Windows does not allow this name`, { path });
   }
   return name;
 }
