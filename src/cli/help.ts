@@ -8,8 +8,9 @@ export const help = (): string => `Run processes and terminals on this machine f
 Usage: exec-server [serve] [OPTIONS]
 
 Options:
-      --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), or stdio to
-                                     serve one client on stdin and stdout [default: ws://127.0.0.1:0]
+      --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), unix:///PATH for
+                                     a socket that only this user can connect to, or stdio to serve
+                                     one client on stdin and stdout [default: ws://127.0.0.1:0]
       --stdio                        Same as --listen stdio
       --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
                                      1 runs them in the order they arrive [default: 1]

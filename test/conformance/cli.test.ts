@@ -104,7 +104,7 @@ verifies("cli.listen:unsupported", async ({ launch }) => {
     "WS://127.0.0.1:0",
     "ws:127.0.0.1:0",
     "tcp://x",
-    "unix:///tmp/x",
+    "unix://tmp/x",
     "",
     "stdio:/",
     "stdio://x",

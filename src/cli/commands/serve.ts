@@ -1,27 +1,23 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
-import { CapabilityError, UsageError } from "../../base/errors.ts";
+import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { libc } from "../../native/libc.ts";
-import { describeErrno } from "../../native/os-error.ts";
 import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
-  createAuthenticator,
   createServer,
-  identityOf,
-  type Server,
+  serve as startListening,
   type ServerLimits,
   type ServerOptions,
 } from "../../server/index.ts";
+import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
-import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { readLimits } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
-import { formatListenUrl, isLoopback, type ListenAddress, parseListenUrl } from "../listen-url.ts";
 import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
 
 const FLAGS = {
@@ -47,11 +43,10 @@ const REFUSED_FLAGS = {
 
 /** Serves until it is stopped, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { address, authentication, concurrentRequests, limits, logger } = await parseOptions(args);
-  const server = create({ environment: process.env, logger, concurrentRequests, limits });
-  if (address.kind === "stdio") serveStdio(server, limits.maxMessageBytes);
-  else await serveWebSocket(server, { ...address, authentication, logger, limits });
-  finishStart(logger);
+  const { address, ...options } = await parseOptions(args);
+  if (address.kind === "stdio") await serveStdio(options);
+  else await serveListening(options);
+  finishStart(options.logger);
 }
 
 /** Preloads what the first process needs, if there is time before it starts. */
@@ -70,25 +65,24 @@ function finishStart(logger: Logger): void {
   }, FINISH_DELAY_MS).unref();
 }
 
-interface ServeOptions {
-  readonly address: ListenAddress;
+interface ListenOptions extends ServerOptions {
+  readonly url: string;
   readonly authentication: AuthenticationPolicy | undefined;
-  readonly concurrentRequests: number;
   readonly limits: Partial<ServerLimits>;
   readonly logger: Logger;
 }
 
 /** Only the machine knows that it cannot serve, or that a root of the limits does not exist. */
-function create(options: ServerOptions): Server {
+async function orFailure<T>(start: () => T | Promise<T>): Promise<T> {
   try {
-    return createServer(options);
+    return await start();
   } catch (error) {
-    if (error instanceof UsageError || error instanceof CapabilityError) throw failure(error.message);
+    if (error instanceof ExecError) throw failure(error.message);
     throw error;
   }
 }
 
-async function parseOptions(args: readonly string[]): Promise<ServeOptions> {
+async function parseOptions(args: readonly string[]): Promise<ListenOptions & { address: ListenAddress }> {
   const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS }, SWITCHES);
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
@@ -101,11 +95,11 @@ async function parseOptions(args: readonly string[]): Promise<ServeOptions> {
   const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
   const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
   const loadAuthentication = parseAuthentication(flags);
-  const address = parseListenUrl(url);
+  const address = await orFailure(() => parseListenUrl(url, "--listen URL"));
   if (address.kind === "stdio" && loadAuthentication !== undefined)
     throw failure("WebSocket auth requires a WebSocket listener, not stdio");
   const open = loadAuthentication === undefined && !flags.has("insecure-no-auth");
-  if (address.kind === "websocket" && open && !isLoopback(address.host))
+  if (open && isExposed(address))
     throw failure(
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
@@ -113,7 +107,7 @@ async function parseOptions(args: readonly string[]): Promise<ServeOptions> {
   const config = flags.get("config");
   const limits = { ...(config === undefined ? {} : await readLimits(config)), ...fromFlags };
   const authentication = loadAuthentication?.();
-  return { address, authentication, concurrentRequests, limits, logger };
+  return { address, url, environment: process.env, authentication, concurrentRequests, limits, logger };
 }
 
 function parseCount(text: string): number {
@@ -130,52 +124,25 @@ function parseLevel(text: string): LogLevel {
   throw usageError(`invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`);
 }
 
-interface WebSocketOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly authentication: AuthenticationPolicy | undefined;
-  readonly logger: Logger;
-  readonly limits: Partial<ServerLimits>;
-}
-
-async function serveWebSocket(
-  server: Server,
-  { host, port, authentication, logger, limits }: WebSocketOptions,
-): Promise<void> {
-  const { maxMessageBytes, maxPendingConnections, handshakeTimeoutMs } = limits;
-  let listener: WebSocketListener;
-  try {
-    listener = await listenWebSocket({
-      host,
-      port,
-      ...(authentication === undefined ? {} : { authenticate: createAuthenticator(authentication, logger) }),
-      ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
-      maxPendingConnections,
-      handshakeTimeoutMs,
-      refuse: () => server.refusal(),
-      accept: (transport, authorization) => {
-        const identity = authentication && identityOf(authorization);
-        server.accept(transport, identity === undefined ? {} : { identity });
-      },
-    });
-  } catch (error) {
-    const { code, errno } = error as NodeJS.ErrnoException;
-    if (code === undefined || errno === undefined) throw error;
-    throw failure(`cannot listen on ${formatListenUrl(host, port)}: ${describeErrno(code, Math.abs(errno))}`);
-  }
+async function serveListening({ url, authentication, ...options }: ListenOptions): Promise<void> {
+  const server = await orFailure(() =>
+    // Whether it may go without authentication was decided by the flags.
+    startListening({ ...options, listen: url, authentication, insecureNoAuth: true }),
+  );
   onStopSignal(async (signal) => {
-    logger.info("stopping", { signal });
-    await Promise.all([listener.close(), server.close()]);
+    options.logger.info("stopping", { signal });
+    await server.close();
   });
-  process.stdout.write(`${listener.url}\n`);
+  process.stdout.write(`${server.url}\n`);
 }
 
-function serveStdio(server: Server, maxMessageBytes: number | undefined): void {
+async function serveStdio(options: ListenOptions): Promise<void> {
+  const server = await orFailure(() => createServer(options));
   const transport = new JsonLinesTransport(
     openInput(),
     openOutput(),
     "JSON-RPC message from exec-server stdio",
-    maxMessageBytes,
+    options.limits.maxMessageBytes,
   );
   onStopSignal(() => server.close());
   server.accept(transport, { resumable: false, ended: () => exitAfter(server.close()) });

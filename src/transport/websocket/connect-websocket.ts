@@ -1,9 +1,10 @@
 // Separate from the transport, so that published types do not need those of `ws`.
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { WebSocket } from "ws";
 import { after, formatDuration } from "../../base/duration.ts";
 import { ConnectionError, UsageError } from "../../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
+import { socketPathOf } from "../../base/socket-url.ts";
 import { shownUrl } from "../../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
 import type { Transport } from "../transport.ts";
@@ -71,13 +72,13 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
 }
 
 function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
+  const options = { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, ...CLOSING };
   try {
-    return new WebSocket(url, {
-      headers,
-      perMessageDeflate: false,
-      maxPayload: MAX_MESSAGE_BYTES,
-      ...CLOSING,
-    });
+    if (!url.startsWith("ws+unix:")) return new WebSocket(url, options);
+    const path = socketPathOf(url, "ws+unix");
+    if (path === undefined) throw new Error("expected ws+unix:///PATH");
+    // The library knows such URLs, but takes escapes and colons in the path for something else.
+    return new WebSocket("ws://localhost/", { ...options, createConnection: () => connect({ path }) });
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
   }

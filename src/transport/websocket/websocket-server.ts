@@ -6,10 +6,12 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
+import { socketUrl } from "../../base/socket-url.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
 import { type GuestLimits, Guests } from "./guests.ts";
 import { installFastPath } from "./fast-path.ts";
 import type { Transport } from "../transport.ts";
+import { bindUnixSocket } from "./unix-socket.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** A half-open peer is detected after about this long, so that its session can be resumed. */
@@ -19,16 +21,20 @@ const LINGER_MS = 1_000;
 
 /** A listening server. */
 export interface WebSocketListener {
-  /** With the port actually bound: `ws://127.0.0.1:38977`. */
+  /** What clients connect to, with the port actually bound: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
   /** Stops accepting. Existing connections continue. */
   close(): Promise<void>;
 }
 
-/** Where to listen, and whom to admit. `GuestLimits` limits sockets that are not connections yet. */
-export interface ListenOptions extends GuestLimits {
-  readonly host: string;
-  readonly port: number;
+/** Where to listen: an address, or the path of a Unix socket. */
+export type ListenPlace = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** Where to listen, and whom to admit. */
+export type ListenOptions = ListenPlace & AdmissionOptions;
+
+/** Whom to admit. `GuestLimits` limits sockets that are not connections yet. */
+export interface AdmissionOptions extends GuestLimits {
   /**
    * Checks the Authorization header of an upgrade from an address; resolves with the reason of a refusal. Without it,
    * everyone is admitted.
@@ -115,13 +121,14 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     });
   }
 
-  const { address, port } = await bind(http, options);
+  const { url, release } = await bind(http, options);
   // A connection that cannot be accepted for lack of a descriptor is lost; the next one may succeed.
   http.on("error", () => {});
   return {
-    url: `ws://${formatHost(address)}:${port}`,
+    url,
     close: () =>
       new Promise((resolve) => {
+        release();
         http.close(() => resolve());
         http.closeAllConnections();
         guests.destroyAll();
@@ -207,22 +214,27 @@ function destroyThis(this: Socket): void {
   this.destroy();
 }
 
-function addressOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
-  return `${formatHost(remoteAddress)}:${remotePort}`;
+function addressOf({ remoteAddress, remotePort = 0 }: Socket): string {
+  // Peers of a Unix socket have none.
+  return remoteAddress === undefined ? "unix" : `${formatHost(remoteAddress)}:${remotePort}`;
 }
 
 function describeSource(socket: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`;
 }
 
-function bind(http: HttpServer, { host, port }: ListenOptions): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
+/** `release` gives the place up before the server is closed. */
+async function bind(http: HttpServer, place: ListenPlace): Promise<{ url: string; release: () => void }> {
+  if ("path" in place) return { url: socketUrl(place.path), release: await bindUnixSocket(http, place.path) };
+  await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
-    http.listen({ host, port }, () => {
+    http.listen({ host: place.host, port: place.port }, () => {
       http.off("error", reject);
-      resolve(http.address() as AddressInfo);
+      resolve();
     });
   });
+  const { address, port } = http.address() as AddressInfo;
+  return { url: `ws://${formatHost(address)}:${port}`, release: () => {} };
 }
 
 function formatHost(address: string): string {

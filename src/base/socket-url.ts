@@ -1,0 +1,17 @@
+/** The absolute path in a URL such as `unix:///run/exec.sock`, whose escapes are resolved; undefined for any other text. */
+export function socketPathOf(url: string, scheme: "unix" | "ws+unix"): string | undefined {
+  if (!url.startsWith(`${scheme}:`)) return undefined;
+  const rest = url.slice(scheme.length + 1);
+  const path = rest.startsWith("//") ? rest.slice(2) : rest;
+  if (!path.startsWith("/") || path.startsWith("//")) return undefined;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined; // A `%` that begins no escape.
+  }
+}
+
+/** The URL by which a client reaches a socket. */
+export function socketUrl(path: string): string {
+  return `ws+unix://${path.split("/").map(encodeURIComponent).join("/")}`;
+}

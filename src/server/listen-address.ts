@@ -1,0 +1,44 @@
+import { isIP, isIPv4 } from "node:net";
+import { UsageError } from "../base/errors.ts";
+import { socketPathOf } from "../base/socket-url.ts";
+
+/** Where a server can be reached. */
+export type ListenAddress =
+  | { readonly kind: "stdio" }
+  | { readonly kind: "websocket"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
+
+const MAX_PORT = 65_535;
+
+/** Throws a UsageError, in which `name` says what was given. */
+export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
+  if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
+  const path = socketPathOf(url, "unix");
+  if (path !== undefined) return { kind: "unix", path };
+  if (!url.startsWith("ws://"))
+    throw new UsageError(`unsupported ${name} \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
+  const {
+    host = "",
+    bracketed,
+    port = "",
+  } = /^ws:\/\/(?:\[(?<bracketed>[^\]]*)\]|(?<host>[^:/[\]]*)):(?<port>[0-9]{1,5})$/.exec(url)?.groups ?? {};
+  const address = bracketed ?? host;
+  const family = isIP(address);
+  if (family === 0 || (family === 6) !== (bracketed !== undefined) || Number(port) > MAX_PORT)
+    throw new UsageError(`invalid websocket ${name} \`${url}\`; expected \`ws://IP:PORT\``);
+  return { kind: "websocket", host: address, port: Number(port) };
+}
+
+function isLoopback(host: string): boolean {
+  return isIPv4(host) ? host.startsWith("127.") : host === "::1";
+}
+
+/** Whether other machines can reach it. */
+export function isExposed(address: ListenAddress): boolean {
+  return address.kind === "websocket" && !isLoopback(address.host);
+}
+
+/** Formats an address as `--listen` takes it. */
+export function formatListenUrl(host: string, port: number): string {
+  return `ws://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

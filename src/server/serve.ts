@@ -1,0 +1,80 @@
+import { CapabilityError, UsageError } from "../base/errors.ts";
+import { silentLogger } from "../base/logger.ts";
+import { describeErrno } from "../native/os-error.ts";
+import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
+import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./authentication.ts";
+import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
+import { createServer, type Server, type ServerOptions } from "./server.ts";
+
+/** Where a server listens, and whom it lets in. */
+export interface ServeOptions extends ServerOptions {
+  /**
+   * `ws://IP:PORT`, where port 0 picks a free one, or `unix:///PATH` for a socket that only this user can connect to. Default: `ws://127.0.0.1:0`.
+   */
+  readonly listen?: string;
+  /** Default: everybody who reaches the server may use it. */
+  readonly authentication?: AuthenticationPolicy | undefined;
+  /** Allows an address that other machines can reach without authentication. Default: false. */
+  readonly insecureNoAuth?: boolean;
+}
+
+/** A server that listens. */
+export interface ListeningServer extends Server, AsyncDisposable {
+  /** What clients connect to: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
+  readonly url: string;
+  /** Stops listening, kills all processes and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Starts a server and listens. Throws a UsageError for an impossible address or limit, and a CapabilityError where the machine refuses. */
+export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
+  const { listen = "ws://127.0.0.1:0", authentication, insecureNoAuth = false } = options;
+  const address = parseListenUrl(listen);
+  if (address.kind === "stdio")
+    throw new UsageError("serve() does not serve stdio: give it ws:// or unix://");
+  if (isExposed(address) && authentication === undefined && !insecureNoAuth)
+    throw new UsageError(
+      `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
+    );
+  const server = createServer(options);
+  try {
+    const listener = await listenFor(server, address, options);
+    const close = async (): Promise<void> => {
+      await Promise.all([listener.close(), server.close()]);
+    };
+    return { ...server, url: listener.url, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await server.close();
+    throw listenError(error, address);
+  }
+}
+
+function listenFor(server: Server, place: ListenPlace, { authentication, limits, logger }: ServeOptions) {
+  const maxMessageBytes = limits?.maxMessageBytes;
+  return listenWebSocket({
+    ...place,
+    ...(authentication === undefined
+      ? {}
+      : { authenticate: createAuthenticator(authentication, logger ?? silentLogger) }),
+    ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+    maxPendingConnections: limits?.maxPendingConnections,
+    handshakeTimeoutMs: limits?.handshakeTimeoutMs,
+    refuse: () => server.refusal(),
+    accept: (transport, authorization) => {
+      const identity = authentication && identityOf(authorization);
+      server.accept(transport, identity === undefined ? {} : { identity });
+    },
+  });
+}
+
+/** Names the address, which the system's own error does not do in the wire's words. */
+function listenError(error: unknown, place: ListenPlace): unknown {
+  const { code, errno } = error as NodeJS.ErrnoException;
+  if (code === undefined || typeof errno !== "number") return error;
+  const shown = "path" in place ? place.path : formatListenUrl(place.host, place.port);
+  return new CapabilityError(
+    "OS_ERROR",
+    `cannot listen on ${shown}: ${describeErrno(code, Math.abs(errno))}`,
+    { errno: code, cause: error },
+  );
+}
