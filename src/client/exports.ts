@@ -13,6 +13,7 @@ export {
 export type { Logger } from "../base/logger.ts";
 export type { ListedProcess } from "../protocol/process-extensions.ts";
 export type { ProcessLimits, SignalName } from "../protocol/process.ts";
+export type { EnvironmentInfo } from "../protocol/environment.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./session/caller.ts";
@@ -21,7 +22,7 @@ export type { ConnectOptions } from "./connect/connect-options.ts";
 export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
 export { FileError } from "./files/file-error.ts";
-export type { DetailedEntry, DirectoryEntry, FileStat } from "./files/file-stat.ts";
+export type { DetailedEntry, DirectoryEntry, FileKind, FileStat } from "./files/file-stat.ts";
 export type { FileChanges, WatchOptions } from "./files/file-watches.ts";
 export {
   type CopyOptions,
@@ -36,10 +37,11 @@ export {
   type WriteOptions,
 } from "./files/files.ts";
 export type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "./files/trees.ts";
-export { CommandError, Host, type RunOptions, type RunResult } from "./host.ts";
+export { CommandError, Host, type RunOptions, type RunResult, type ShellOptions } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export {
   type CommunicateOptions,
+  type OutputChoice,
   type OutputOptions,
   RemoteProcess,
   type Snapshot,
@@ -50,5 +52,9 @@ export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/proce
 export { SpawnError } from "./process/spawn-error.ts";
 export type { SessionState } from "./session/session.ts";
 export type { SessionEnd } from "./session/session-end.ts";
-export type { StartOptions, TerminalOptions } from "./process/start-request.ts";
+export type { InputChunk, InputSource } from "./process/input-source.ts";
+export type { LineOptions } from "./process/line-reader.ts";
+export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
+export type { ShellValue } from "./process/shell-script.ts";
+export type { Argv, StartOptions, TerminalOptions } from "./process/start-request.ts";
 export * from "./tools/index.ts";

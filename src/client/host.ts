@@ -1,4 +1,4 @@
-import { ExecError } from "../base/errors.ts";
+import { ExecError, UsageError } from "../base/errors.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ListedProcess } from "../protocol/process-extensions.ts";
@@ -8,9 +8,11 @@ import { feed } from "./process/feed.ts";
 import { createFetch } from "./http/fetch.ts";
 import { Files } from "./files/files.ts";
 import type { LocalTrees } from "./files/trees.ts";
+import { type InputSource, isInputSource } from "./process/input-source.ts";
 import { RemoteProcess } from "./process/process.ts";
 import type { ClientSession, SessionState } from "./session/session.ts";
 import type { SessionEnd } from "./session/session-end.ts";
+import { shellScript, type ShellValue } from "./process/shell-script.ts";
 import { startProcess } from "./process/start.ts";
 import {
   type Argv,
@@ -26,9 +28,15 @@ import { abortable } from "../base/deadlines.ts";
 /** How a command is run to its end. */
 export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
   /** What the process reads from its stdin, and then its end. */
-  readonly input?: string | Uint8Array;
+  readonly input?: string | Uint8Array | InputSource;
   /** Rejects with a CommandError unless the exit status is 0. */
   readonly check?: boolean;
+}
+
+/** How a script is run. */
+export interface ShellOptions extends RunOptions {
+  /** The shell; one that takes `-c` and has the parameters of POSIX. Default: `/bin/sh`. */
+  readonly shell?: string;
 }
 
 /** What a finished command wrote and how it ended. */
@@ -113,13 +121,15 @@ export class Host implements Caller, AsyncDisposable {
     );
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
     const closes = this.#session.supports("process/closeStdin");
+    if (bytes !== undefined && isInputSource(bytes) && !closes)
+      throw unsupported("process/closeStdin, which a stream as input needs");
     const route = this.#session.register(params.processId);
     const { signal } = options;
     const collected = collect(route, { ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }), signal });
     collected.catch(() => {});
     const process = await startProcess(
       this.#session,
-      bytes === undefined || closes ? params : withInputLength(params, bytes.length),
+      bytes === undefined || closes || isInputSource(bytes) ? params : withInputLength(params, bytes.length),
       signal,
       { route, asked: params },
     );
@@ -128,6 +138,30 @@ export class Host implements Caller, AsyncDisposable {
       : feed(process, bytes, { close: closes, signal }, collected));
     if (check && result.exitCode !== 0) throw new CommandError(argv, result);
     return result;
+  }
+
+  /**
+   * Runs a script: `` await host.sh`grep -r ${pattern} ${files}` ``. Values are passed to the shell as arguments and never become code, in quotes or out of them; a
+   * list stands for its words. The shell is `/bin/sh`, without a login profile, unless `host.sh({ shell })` names another. Options come first:
+   * `` await host.sh({ cwd: "/repo", check: true })`make ${target}` ``.
+   */
+  sh(strings: TemplateStringsArray, ...values: readonly ShellValue[]): Promise<RunResult>;
+  sh(
+    options: ShellOptions,
+  ): (strings: TemplateStringsArray, ...values: readonly ShellValue[]) => Promise<RunResult>;
+  sh(first: TemplateStringsArray | ShellOptions, ...values: readonly ShellValue[]) {
+    if (isTemplate(first)) return this.#script({}, first, values);
+    return (strings: TemplateStringsArray, ...later: readonly ShellValue[]) =>
+      this.#script(first, strings, later);
+  }
+
+  async #script(
+    { shell = "/bin/sh", ...options }: ShellOptions,
+    strings: TemplateStringsArray,
+    values: readonly ShellValue[],
+  ): Promise<RunResult> {
+    const { script, words } = shellScript(strings, values);
+    return await this.run([shell, "-c", script, "sh", ...words], options);
   }
 
   /** Starts a process whose output is read while it runs. */
@@ -199,4 +233,10 @@ export class Host implements Caller, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function isTemplate(first: TemplateStringsArray | ShellOptions): first is TemplateStringsArray {
+  if (typeof first === "string")
+    throw new UsageError("host.sh is a tag: write host.sh`…` with backquotes, without parentheses");
+  return Array.isArray(first);
 }

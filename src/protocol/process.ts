@@ -132,6 +132,7 @@ export const ProcessStart = schema(() =>
     idempotencyKey: optional(z.string().min(1).max(256)).describe(
       "Repeating a start with the same key and parameters starts nothing and returns the same answer, as long as the process is known",
     ),
+    tellPid: z.boolean().optional().describe("Answer with the number of the process, too"),
     label: optional(z.string().max(1024)).describe("Human-readable; shown by process/list"),
     limits: optional(ProcessLimits()).describe(
       "Set before the program runs; cannot be combined with `arg0`. The program sees its path as its name",
@@ -202,13 +203,21 @@ export const processMethods = {
       "timeoutMs",
       "closeOnExit",
       "idempotencyKey",
+      "tellPid",
       "label",
       "limits",
       "contain",
     ],
     ordered: "processId",
     params: ProcessStart,
-    result: () => z.object({ processId: ProcessId(), sandboxType: SandboxType().optional() }),
+    result: () =>
+      z.object({
+        processId: ProcessId(),
+        sandboxType: SandboxType().optional(),
+        pid: extensionField(
+          z.number().int().optional().describe("Number of the process, where `tellPid` asked for it"),
+        ),
+      }),
   }),
   "process/read": method({
     doc: "Returns retained output after a sequence number, and waits for new events if requested.",

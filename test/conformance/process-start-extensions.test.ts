@@ -34,6 +34,20 @@ verifies("process.start:idempotency", async ({ peer }) => {
   );
 });
 
+verifies("process.start:pid", async ({ peer }) => {
+  const connection = await peer();
+  const script = shell("echo $$; exec sleep 60");
+  const params = start("p", script, { tellPid: true, idempotencyKey: "key" });
+  const answer = await connection.request("process/start", params);
+  const pid = await untilNumber(connection, "p");
+  expect(answer).toEqual({ processId: "p", sandboxType: "none", pid });
+  expect(await connection.request("process/start", params)).toEqual(answer);
+  for (const tellPid of [false, undefined])
+    expect(
+      await connection.request("process/start", start(`q ${tellPid}`, ["true"], { tellPid })),
+    ).not.toHaveProperty("pid");
+});
+
 verifies("process.start:idempotency-conflict", async ({ peer }) => {
   const connection = await peer();
   const params = start("p", ["true"], { idempotencyKey: "key" });

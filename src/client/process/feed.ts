@@ -1,10 +1,12 @@
 import { ExecError } from "../../base/errors.ts";
 import type { Collected } from "./collect.ts";
+import { type InputSource, isInputSource } from "./input-source.ts";
 import { abortable } from "../../base/deadlines.ts";
 
 /** The side of a process that takes its input. */
 export interface Fed {
   write(data: string | Uint8Array, options?: { signal?: AbortSignal }): Promise<void>;
+  writeFrom(source: InputSource, options?: { end?: boolean; signal?: AbortSignal }): Promise<void>;
   closeStdin(options?: { signal?: AbortSignal }): Promise<void>;
 }
 
@@ -14,13 +16,14 @@ export interface Fed {
  */
 export function feed(
   process: Fed,
-  input: string | Uint8Array,
+  input: string | Uint8Array | InputSource,
   { close, signal }: { close: boolean; signal: AbortSignal | undefined },
   collected: Promise<Collected>,
 ): Promise<Collected> {
   const options = signal === undefined ? {} : { signal };
   const fed = (async () => {
-    await process.write(input, options);
+    if (isInputSource(input)) await process.writeFrom(input, { ...options, end: false });
+    else await process.write(input, options);
     if (close) await process.closeStdin(options);
   })();
   const given = new Promise<never>((_, reject) => {

@@ -1,6 +1,7 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { checkDuration } from "../../base/duration.ts";
 import { ConnectionError, ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
+import { Interruption } from "../../base/interruption.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { SignalName } from "../../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
@@ -8,13 +9,18 @@ import { feed } from "./feed.ts";
 import type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process-events.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
+import { type InputSource, openSource } from "./input-source.ts";
+import { type LineOptions, readLines } from "./line-reader.ts";
 import { OutputReader } from "./output-reader.ts";
+import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
 import { unsupported } from "../session/unsupported.ts";
 import { abortable, settledWithin, within } from "../../base/deadlines.ts";
 import { decodeBytes } from "../session/wire-bytes.ts";
 
 /** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
 const MAX_WRITE_BYTES = 256 * 1024;
+/** After so much input other work has its turn: a server in this program answers without a pause, and could never tell that the process has ended. */
+const TURN_BYTES = 1024 * 1024;
 /** How long the end of a killed process may take before it is given up. */
 const DISPOSE_DEADLINE_MS = 5_000;
 
@@ -26,7 +32,18 @@ export interface OutputOptions {
   readonly onGap?: (gap: Gap) => void;
   /** Told how many events this reader was too slow for; see `events`. */
   readonly onLag?: (events: number) => void;
+  /** What is read: `both` streams, or one of them. A terminal has one, which counts as `stdout`. Default: `both`. */
+  readonly stream?: OutputChoice;
 }
+
+/** One stream of output, or both. */
+export type OutputChoice = "stdout" | "stderr" | "both";
+
+const STREAMS: Readonly<Record<OutputChoice, readonly OutputChunk["stream"][] | undefined>> = {
+  stdout: ["stdout", "pty"],
+  stderr: ["stderr"],
+  both: undefined,
+};
 
 /** How long an end is waited for. */
 export interface WaitOptions {
@@ -71,14 +88,23 @@ export class RemoteProcess implements AsyncDisposable {
   readonly id: string;
   /** True on a terminal. */
   readonly tty: boolean;
+  /** Number of the process on its machine; undefined where the server does not tell it. */
+  readonly pid: number | undefined;
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
   #nextWriteId = 1;
   #lastWrite: Promise<unknown> = Promise.resolve();
+  #stdout: ReadableStream<Uint8Array> | undefined;
+  #stderr: ReadableStream<Uint8Array> | undefined;
 
-  constructor(session: ClientSession, route: ProcessRoute, { tty }: { tty: boolean }) {
+  constructor(
+    session: ClientSession,
+    route: ProcessRoute,
+    { tty, pid }: { tty: boolean; pid?: number | undefined },
+  ) {
     this.id = route.processId;
     this.tty = tty;
+    this.pid = pid;
     this.#session = session;
     this.#route = route;
   }
@@ -103,7 +129,41 @@ export class RemoteProcess implements AsyncDisposable {
    * loop lets it run on.
    */
   output(options: OutputOptions = {}): AsyncIterableIterator<OutputChunk> {
-    return new OutputReader(this.#route.subscribe(options), options);
+    const { stream = "both" } = options;
+    if (!Object.hasOwn(STREAMS, stream))
+      throw new UsageError(`stream must be stdout, stderr or both, not ${stream}`);
+    const streams = STREAMS[stream];
+    const events = this.#route.subscribe(streams === undefined ? options : { ...options, streams });
+    return new OutputReader(events, options);
+  }
+
+  /**
+   * The output as lines of text, without their ends: `for await (const line of process.lines())`. `stream` chooses what is read; the default is `stdout`, and
+   * with `both` the lines of the two streams come as they are complete.
+   */
+  lines({ maxLineBytes, ...options }: OutputOptions & LineOptions = {}): AsyncIterableIterator<string> {
+    const output = this.output({ stream: "stdout", ...options });
+    return readLines(output, maxLineBytes === undefined ? {} : { maxLineBytes });
+  }
+
+  /** The output, or all that a terminal shows, as a web stream: the same one each time. A reader that stops makes the process wait. */
+  get stdout(): ReadableStream<Uint8Array> {
+    this.#stdout ??= toReadableStream(this.output({ stream: "stdout" }));
+    return this.#stdout;
+  }
+
+  /** The same for stderr, which is empty on a terminal. */
+  get stderr(): ReadableStream<Uint8Array> {
+    this.#stderr ??= toReadableStream(this.output({ stream: "stderr" }));
+    return this.#stderr;
+  }
+
+  /** Writes the output to a Node `Writable` or a web `WritableStream`, as fast as that takes it. Resolves at the end of the output. */
+  pipe(
+    destination: NodeWritable | WritableStream<Uint8Array>,
+    { end, ...options }: OutputOptions & PipeOptions = {},
+  ): Promise<void> {
+    return pipeOutput(this.output(options), destination, end === undefined ? {} : { end });
   }
 
   /**
@@ -125,6 +185,41 @@ export class RemoteProcess implements AsyncDisposable {
     this.#lastWrite = written.catch(() => {});
     // Also while it waits for the one before it; then it is not sent.
     return abortable(written, signal);
+  }
+
+  /**
+   * Writes all that a Node `Readable`, a web `ReadableStream` or an iterable gives, as fast as the process takes it, and then ends the input where the server can,
+   * unless `end` is false. When the process takes no more, the source is destroyed or cancelled and this rejects with the code STDIN_CLOSED.
+   */
+  async writeFrom(
+    source: InputSource,
+    { end: endsInput = true, signal }: { end?: boolean; signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const options = signal === undefined ? {} : { signal };
+    const input = openSource(source);
+    // Whoever waits for input need not wait on when the process has ended.
+    const end = new Interruption();
+    this.exited.then(
+      () => end.interrupt(refusedWrite(this.id, "exited")),
+      (error: unknown) => end.interrupt(error),
+    );
+    let isDone = false;
+    let written = 0;
+    try {
+      for (;;) {
+        const chunk = await abortable(end.wait(input.next()), signal);
+        if (chunk === undefined) break;
+        await this.write(chunk, options);
+        written += chunk.length;
+        if (written < TURN_BYTES) continue;
+        written = 0;
+        await new Promise((resolve) => setTimeout(resolve, 0));
+      }
+      isDone = true;
+    } finally {
+      if (!isDone) input.cancel();
+    }
+    if (endsInput && this.#session.supports("process/closeStdin")) await this.closeStdin(options);
   }
 
   /** Ends the input, after all that was written. Needs a server that announces `process/closeStdin`. */
@@ -196,7 +291,7 @@ export class RemoteProcess implements AsyncDisposable {
    * before the process has written more than a reader that comes late can still get.
    */
   async communicate(
-    input?: string | Uint8Array,
+    input?: string | Uint8Array | InputSource,
     { signal, ...options }: CommunicateOptions = {},
   ): Promise<Collected> {
     const collected = collect(this.#route, { ...options, signal });

@@ -12,7 +12,7 @@ export interface StartOptions {
   /** Absolute. The server's own directory unless told. */
   readonly cwd?: string;
   /** Set on top of what is inherited. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /**
    * What the process gets of the server's environment: all but names that look like secrets (`*KEY*`, `*SECRET*`, `*TOKEN*`), which is the default, the
    * few that every program needs, or nothing.
@@ -77,19 +77,23 @@ export function startParams(
   for (const argument of argv) checkText("argv", argument);
   if (arg0 !== undefined) checkText("arg0", arg0);
   if (cwd !== undefined) checkText("cwd", cwd);
-  for (const [name, value] of Object.entries(options.env ?? {})) {
+  const variables = Object.entries(options.env ?? {});
+  for (const [name, value] of variables) {
     checkText("the name of a variable in env", name);
-    checkText(`${name} in env`, value);
+    if (value !== undefined) checkText(`${name} in env`, value);
+    else if (/[*?]/.test(name)) throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
   }
   return {
     processId: options.processId ?? crypto.randomUUID(),
     argv: [...argv],
     cwd: cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd),
-    env: { ...options.env },
+    env: Object.fromEntries(
+      variables.filter((variable): variable is [string, string] => variable[1] !== undefined),
+    ),
     envPolicy: {
       inherit: options.inheritEnv ?? "all",
       ignoreDefaultExcludes: false,
-      exclude: [],
+      exclude: variables.filter(([, value]) => value === undefined).map(([name]) => name),
       set: {},
       includeOnly: [],
     },

@@ -1,4 +1,5 @@
 import { ConnectionError, ExecError, messageOf, ProtocolError, RpcError } from "../../base/errors.ts";
+import type { Result } from "../../protocol/index.ts";
 import { RemoteProcess } from "./process.ts";
 import { SpawnError } from "./spawn-error.ts";
 import type { ProcessRoute } from "./process-route.ts";
@@ -20,8 +21,9 @@ export async function startProcess(
   signal: AbortSignal | undefined,
   { route = session.register(params.processId), asked = params }: StartedOn = {},
 ): Promise<RemoteProcess> {
+  let pid: number | undefined;
   try {
-    await requestStart(session, params, signal, route);
+    pid = await requestStart(session, params, signal, route);
     route.started = true;
   } catch (refusal) {
     // Made here, so that its stack names the caller.
@@ -32,7 +34,7 @@ export async function startProcess(
     session.unregister(route, { orphan: lost });
     throw error;
   }
-  const process = new RemoteProcess(session, route, { tty: params.tty });
+  const process = new RemoteProcess(session, route, { tty: params.tty, pid });
   if (signal !== undefined) killOnAbort(process, signal);
   return process;
 }
@@ -43,23 +45,28 @@ async function requestStart(
   params: StartParams,
   signal: AbortSignal | undefined,
   route: ProcessRoute,
-): Promise<void> {
+): Promise<number | undefined> {
   // With the signal, so that a start that still waits for a connection is not made any more.
   const options = signal === undefined ? {} : { signal };
   if (!session.supports("process/start.idempotencyKey")) {
-    checkStarted(params, await session.request("process/start", params, options));
-    return;
+    return checkStarted(params, await session.request("process/start", params, options));
   }
-  const keyed = { ...params, idempotencyKey: params.idempotencyKey ?? params.processId };
+  const keyed = {
+    ...params,
+    idempotencyKey: params.idempotencyKey ?? params.processId,
+    ...(session.supports("process/start.tellPid") ? { tellPid: true } : {}),
+  };
   const { connections } = session;
-  checkStarted(params, await session.request("process/start", keyed, options));
+  const pid = checkStarted(params, await session.request("process/start", keyed, options));
   // What it did before the connection was back went to nobody.
   if (session.connections !== connections) await route.catchUp();
+  return pid;
 }
 
-function checkStarted(asked: StartParams, started: { readonly processId: string }): void {
+function checkStarted(asked: StartParams, started: Result<"process/start">): number | undefined {
   if (started.processId !== asked.processId)
     throw new ProtocolError(`process/start: another process was started than ${asked.processId}`);
+  return started.pid;
 }
 
 function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {

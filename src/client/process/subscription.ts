@@ -1,5 +1,6 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { Fifo } from "../../base/fifo.ts";
+import type { OutputStream } from "../../protocol/process.ts";
 import { type NumberedEvent, type ProcessEvent, sizeOf } from "./process-events.ts";
 import { abortable } from "../../base/deadlines.ts";
 
@@ -18,6 +19,8 @@ export interface SubscriptionOptions {
   readonly signal?: AbortSignal;
   /** Told how many events this reader was too slow for. They are read again from the server; what it no longer has shows as a gap. */
   readonly onLag?: (events: number) => void;
+  /** Leaves out the output of other streams, which then never makes the process wait. Default: every stream. */
+  readonly streams?: readonly OutputStream[];
 }
 
 /** What a subscription needs of the process it follows. */
@@ -52,15 +55,17 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
     this.#followed = followed;
     this.#options = options;
     options.signal?.addEventListener("abort", this.#wake, { once: true });
+    let isFirst = true;
     for (const event of history) {
       // The history may have lost its beginning.
-      if (this.#unread.size === 0 && event.kind !== "failed" && firstSeq(event) > 1) this.#behind = true;
+      if (isFirst && event.kind !== "failed" && firstSeq(event) > 1) this.#behind = true;
+      isFirst = false;
       this.push(event);
     }
   }
 
   push(event: ProcessEvent): void {
-    if (this.#ended) return;
+    if (this.#ended || !this.#isWanted(event)) return;
     if (this.#unread.size >= MAX_UNREAD_EVENTS || this.#unreadBytes > MAX_UNREAD_BYTES) this.#giveUp();
     this.#unread.push(event);
     this.#unreadBytes += sizeOf(event);
@@ -77,7 +82,8 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
       }
       const event = this.#again.shift() ?? (this.#behind ? await this.#catchUp() : this.#takeUnread());
       if (event !== undefined) {
-        if (event.kind === "failed" || event.seq > this.#lastSeq) return this.#deliver(event);
+        const isNew = event.kind === "failed" || event.seq > this.#lastSeq;
+        if (isNew && this.#isWanted(event)) return this.#deliver(event);
       } else if (this.#ended) {
         return { done: true, value: undefined };
       } else {
@@ -94,6 +100,11 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #isWanted(event: ProcessEvent): boolean {
+    const { streams } = this.#options;
+    return streams === undefined || event.kind !== "output" || streams.includes(event.stream);
   }
 
   #deliver(event: ProcessEvent): IteratorResult<ProcessEvent> {

@@ -39,6 +39,7 @@ export const resultShapes = {
   "process/start": {
     processId: "string",
     "sandboxType?": ["enum", "none", "linuxSeccomp", "macosSeatbelt", "windowsRestrictedToken", "windowsMxc"],
+    "pid?": "integer",
   },
   "process/read": {
     chunks: ["array", { seq: "seq", stream: ["enum", "stdout", "stderr", "pty"], chunk: "string" }],

@@ -127,6 +127,15 @@ export const execToolDefinitions: readonly ExecToolDefinition[] = [
   writeStdinDefinition,
 ];
 
+/** The tools, with the default of `login` that they have. */
+export function definitionsFor({ login }: { readonly login: boolean }): readonly ExecToolDefinition[] {
+  if (login) return execToolDefinitions;
+  const { parameters } = execCommandDefinition;
+  const description = "Whether the shell reads its login profile (-l). Default false.";
+  const properties = { ...parameters.properties, login: { type: "boolean", description } } as const;
+  return [{ ...execCommandDefinition, parameters: { ...parameters, properties } }, writeStdinDefinition];
+}
+
 /** The same tools as Anthropic's Messages API takes them. */
 export function toAnthropicTools(
   definitions: readonly ExecToolDefinition[] = execToolDefinitions,

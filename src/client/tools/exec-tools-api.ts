@@ -11,6 +11,13 @@ export interface ExecToolsOptions {
   readonly cwd?: string;
   /** The shell for `cmd`. Default: the one that the server names, else `/bin/sh`. */
   readonly shell?: string;
+  /**
+   * Whether the shell reads its login profile, for calls that do not say. Default: true, as Codex's tools do; false starts faster and keeps the environment as
+   * the server and `env` set it.
+   */
+  readonly login?: boolean;
+  /** Declares every start as approved by a policy of the caller (`prepared`) or not (`direct`). Needs a server that has it. Default: not declared. */
+  readonly specKind?: "direct" | "prepared";
   /** Variables for every command; a call's `env` wins. Colours and pagers are off unless set here. */
   readonly env?: Readonly<Record<string, string>>;
   /** Size of terminals. Default: the server's, 80 x 24. */

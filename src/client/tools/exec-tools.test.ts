@@ -252,6 +252,23 @@ describe("exec_command", () => {
     expect(host.started.at(-1)?.options).not.toHaveProperty("cols");
   });
 
+  it("leaves out the login profile where the options say so, tells the model, and heeds a call that asks for it", async () => {
+    useTools({ login: false, specKind: "prepared" });
+    host.script = [exited(0), closed];
+    await after(0, tools.exec_command({ cmd: "x" }));
+    await after(0, tools.exec_command({ cmd: "x", login: true, tty: true }));
+    expect(host.started).toMatchObject([
+      { argv: ["/bin/bash", "-c", "x"], options: { specKind: "prepared" }, terminal: false },
+      { argv: ["/bin/bash", "-lc", "x"], options: { specKind: "prepared" }, terminal: true },
+    ]);
+    const login = (definitions: ExecTools["definitions"]) => definitions[0]?.parameters.properties["login"];
+    expect(login(tools.definitions)?.description).toMatch(/Default false\.$/);
+    useTools();
+    expect(login(tools.definitions)?.description).toMatch(/Default true\.$/);
+    await after(0, tools.exec_command({ cmd: "x" }));
+    expect(host.started.at(-1)?.options).not.toHaveProperty("specKind");
+  });
+
   it("falls back on /bin/sh, and leaves the directory to the server, when the server says nothing", async () => {
     host.environment = undefined;
     host.script = [exited(0), closed];

@@ -7,7 +7,7 @@ import {
   parseWriteStdinArgs,
   type WriteStdinArgs,
 } from "./arguments.ts";
-import { execToolDefinitions } from "./definitions.ts";
+import { definitionsFor, type ExecToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
 import { ExecSession } from "./exec-session.ts";
 import type {
@@ -42,7 +42,7 @@ export function createExecTools(host: ToolHost, options: ExecToolsOptions = {}):
 }
 
 class Tools implements ExecTools {
-  readonly definitions = execToolDefinitions;
+  readonly definitions: readonly ExecToolDefinition[];
   readonly #host: ToolHost;
   readonly #options: ExecToolsOptions;
   readonly #logger: Logger;
@@ -61,6 +61,7 @@ class Tools implements ExecTools {
     }
     this.#host = host;
     this.#options = options;
+    this.definitions = definitionsFor({ login: options.login ?? true });
     this.#logger = options.logger ?? silentLogger;
     this.#table = new SessionTable(options.maxSessions ?? MAX_SESSIONS);
   }
@@ -180,6 +181,7 @@ class Tools implements ExecTools {
       const process = await this.#startProcess(argv, {
         tty,
         ...(cwd === undefined ? {} : { cwd }),
+        ...(this.#options.specKind === undefined ? {} : { specKind: this.#options.specKind }),
         env,
         signal,
       });
@@ -234,7 +236,7 @@ class Tools implements ExecTools {
       throw new UsageError(
         "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
       );
-    return [program, (login ?? true) ? "-lc" : "-c", cmd ?? ""];
+    return [program, (login ?? this.#options.login ?? true) ? "-lc" : "-c", cmd ?? ""];
   }
 
   /** Sends input and returns what is to be said about it. */

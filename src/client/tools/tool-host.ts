@@ -23,6 +23,7 @@ export interface ToolStartOptions {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly stdin?: "pipe" | "none";
+  readonly specKind?: "direct" | "prepared";
 }
 
 /** A terminal's size in characters. */

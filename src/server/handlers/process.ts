@@ -55,15 +55,15 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       checkSpecKind(params.specKind, limits);
       const request = startRequest(params, environment);
       const { processId } = params;
-      const answer = { processId, sandboxType: "none" as const };
+      const answer = () => startAnswer(session, params);
       return whenStarted(session, processId, () => {
-        if (isRepeated(session, params)) return answer;
+        if (isRepeated(session, params)) return answer();
         if (session.process(processId) !== undefined || session.guest(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
         const started = session.start(processId, request, startDetails(params)).catch((error: unknown) => {
           throw startError(error);
         });
-        return new DeferredAnswer(started.then(() => answer));
+        return new DeferredAnswer(started.then(answer));
       });
     },
 
@@ -107,6 +107,11 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         return { running };
       }),
   } satisfies Handlers<ClientConnection>;
+}
+
+function startAnswer(session: Session, { processId, tellPid }: ProcessStart): Result<"process/start"> {
+  const pid = tellPid === true ? session.process(processId)?.process.pid : undefined;
+  return { processId, sandboxType: "none", ...(pid === undefined ? {} : { pid }) };
 }
 
 /** Peers expect an internal error for every system error of a start. */

@@ -159,6 +159,9 @@ export const extensionRequirements = {
   "process.start:idempotency": oursToo(
     "A start that is repeated with the same key and parameters starts nothing and is answered alike.",
   ),
+  "process.start:pid": oursToo(
+    "With `tellPid` the answer has the number of the process, and without it never.",
+  ),
   "process.start:idempotency-conflict": oursToo("A key that was used for another start is refused."),
   "process.start:idempotency-failed": oursToo("The key of a start that failed may be used again."),
   "process.start:limits": oursToo("Limits are set before the program runs, and bite."),

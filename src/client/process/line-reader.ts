@@ -1,0 +1,107 @@
+import { UsageError } from "../../base/errors.ts";
+import type { OutputChunk } from "./process-events.ts";
+import { concatBytes, cutEnd } from "./utf8-boundary.ts";
+
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
+const DEFAULT_MAX_LINE_BYTES = 1024 * 1024;
+/** A piece has to have room for one character. */
+const MIN_LINE_BYTES = 4;
+
+/** How output is cut into lines. */
+export interface LineOptions {
+  /** The longest line. A longer one comes in pieces, cut between characters. Default: 1 MiB. */
+  readonly maxLineBytes?: number;
+}
+
+/** Cuts output into lines of text. A line ends with LF or CR LF, which is left out; the rest after the last one is a line too. */
+export async function* readLines(
+  output: AsyncIterableIterator<OutputChunk>,
+  { maxLineBytes = DEFAULT_MAX_LINE_BYTES }: LineOptions,
+): AsyncGenerator<string, void, void> {
+  if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < MIN_LINE_BYTES)
+    throw new UsageError(
+      `maxLineBytes must be a whole number from ${MIN_LINE_BYTES} on, not ${maxLineBytes}`,
+    );
+  const splitters = new Map<OutputChunk["stream"], LineSplitter>();
+  for await (const { stream, bytes } of output) {
+    let splitter = splitters.get(stream);
+    if (splitter === undefined) {
+      splitter = new LineSplitter(maxLineBytes);
+      splitters.set(stream, splitter);
+    }
+    yield* splitter.push(bytes);
+  }
+  for (const splitter of splitters.values()) yield* splitter.flush();
+}
+
+/** The lines of one stream, whose chunks end anywhere. */
+class LineSplitter {
+  readonly #maxBytes: number;
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Chunks of a line whose end has not come. */
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  *push(bytes: Uint8Array): Generator<string, void, void> {
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      this.#add(bytes.subarray(start, end));
+      start = end + 1;
+      yield* this.#pieces();
+      yield this.#line(this.#take());
+    }
+    this.#add(bytes.subarray(start));
+    yield* this.#pieces();
+  }
+
+  *flush(): Generator<string, void, void> {
+    yield* this.#pieces();
+    if (this.#partBytes > 0) yield this.#line(this.#take());
+  }
+
+  #add(part: Uint8Array): void {
+    if (part.length === 0) return;
+    this.#parts.push(part);
+    this.#partBytes += part.length;
+  }
+
+  /** What a line that is too long has too much, from its beginning. */
+  *#pieces(): Generator<string, void, void> {
+    if (this.#partBytes <= this.#maxBytes) return;
+    let rest = this.#take();
+    while (rest.length > this.#maxBytes) {
+      const end = cutEnd(rest, this.#maxBytes);
+      yield this.#decoder.decode(rest.subarray(0, end));
+      rest = rest.subarray(end);
+    }
+    this.#add(rest);
+  }
+
+  #take(): Uint8Array {
+    const taken = joined(this.#parts, this.#partBytes);
+    this.#parts = [];
+    this.#partBytes = 0;
+    return taken;
+  }
+
+  #line(bytes: Uint8Array): string {
+    const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
+    return this.#decoder.decode(bytes.subarray(0, end));
+  }
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  if (parts.length <= 2) return concatBytes(parts[0] ?? new Uint8Array(0), parts[1] ?? new Uint8Array(0));
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
