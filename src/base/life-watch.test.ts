@@ -3,7 +3,7 @@ import { DEFAULT_LIFE, LifeWatch, type Watched } from "./life-watch.ts";
 
 const { askMs, silenceMs } = DEFAULT_LIFE;
 
-/** A peer by hand. With `answers` it gives a sign whenever it is asked. */
+/** A manual peer. With `answers` it gives a sign of life whenever asked. */
 function watch({ answers }: { answers: boolean }) {
   const peer = {
     patience: 1,

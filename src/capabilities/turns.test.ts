@@ -34,7 +34,7 @@ it("lets others go on several times during long work", async () => {
 });
 
 it("many works at once share the turns", async () => {
-  // 200 ms in all; if each had turns of its own, all of them would be done in three rounds.
+  // 200 ms in total; with a turn each, all of them would finish in three rounds.
   const all = Array.from({ length: 20 }, () => work(10));
   expect(await roundsDuring(Promise.all(all))).toBeGreaterThanOrEqual(15);
 });

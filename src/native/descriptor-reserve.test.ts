@@ -4,7 +4,7 @@ import { DescriptorReserve } from "./descriptor-reserve.ts";
 
 const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
 
-/** Fails for want of a descriptor until so many are given up: others take some of them. */
+/** Fails for lack of a descriptor until that many are released: others take some of them. */
 function hungry(needed: number): () => number {
   let tries = 0;
   return () => {

@@ -14,7 +14,7 @@ interface Child {
   end(): void;
 }
 
-/** A child that Node knows nothing of, and that exits with this status when it is told to. */
+/** A child unknown to Node that exits with this status on request. */
 function startChild(status: number): Child {
   const { readEnd, writeEnd } = openPipe();
   const argv = ["sh", "-c", `read -r nothing; exit ${status}`];
@@ -23,7 +23,7 @@ function startChild(status: number): Child {
   return { pid, end: () => closeSync(writeEnd) };
 }
 
-/** A child that has ended, and that nobody waits for: it stays the first that the system tells of. */
+/** An ended child that nobody reaps: it stays the first that the system reports. */
 async function leaveForeignChild(): Promise<void> {
   const foreign = startChild(9);
   foreign.end();

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => closeSync(table.fd));
 
-/** What the shell reads: the words of each line that says something. */
+/** What the shell reads: the words of each non-empty line. */
 function read(): string[] {
   const bytes = Buffer.alloc(fstatSync(table.fd).size);
   readSync(table.fd, bytes, { position: 0 });

@@ -158,7 +158,7 @@ it("long text takes no longer than some times what the parser takes", () => {
     };
     const parser = time(JSON.parse);
     const ours = Math.min(...[1, 2].map(() => time(parseJson)));
-    // Microseconds. What is quadratic takes minutes for so much.
+    // Microseconds. Quadratic work takes minutes for this much.
     return ours > 40 * parser + 1_500_000;
   });
   expect(slow.map(([name]) => name)).toEqual([]);

@@ -128,7 +128,7 @@ const skill = {
   policy: { allowImplicitInvocation: null, products: ["codex"] },
 };
 
-/** What Codex 0.166 sends and answers, shortened; and of what its forerunners did, what only they had. */
+/** What Codex 0.166 sends and answers, shortened, plus what only its predecessors had. */
 const recorded: Record<string, { params: unknown; result: unknown }> = {
   initialize: {
     params: { clientName: "codex-environment", resumeSessionId: "86abcb12-f617-4716-8fc0-97c20c8f1d70" },

@@ -7,7 +7,7 @@ import { parseLongRequest } from "./attachment.ts";
 
 const LONG = 50_000;
 
-/** What a message comes to: the request with its bytes decoded, or the error. */
+/** The result of a message: the request with its bytes decoded, or the error. */
 function outcome(parse: () => object, bytesOf: (params: Record<string, unknown>) => unknown): unknown {
   try {
     const message = parse();

@@ -3,7 +3,7 @@ import { ByteBudget, type ConnectionBudget, type Reservation } from "./byte-budg
 
 const MIB = 1024 * 1024;
 
-/** A connection whose client reads when it is told to. */
+/** A connection whose client reads on demand. */
 class Client {
   queued = 0;
   reads = true;
@@ -216,7 +216,7 @@ describe("the budget of the server", () => {
       // It wants more, and waits for itself only.
       wish(client, 80 * MIB);
     }
-    // Who does not read is not let past the budget.
+    // A client that does not read is not admitted beyond the budget.
     expect(wishes.filter((made) => made.granted)).toHaveLength(2);
     const reader = new Client(server);
     for (let round = 0; round < 5; round += 1) {

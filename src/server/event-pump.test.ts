@@ -88,7 +88,7 @@ test.each(["stop", "unfollow"] as const)(
     if (how === "stop") pump.stop();
     else pump.unfollow("p");
     expect(writer.paused).toBe(false);
-    // Nothing of it is sent any more, and nothing makes it wait.
+    // Nothing more of it is sent, and nothing makes it wait.
     for (let written = 0; written < 100; written += 1) writer.write(new Uint8Array(65_536));
     pump.drain();
     expect([writer.paused, sent]).toEqual([false, []]);

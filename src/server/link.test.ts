@@ -16,7 +16,7 @@ interface Told {
   readonly params: Record<string, unknown>;
 }
 
-/** A client that notes what it is told, in order. */
+/** A client that records what it receives, in order. */
 class Witness {
   readonly told: Told[] = [];
   readonly ends: (string | undefined)[] = [];

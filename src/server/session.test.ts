@@ -21,7 +21,7 @@ function createSession(): Session {
   return session;
 }
 
-/** A process of another session, which forgets it when told so. */
+/** A process of another session, which forgets it on demand. */
 function createGuest(): { guest: Guest; forget(): void; readonly listeners: () => number } {
   let known = true;
   let listeners = 0;

@@ -6,7 +6,7 @@ import { waitForProcess } from "./wait-for-process.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A process that nothing happens to, and whoever listens to it. */
+/** A process without events, and its listeners. */
 function createProcess() {
   const listeners = new Set<() => void>();
   const process = {

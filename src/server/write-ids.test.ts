@@ -5,7 +5,7 @@ import { WriteIds } from "./write-ids.ts";
 
 const MIB = 1024 * 1024;
 
-/** Without what nobody can reach. */
+/** Without unreachable objects. */
 function usedBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -6,7 +6,7 @@ import { createMemoryPair } from "../../src/transport/memory.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { emptyRead, FakeConnection, FakeServer, someEnvironment, unanswered } from "./fake-server.ts";
 
-// What a server can make a client keep has an end.
+// Everything that a server can make a client keep is bounded.
 
 const DEADLINE_MS = 10_000;
 const hosts: Host[] = [];

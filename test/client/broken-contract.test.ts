@@ -5,7 +5,7 @@ import type { Host } from "../../src/client/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { chunkOf, emptyRead, type FakeConnection, FakeServer, someEnvironment } from "./fake-server.ts";
 
-// A server that breaks the protocol: whoever is concerned gets a ProtocolError, and nobody else notices.
+// A server that violates the protocol: whoever is concerned gets a ProtocolError, and nobody else notices.
 
 const DEADLINE_MS = 5_000;
 const hosts: Host[] = [];
@@ -56,7 +56,7 @@ test("an event that does not fit fails its process, and nothing else", async () 
   await expectBroken(process.exited, /seq must be a whole number from 1 on, not other text/);
   await expectBroken(process.closed);
   await expectBroken(read);
-  // What nobody follows any more is ended.
+  // Processes that nobody follows any more are ended.
   expect((await connection.request("process/terminate")).params).toEqual({ processId: "p" });
   connection.exited("other", 1, 7);
   expect(await inTime(other.exited, "the other's exit")).toEqual({ exitCode: 7, sandboxDenied: false });

@@ -15,7 +15,7 @@ import { SilentProxy } from "./silent-proxy.ts";
 const MAX_GZIPPED_BYTES = 60_000;
 const RUN_DEADLINE_MS = 30_000;
 
-/** What a page would load: one minified file. Anything of Node in it makes the build fail. */
+/** What a page would load: one minified file. Any Node module in it fails the build. */
 async function bundleForBrowsers(): Promise<{ code: Uint8Array; metafile: Metafile }> {
   const { outputFiles, metafile } = await build({
     entryPoints: [fileURLToPath(new URL("../../src/client/browser.ts", import.meta.url))],

@@ -144,7 +144,7 @@ test("a time that the wire has no word for is not sent", async () => {
   await expect(process.read({ waitMs: never })).rejects.toBeInstanceOf(UsageError);
 });
 
-/** A run of which number 2 never comes, though the end does. */
+/** A run whose event 2 never arrives, though the end does. */
 async function withMissingNumber(server: FakeServer): Promise<ReturnType<Host["run"]>> {
   const host = await open(server);
   const running = host.run(["any"], { processId: "p" });

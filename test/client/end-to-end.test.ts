@@ -17,7 +17,7 @@ import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 
-// What a user of the library does, against every server and over every way to one.
+// What a user of the library does, against every server and over every transport.
 
 const DEADLINE_MS = 20_000;
 const MEBIBYTE = 1024 * 1024;

@@ -14,7 +14,7 @@ import { launch } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 
-// What errors tell a person who did not expect them, and a program that did.
+// What errors say to a person who did not expect them, and to a program that did.
 
 const DEADLINE_MS = 20_000;
 const NO_SUCH_FILE = "No such file or directory (os error 2)";

@@ -13,7 +13,7 @@ const DEADLINE_MS = 60_000;
 const run = promisify(execFile);
 let programs = "";
 
-// They run inside the package, so that `exec-server` is the built library, as it is for whoever installs it.
+// They run inside the package, so that `exec-server` is the built library, as for its users.
 beforeAll(async () => {
   programs = await mkdtemp(join(PACKAGE, ".cache", "examples-"));
 });

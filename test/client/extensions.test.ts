@@ -6,7 +6,7 @@ import { CuttingProxy } from "../e2e/cutting-proxy.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 
-// What this server adds to Codex's, through the library; and what the library says where it is missing.
+// This server's extensions through the library, and the library's errors if they are missing.
 
 const DEADLINE_MS = 20_000;
 const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>

@@ -14,7 +14,7 @@ export interface FakeRequest {
   readonly params: Fields;
 }
 
-/** What a method is answered with. `unanswered` leaves the request to the test. */
+/** The answer to a method. `unanswered` leaves the request to the test. */
 export type Answer = (params: Fields, connection: FakeConnection) => unknown;
 
 export const unanswered = Symbol("unanswered");
@@ -30,15 +30,15 @@ export class Refusal {
   }
 }
 
-/** The server's end of one connection: says what the test tells it to, and keeps what it hears. */
+/** The server's end of one connection: sends what the test says, and records what it receives. */
 export class FakeConnection {
   readonly requests: FakeRequest[] = [];
   readonly notifications: string[] = [];
-  /** What its own requests were answered with. */
+  /** Answers to its own requests. */
   readonly answers: unknown[] = [];
   readonly closed: Promise<void>;
   readonly #transport: Transport;
-  /** The last number told of each process. */
+  /** The last event number sent for each process. */
   readonly #lastSeqs: Map<string, number>;
   readonly #watchers = new Set<() => void>();
 
@@ -80,7 +80,7 @@ export class FakeConnection {
     else this.send({ id, result });
   }
 
-  /** What a server tells when a process is killed. */
+  /** What a server sends when a process is killed. */
   killed(processId: string): void {
     const seq = this.#lastSeqs.get(processId) ?? 0;
     this.exited(processId, seq + 1, 137);
@@ -184,7 +184,7 @@ export class FakeServer {
 /** The least that a server says of its machine. */
 export const someEnvironment = { shell: { name: "sh", path: "/bin/sh" } };
 
-/** What `process/read` answers about a process that runs and has written nothing. */
+/** The answer of `process/read` for a running process without output. */
 export const emptyRead = {
   chunks: [],
   nextSeq: 1,

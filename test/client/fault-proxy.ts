@@ -16,7 +16,7 @@ export interface FaultCounts {
   refused: number;
   /** Both sides at once, with a reset. */
   cuts: number;
-  /** One side told of the end, the other not yet. */
+  /** One side has seen the end, the other not yet. */
   halfCloses: number;
   /** The client cut off while the server still believes in the connection. */
   abandoned: number;
@@ -24,8 +24,9 @@ export interface FaultCounts {
 }
 
 /**
- * Stands between a client and a server and treats every connection badly: bytes come late and in pieces cut anywhere, also within WebSocket
- * frames, and after a random life the connection ends in one of several ways. What it does follows from the seed; when, from the machine too.
+ * Sits between a client and a server and mistreats every connection: bytes arrive late and split anywhere, also within
+ * WebSocket frames, and after a random lifetime the connection ends in one of several ways. The seed determines what it
+ * does; the timing also depends on the machine.
  */
 export class FaultProxy implements AsyncDisposable {
   static async open(serverPort: number, random: SeededRandom): Promise<FaultProxy> {

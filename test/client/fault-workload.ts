@@ -1,5 +1,5 @@
-// Runs processes through a bad connection and compares what it sees with what they must have written. Started by faults.test.ts as a program of
-// its own, so that nothing but the client keeps it alive: after `closed` it has to end by itself.
+// Runs processes through a bad connection and compares the result with what they must have written. faults.test.ts
+// starts it as a separate program, so that only the client keeps it alive: after `closed` it must end on its own.
 import { ConnectionError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
@@ -21,7 +21,7 @@ export interface WorkloadReport {
   readonly requests: { readonly answered: number; readonly lost: number };
   readonly recoveries: number;
   readonly problems: readonly string[];
-  /** What keeps the program alive after `close`, in Node's words. */
+  /** What keeps the program alive after `close`, in Node's terms. */
   readonly resources: readonly string[];
 }
 

@@ -8,7 +8,8 @@ import { runSeed, SeededRandom } from "../fault/seeded-random.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 
-// More output than a server keeps, over a connection that breaks: a server may have given up what was on its way. Then the reader is told.
+// More output than a server keeps, over a connection that breaks: a server may have evicted what was in transit. The
+// reader must be told.
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 16;
@@ -21,7 +22,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What the command writes from one place to another. */
+/** The part of the command's output between two positions. */
 function expected(offset: number, length: number): Buffer {
   const first = Math.floor(offset / LINE_BYTES);
   const last = Math.ceil((offset + length) / LINE_BYTES);

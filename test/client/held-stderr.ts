@@ -1,4 +1,5 @@
-// Runs a command on a stdio server whose stderr a process outside of its group holds open. Started by closing.test.ts as a program of its own, which has to end by itself.
+// Runs a command on a stdio server whose stderr a process outside its group keeps open. closing.test.ts starts it as a
+// separate program, which must end on its own.
 import { connect } from "../../src/client/connect/connect.ts";
 
 const [cli = ""] = process.argv.slice(2);

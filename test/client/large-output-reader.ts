@@ -1,5 +1,5 @@
-// Reads a large output through the client and tells its hash and how much memory that took. Started by large-output.test.ts as a program of its
-// own, so that nothing else is measured.
+// Reads a large output through the client and reports its hash and the memory used. large-output.test.ts starts it as a
+// separate program, so that nothing else is measured.
 import { createHash } from "node:crypto";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";

@@ -7,7 +7,7 @@ import type { ProcessEvent } from "../../src/client/process/process-events.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { chunkOf, emptyRead, FakeServer, Refusal, someEnvironment, unanswered } from "./fake-server.ts";
 
-// A lost connection is replaced: what the client asks then, what it keeps, and when it gives up.
+// A lost connection is replaced: what the client requests, what it keeps, and when it gives up.
 
 const DEADLINE_MS = 5_000;
 const hosts: Host[] = [];
@@ -37,7 +37,7 @@ async function allOf(events: AsyncIterable<ProcessEvent>): Promise<ProcessEvent[
 const textOf = (events: readonly ProcessEvent[]): string =>
   events.map((event) => (event.kind === "output" ? Buffer.from(event.bytes).toString() : "")).join("");
 
-/** Cuts the newest connection and leaves the server unreachable until it is told otherwise. */
+/** Cuts the newest connection and leaves the server unreachable until further notice. */
 async function strand(server: FakeServer, host: Host): Promise<void> {
   server.refusal = new ConnectionError("unreachable");
   const recovering = nextState(host, "recovering");
@@ -218,7 +218,7 @@ test("a late reader can be given up while recovering", async () => {
   const server = new FakeServer();
   const host = await open(server);
   const process = await host.start(["any"], { processId: "p" });
-  // More than is remembered here, so that the reader has to ask.
+  // More than is kept here, so that the reader must ask the server.
   for (let seq = 1; seq <= 300; seq += 1) server.connections[0]!.output("p", seq, "x");
   await host.request("environment/info", {});
   await strand(server, host);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 
-/** Passes bytes between clients and a server until it is told to cut. */
+/** Forwards bytes between clients and a server until it is asked to cut. */
 export class Relay implements AsyncDisposable {
   static async open(port: number): Promise<Relay> {
     const relay = new Relay(port);

@@ -10,7 +10,7 @@ import { inTime, open } from "./fake-hosts.ts";
 import { FakeServer, unanswered } from "./fake-server.ts";
 import { Relay } from "./relay.ts";
 
-// What becomes of calls whose answers were lost, and how often anything is tried again.
+// The fate of calls whose answers were lost, and how often anything is retried.
 
 test.each([
   ["our server", false],
@@ -38,7 +38,7 @@ test.each([
 
 type Act = (host: Host) => Promise<unknown>;
 
-/** Leaves the first request of a method unanswered, cuts, and tells what became of it. */
+/** Leaves the first request of a method unanswered, cuts, and returns its outcome. */
 async function lose(method: string, act: Act) {
   const server = new FakeServer();
   server.answers.set(method, () => unanswered);

@@ -14,7 +14,7 @@ import {
   unanswered,
 } from "./fake-server.ts";
 
-// What Codex's own client is tested for, and the bounds that its wire has: all against a server that only talks.
+// What Codex's own client is tested for, and the limits of its wire, against a scripted server.
 
 const DEADLINE_MS = 5_000;
 const hosts: Host[] = [];
@@ -33,7 +33,7 @@ async function open(
   return { host, connection: await server.connection(1) };
 }
 
-/** Events as one word each, with all that tells them apart. */
+/** Events as one word each, with everything that distinguishes them. */
 function describe(event: ProcessEvent): string {
   switch (event.kind) {
     case "output":

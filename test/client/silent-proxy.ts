@@ -8,8 +8,8 @@ interface Pair {
 }
 
 /**
- * Stands between clients and a server like a network that can go silent: then whatever the present connections carry is swallowed, in both directions, and
- * neither end is told. New connections work.
+ * Sits between clients and a server like a network that can go silent: it then swallows everything on current
+ * connections, in both directions, without notifying either end. New connections work.
  */
 export class SilentProxy implements AsyncDisposable {
   static async open(serverPort: number): Promise<SilentProxy> {

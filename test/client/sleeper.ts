@@ -1,4 +1,5 @@
-// Has calls of every kind under way while it is stopped, and tells the codes with which they reject. Started by silent-network.test.ts as a program of its own.
+// Has calls of every kind pending while it is stopped, and reports the codes with which they reject.
+// silent-network.test.ts starts it as a separate program.
 import { connect } from "../../src/client/connect/connect.ts";
 
 const [url = ""] = process.argv.slice(2);

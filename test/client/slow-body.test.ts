@@ -60,7 +60,7 @@ describe.each(clientTargets)("$name", ({ start }) => {
         () => `the upstream server to wait; it has sent ${sent}`,
       );
       expect(sent).toBeLessThan(BYTES);
-      // Where the server can make one body wait, everything else goes on.
+      // If the server can pause a single body, everything else continues.
       if (host.supports("http/flow")) {
         const { stdout } = await withDeadline(host.run(["echo", "here"]), DEADLINE_MS, () => "a command");
         expect(stdout).toBe("here\n");

@@ -8,7 +8,7 @@ import { type ClientTarget, clientTargets } from "./client-targets.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { FakeServer, Refusal, unanswered } from "./fake-server.ts";
 
-// What no server can read is refused before it is sent, and one that a server could not read harms nobody else.
+// What no server can parse is refused before it is sent, and a request that a server could not parse harms no other.
 
 const LONE = "a\ud800b";
 

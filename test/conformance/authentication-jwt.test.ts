@@ -59,7 +59,7 @@ class Gate {
     expect({ what, status, body }).toEqual({ what, status: 401, body: reason });
   }
 
-  /** What a token made for this very second gets; asked again when the second is over before the answer. */
+  /** The result for a token made for this very second; repeated if the second ends before the answer. */
   async bodyAt(tokenOf: (now: number) => string): Promise<string> {
     for (;;) {
       const now = nowSeconds();

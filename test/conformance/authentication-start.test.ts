@@ -12,7 +12,7 @@ const NO_MODE =
 
 type Launch = VerifyContext["launch"];
 
-/** Runs a command line that must not come to listen. */
+/** Runs a command line that must not start to listen. */
 async function run(launch: Launch, args: readonly string[]) {
   const server = await launch(args);
   const started = server.banner().then(
@@ -34,7 +34,7 @@ async function expectRefused(launch: Launch, args: readonly string[], message: s
   });
 }
 
-/** What follows the first line is the parser's own advice. */
+/** The lines after the first are the parser's own advice. */
 async function expectUsageError(launch: Launch, args: readonly string[], firstLine: string): Promise<void> {
   const { code, stdout, stderr } = await run(launch, args);
   expect({ args, code, stdout, line: stderr.split("\n")[0] }).toEqual({

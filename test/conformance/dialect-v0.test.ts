@@ -207,7 +207,7 @@ verifies("v0.exec:slow-reader", async ({ peer }) => {
     await slow.request("command/exec", exec(shell(script), { cwd: path }));
     slow.webSocket?.pause();
     writeFileSync(join(path, "go"), "\n");
-    // As much for somebody who reads: time enough for all of it, if nothing made it wait.
+    // The same amount for a client that reads: enough time for all of it, if nothing made it wait.
     await other.request("command/exec", exec(shell(`head -c ${SLOW_BYTES} /dev/zero`)));
     expect(await untilExited(other, "session-1")).toBe(0);
     expect(existsSync(join(path, "done"))).toBe(false);

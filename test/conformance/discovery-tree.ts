@@ -46,7 +46,7 @@ export async function discoverRoots(
   return (await connection.request("capabilityRoots/discoverV1", { roots }, { timeoutMs: 20_000 })).roots;
 }
 
-/** What a root is when nothing is found in it. */
+/** A root in which nothing is found. */
 export const NOTHING = {
   plugin: null,
   skills: [],

@@ -28,7 +28,7 @@ function trust(path: string, level = "trusted"): string {
   return `[projects."${path}"]\ntrust_level = "${level}"\n`;
 }
 
-/** The body of a test on a server and a directory with these files, which its user trusts unless told otherwise. */
+/** The body of a test on a server and a directory with these files, which its user trusts by default. */
 function inProject(files: Record<string, string>, body: (context: ProjectContext) => Promise<void>) {
   return async ({ launch }: VerifyContext) =>
     withFiles(files, async (project) => {

@@ -25,7 +25,7 @@ verifies("environment.info:shell", async ({ connect }) => {
   const { shell } = environmentInfo;
   expect(Object.keys(shell).toSorted()).toEqual(["name", "path"]);
   expect(["zsh", "bash", "sh"]).toContain(shell.name);
-  // A plain path: the only one on the wire that is no URI.
+  // A plain path: the only one on the wire that is not a URI.
   expect(shell.path).toMatch(/^\//);
   await access(shell.path, constants.X_OK);
 });

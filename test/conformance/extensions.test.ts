@@ -47,7 +47,7 @@ verifies("extensions:announced", async ({ peer, target }) => {
     expect(extensions).toEqual([...EXTENSION_METHODS, ...EXTENSION_FIELDS].toSorted());
   for (const method of EXTENSION_METHODS) {
     const announced: boolean = extensions?.includes(method) ?? false;
-    // Parameters of the wrong type: nothing is done, whoever knows the method.
+    // Parameters of the wrong type have no effect, whether or not the server knows the method.
     await expectError(connection.request(method, 1), announced ? -32602 : -32601);
   }
 });

@@ -300,7 +300,7 @@ const file = (fileName: string) => ({ fileName, isDirectory: false, isFile: true
 const directory = (fileName: string) => ({ fileName, isDirectory: true, isFile: false });
 const special = (fileName: string) => ({ fileName, isDirectory: false, isFile: false });
 
-/** The entries of a listing in an order of our own: the server gives none. */
+/** The entries of a listing in our own order: the server guarantees none. */
 function sorted(result: { entries: { fileName: string }[] }) {
   expect(Object.keys(result)).toEqual(["entries"]);
   return result.entries.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1));

@@ -13,7 +13,7 @@ import {
 import { base64, expectError, verifies } from "./verifies.ts";
 
 const CHMOD = "fs/chmod";
-/** Values that are no mode. */
+/** Invalid modes. */
 const NO_MODES = [-1, 0o10000, 1.5, "0644", null, 2 ** 40];
 
 async function modeOf({ tree }: TreeContext, name: string): Promise<number> {

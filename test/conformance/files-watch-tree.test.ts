@@ -16,7 +16,7 @@ async function nextChange(peer: RawPeer): Promise<Change> {
   return (await peer.next(({ method }) => method === "fs/watch/changed")).params;
 }
 
-/** Waits until all these names, and only these, have been told. */
+/** Waits until exactly these names have been reported. */
 async function expectTold(peer: RawPeer, tree: TempTree, names: readonly string[]): Promise<void> {
   const told = new Set<string>();
   while (told.size < names.length) for (const path of (await nextChange(peer)).paths) told.add(path);

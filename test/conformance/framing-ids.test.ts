@@ -18,7 +18,7 @@ verifies("id:empty-string", async ({ peer }) => expectEcho(await peer(), '""'));
 
 verifies("id:text", async ({ peer }) => {
   const connection = await peer();
-  // Escapes may be spelled anew: the value is what counts.
+  // Escapes may be spelled differently: the value counts.
   for (const id of [
     '"a 😀 é \\n \\" \\\\"',
     '"\\u0061\\ud83d\\ude00\\u0000"',

@@ -7,7 +7,7 @@ const ONCE = "initialize may only be sent once per connection";
 verifies("initialize:result", async ({ connect }) => {
   const connection = await connect();
   const result = await connection.request("initialize", { clientName: "conformance" });
-  // Which older dialect is spoken too is a requirement of its own.
+  // A separate requirement covers the older dialect.
   const { protocolVersion: _, ...rest } = result;
   expect(Object.keys(rest).toSorted()).toEqual(["environmentInfo", "sessionId"]);
   expect(result.sessionId).toMatch(UUID_V4);

@@ -112,7 +112,7 @@ verifies(
   }),
 );
 
-/** Tells its name to whoever asks, and refuses to be a tunnel. */
+/** Answers every request with its name, and refuses to be a tunnel. */
 function named(name: string): Answer {
   return ({ method, socket }) =>
     void (method === "CONNECT" ? socket.end(response(403)) : socket.write(response(200, [], name)));

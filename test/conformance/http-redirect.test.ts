@@ -18,7 +18,7 @@ const BODY = { bodyBase64: base64("body") };
 const MAX_REDIRECTS = 10;
 const TOO_MANY = "http/request failed: too many redirects";
 
-/** Redirects …/STATUS?LOCATION, with a body of its own, and answers everything else with "end". */
+/** Redirects …/STATUS?LOCATION, with its own body, and answers everything else with "end". */
 const redirecting: Answer = (request) => {
   const status = Number(/\/(\d+)$/.exec(pathOf(request))?.[1] ?? 0);
   const location = decodeURIComponent(request.target.slice(request.target.indexOf("?") + 1));

@@ -71,7 +71,7 @@ verifies(
   ),
 );
 
-/** Says 100 before the answer, though nobody has asked whether to go on. */
+/** Sends 100 before the answer, though nobody asked whether to continue. */
 const continuing: Answer = ({ socket }) =>
   void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${response(200, [], "body")}`);
 
@@ -291,7 +291,7 @@ verifies(
   ),
 );
 
-/** What is read of answers that are written so; the upstream then leaves the connection open. */
+/** What is read from answers written this way; the upstream then leaves the connection open. */
 function reads(answers: Readonly<Record<string, string>>) {
   const texts = Object.values(answers);
   return onUpstream(

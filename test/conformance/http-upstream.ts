@@ -6,7 +6,7 @@ import type { VerifyContext } from "./verifies.ts";
 
 export interface UpstreamRequest {
   method: string;
-  /** What stands between method and version: a path, an absolute URL or host:port. */
+  /** The request target: a path, an absolute URL or host:port. */
   target: string;
   /** The header lines as they were written, in order. */
   lines: readonly string[];
@@ -22,8 +22,8 @@ export type Answer = (request: UpstreamRequest) => void | Promise<void>;
 const REQUEST_TIMEOUT_MS = 5000;
 
 /**
- * An HTTP/1.1 server on loopback that writes what it is told, right or wrong, and keeps every request byte for byte:
- * an HTTP library would repair one and hide the other.
+ * An HTTP/1.1 server on loopback that writes exactly what it is given, valid or not, and records every request byte for
+ * byte: an HTTP library would repair the one and hide the other.
  */
 export class HttpUpstream {
   /** Every request received so far, in order. */
@@ -35,7 +35,7 @@ export class HttpUpstream {
   #sockets = new Set<Socket>();
   #arrived: () => void = () => {};
 
-  /** The server must be listening. `event` is what it tells of a new connection by. */
+  /** The server must be listening. `event` is its event for a new connection. */
   constructor(server: Server, answer: Answer, event: "connection" | "secureConnection" = "connection") {
     const address = server.address();
     if (address === null || typeof address === "string") throw new TypeError("not a TCP address");
@@ -148,7 +148,7 @@ export const LAST_CHUNK = "0\r\n\r\n";
 export interface UpstreamContext extends VerifyContext {
   connection: RawPeer;
   upstream: HttpUpstream;
-  /** Asks the server for a path of the upstream; GET unless told otherwise. */
+  /** Requests a path of the upstream. Default: GET. */
   // oxlint-disable-next-line typescript/no-explicit-any
   send: (path: string, more?: Record<string, unknown>) => Promise<any>;
 }
@@ -172,14 +172,14 @@ export function httpRequest(connection: RawPeer, url: string, more: Record<strin
   return connection.request("http/request", params, { timeoutMs: REQUEST_TIMEOUT_MS });
 }
 
-/** What the error of a request that got no answer says. */
+/** The error message for a request without an answer. */
 export function sendingFailed(url: string): string {
   return `http/request failed: error sending request for url (${url})`;
 }
 
 /**
- * The lines of a head as the server writes them: the real one in the order given here. Ours adds `connection`, begins with it and `host`, and ends with what
- * tells of the body.
+ * The lines of a head as the server writes them: the real one in the order given here. Ours adds `connection`, starts
+ * with it and `host`, and ends with the body headers.
  */
 export function sentLines({ kind }: Target, lines: readonly string[]): string[] {
   if (kind !== "ours") return [...lines];

@@ -9,8 +9,8 @@ const prefixes: Record<Exclude<RequirementTransport, "cli">, RegExp> = {
 };
 
 /**
- * Sends a text that is no message and asserts what a malformed one gets: an error with id -1, the words of the carrier
- * before the reason, and a connection that goes on.
+ * Sends text that is not a message and asserts the reaction to a malformed one: an error with id -1, the carrier's
+ * wording before the reason, and a connection that continues.
  */
 export async function expectMalformed(
   peer: RawPeer,
@@ -41,7 +41,7 @@ export async function expectDropped(peer: RawPeer, act: () => void): Promise<voi
   expect(peer.rawMessages.slice(before)).toEqual([]);
 }
 
-/** Asserts that the connection ends by itself. */
+/** Asserts that the connection ends on its own. */
 export async function expectClosed(peer: RawPeer, timeoutMs = 3000): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { RawPeer } from "./raw-peer.ts";
 import type { TempTree, TreeContext } from "./temp-tree.ts";
 
-/** What a watch is about, as names of a tree. */
+/** The paths of a watch, as names of a tree. */
 export interface Watch {
   missing: readonly string[];
   present?: string;

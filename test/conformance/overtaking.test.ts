@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 interface Work {
   readonly peer: RawPeer;
   readonly directory: string;
-  /** Sends without waiting for an answer; the first word of the id tells what it is. */
+  /** Sends without waiting for an answer; the first word of the id says what it is. */
   readonly send: (id: string, method: string, params?: object) => void;
   /** File work that takes longer than what is sent together with it. */
   readonly copy: (id?: string) => void;

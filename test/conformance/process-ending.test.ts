@@ -49,7 +49,7 @@ verifies("process.terminate:grace-ends", async ({ peer }) => {
 
 verifies("process.terminate:grace-group", async ({ peer }) => {
   const connection = await peer();
-  // The child prints the signals it gets and goes on; the shell ends at SIGTERM.
+  // The child prints the signals it gets and continues; the shell ends at SIGTERM.
   const argv = [...shell('"$0" "$1" & wait'), process.execPath, fixture("tell-signals.mjs")];
   await connection.request("process/start", start("p", argv));
   const child = await untilNumber(connection, "p");

@@ -68,7 +68,7 @@ verifies("env:inherit-all", async ({ launch }) => {
   await withServer(launch, greek, async (peer) => {
     const { PATH, ...rest } = await environmentOf(peer, policy());
     expect(rest).toMatchObject({ ...greek, HOME: expect.any(String) });
-    // The real server puts directories of its own in front.
+    // The real server prepends its own directories.
     expect(PATH).toMatch(/(^|:)\/usr\/bin:\/sbin:\/bin$/);
   });
 });

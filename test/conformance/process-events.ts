@@ -70,7 +70,7 @@ export async function run(
   return collect(peer, processId);
 }
 
-/** Starts a process and returns all that it wrote, on whichever stream, as text. */
+/** Starts a process and returns its output of all streams as text. */
 export async function outputOf(
   peer: RawPeer,
   processId: string,
@@ -147,7 +147,7 @@ export function shell(script: string): string[] {
   return ["/bin/sh", "-c", script];
 }
 
-/** Whether a process of this machine runs. A zombie does not: who reaps orphans is none of the server's business. */
+/** Whether a process of this machine runs. A zombie does not: reaping orphans is not the server's job. */
 export function isRunning(pid: number): boolean {
   const path = `/proc/${pid}/stat`;
   if (!existsSync(path)) return false;

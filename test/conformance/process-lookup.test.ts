@@ -12,7 +12,7 @@ function script(line: string): string {
 
 let lastId = 0;
 
-/** What a program says that takes one line, with or without a terminal. */
+/** The output of a program that reads one line, with or without a terminal. */
 async function saidBy(peer: RawPeer, program: string, overrides: Record<string, unknown>): Promise<string> {
   return (await outputOf(peer, `lookup ${++lastId}`, [program], overrides)).trimEnd();
 }

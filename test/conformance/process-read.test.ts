@@ -17,7 +17,7 @@ import { base64, expectError, start, verifies } from "./verifies.ts";
 const LONG_WAIT_MS = 25_000;
 const SHORT_WAIT_MS = 150;
 
-/** A process that echoes line by line: one write, one chunk. It ends when told `exit N`. */
+/** A process that echoes line by line: one write, one chunk. It ends on `exit N`. */
 const LINE_ECHO = shell('while read word rest; do [ "$word" = exit ] && exit $rest; printf %s "$word"; done');
 
 /** Runs a process whose chunks are exactly these, all on stdout, and which has closed. */

@@ -13,7 +13,7 @@ interface Chunk {
   chunk: string;
 }
 
-/** Runs a process that writes this much and returns all that it wrote. */
+/** Runs a process that writes this much and returns its output. */
 async function runPattern(peer: RawPeer, processId: string, length: number): Promise<Buffer> {
   return (await run(peer, processId, [process.execPath, fixture("emit-pattern.mjs"), `${length}`])).stdout;
 }

@@ -218,7 +218,7 @@ verifies("exit:signal-tty", async ({ peer }) => {
 
 verifies("exit:broken-pipe", async ({ peer }) => {
   const connection = await peer();
-  // `yes` never ends by itself.
+  // `yes` never ends on its own.
   const script = shell("(yes; echo $? >&2) | head -n 1");
   const { stdout, stderr, exitCode } = await run(connection, "p", script);
   expect({ exitCode, stdout: stdout.toString(), stderr: stderr.toString() }).toEqual({

@@ -206,7 +206,7 @@ verifies("kill:server-terminated-stdio", async ({ peer }) => {
   for (const pid of pids) await untilGone(pid);
 });
 
-/** Ends by itself: nobody else ends it when the server leaves it behind. */
+/** Ends on its own: nothing else ends it if the server leaves it behind. */
 const LOOP_FOR_A_MINUTE = "n=0; while [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; done";
 
 verifies("kill:server-killed", async ({ peer }) => {

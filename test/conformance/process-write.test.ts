@@ -126,7 +126,7 @@ verifies("process.write:required-members", async ({ peer }) => {
   await startCat(connection, "p");
   const params = { processId: "p", chunk: "", writeId: "1" };
   for (const member of ["processId", "chunk", "writeId"]) {
-    // Clients of older servers leave writeId out, which has requirements of its own.
+    // Clients of older servers omit writeId, which has separate requirements.
     if (member !== "writeId") {
       const { [member]: _, ...rest } = params as Record<string, string>;
       await expectError(connection.request("process/write", rest), -32602, `missing field \`${member}\``);

@@ -160,7 +160,7 @@ export async function openRawWebSocket(url: string): Promise<RawSocket> {
   }
 }
 
-/** One frame, masked with zeros unless told otherwise. The payload must be shorter than 65536 bytes. */
+/** One frame, masked with zeros by default. The payload must be shorter than 65536 bytes. */
 export function frame(firstByte: number, payload: Uint8Array, options: { masked?: boolean } = {}): Buffer {
   const mask = (options.masked ?? true) ? 0x80 : 0;
   const length =

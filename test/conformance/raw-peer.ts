@@ -6,7 +6,7 @@ import type { Transport as MemoryTransport } from "../../src/transport/transport
 export interface Message {
   id?: number | string;
   method?: string;
-  // Results and params are compared with literals; a type per method would have to come from the code under test.
+  // Results and params are compared with literals; a type per method would come from the code under test.
   // oxlint-disable-next-line typescript/no-explicit-any
   params?: any;
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -67,7 +67,7 @@ export class RawPeer {
   readonly rawMessages: string[] = [];
   /** Every notification received so far, in order, whether `next` has returned it or not. */
   readonly notifications: Message[] = [];
-  /** Resolves when the connection has ended, whoever ended it. Never rejects. */
+  /** Resolves when the connection has ended for any reason. Never rejects. */
   readonly closed: Promise<void>;
   /** The socket, for tests of frames; absent on other carriers. */
   readonly webSocket: WebSocket | undefined;
@@ -273,7 +273,7 @@ export function openStdioPeer(child: ChildProcess): RawPeer {
         }
       });
       stdout.on("close", end);
-      // A server that has left makes writes fail; the end of its stdout is what ends the peer.
+      // Writes to a server that has exited fail; the end of its stdout ends the peer.
       stdin.on("error", () => {});
       return {
         send: (text) => stdin.write(`${text}\n`),

@@ -6,7 +6,7 @@ import { findCodexBinary } from "../../scripts/install-codex.mjs";
 
 export type ServerKind = "ours" | "codex";
 
-/** What a server and its children find programs with; the same for both kinds, so that answers can be compared. */
+/** PATH of a server and its children; the same for both kinds, so that answers can be compared. */
 export const SERVER_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const STOP_TIMEOUT_MS = 5000;
@@ -38,7 +38,7 @@ export class ServerProcess {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
-    // A server that has left makes writes fail; `exited` tells.
+    // Writes to a server that has exited fail; `exited` reports it.
     child.stdin?.on("error", () => {});
     this.exited = new Promise((resolve, reject) => {
       child.once("error", reject);
@@ -47,7 +47,7 @@ export class ServerProcess {
         resolve({ code, signal });
       });
     });
-    // Whoever awaits `exited` sees the failure; nobody has to.
+    // Callers that await `exited` see the failure; not every caller does.
     this.exited.catch(() => {});
   }
 
@@ -68,7 +68,7 @@ export class ServerProcess {
     });
   }
 
-  /** Ends the process, by force when it does not leave by itself, and removes its home. */
+  /** Ends the process, by force if necessary, and removes its home. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (running.has(this.child)) {
       // The real server, when it serves stdio, leaves at the end of stdin only.

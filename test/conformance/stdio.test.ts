@@ -13,7 +13,7 @@ function childOf(peer: RawPeer) {
   return { child, stdin: child.stdin };
 }
 
-/** The status the server ends with; the caller does what makes it end. */
+/** The exit status of the server; the caller makes it end. */
 async function exitStatus(peer: RawPeer, act: () => void, timeoutMs = EXIT_TIMEOUT_MS): Promise<unknown> {
   const exit = once(childOf(peer).child, "exit", { signal: AbortSignal.timeout(timeoutMs) });
   act();

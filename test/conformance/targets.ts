@@ -30,7 +30,7 @@ const known: readonly TargetInfo[] = [
   { name: "codex-cli", kind: "codex", transport: "cli" },
 ];
 
-/** The targets a requirement is run on: those of the environment, else all that add something. */
+/** The targets of a requirement: those of the environment, else all that add something. */
 export function targetsFor(requirement: Requirement): readonly TargetInfo[] {
   return selectedTargets(requirement).filter((target) => {
     if (requirement.origin === "ours" && target.kind !== "ours") return false;
@@ -88,7 +88,7 @@ async function startStdio(info: TargetInfo): Promise<Target> {
     servers.push(server);
     return server;
   };
-  // Every peer has a server of its own; the next one starts while the present test runs.
+  // Every peer has its own server; the next one starts while the current test runs.
   let next = launchNext();
   await next;
   return {

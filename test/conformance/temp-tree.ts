@@ -23,7 +23,7 @@ const execute = promisify(execFile);
 
 type Maker = (path: string) => Promise<void>;
 
-/** What a name stands for: a file by its contents, a directory by its names, anything else by how it is made. */
+/** What a name stands for: a file by its contents, a directory by its names, anything else by how it is created. */
 export type Entry = string | Uint8Array | Maker | { [name: string]: Entry };
 
 /** A directory of one test, with no link in its path. */
@@ -52,7 +52,7 @@ export interface TreeContext extends VerifyContext {
   on: (method: string, name: string, more?: Record<string, unknown>) => Promise<any>;
 }
 
-/** The body of a test on a tree of its own, which is removed after it. */
+/** The body of a test on its own tree, which is removed afterwards. */
 export function onTree(
   entries: { [name: string]: Entry },
   body: (context: TreeContext) => Promise<void>,
@@ -92,7 +92,7 @@ export function fileOfMode(contents: string, mode: number): Maker {
   };
 }
 
-/** A named pipe that nobody has open. */
+/** A named pipe that nothing has open. */
 export async function fifo(path: string): Promise<void> {
   await execute("mkfifo", [path]);
 }
@@ -100,12 +100,12 @@ export async function fifo(path: string): Promise<void> {
 /** How long a request may take that must not wait for the other end of a pipe. */
 export const AT_ONCE_MS = 2000;
 
-/** Lets go a server that waits for somebody to read a pipe. */
+/** Releases a server that waits for the reader of a pipe. */
 export async function releaseWriters(path: string): Promise<void> {
   await (await open(path, constants.O_RDONLY | constants.O_NONBLOCK)).close();
 }
 
-/** A socket that nobody listens to. */
+/** A socket without a listener. */
 export async function socket(path: string): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -108,7 +108,7 @@ async function run(target: Target, body: (context: VerifyContext) => Promise<voi
   }
 }
 
-/** Like `test.fails`, but a target that did not start is no proof, and the message says what to do. */
+/** Like `test.fails`, but a target that did not start proves nothing, and the message says what to do. */
 async function runKnownFailure(
   target: Target,
   body: (context: VerifyContext) => Promise<void>,

@@ -65,7 +65,7 @@ verifies("ws:fragments", async ({ peer }) => {
 verifies("ws:fragments-binary", async ({ peer }) => {
   const connection = await peer();
   const socket = socketOf(connection);
-  // The cut goes through a character: a fragment need not be UTF-8 by itself.
+  // The split is inside a character: a fragment by itself need not be UTF-8.
   const message = Buffer.from('{"id":"é","method":"environment/status"}');
   const cut = message.indexOf(Buffer.from("é")) + 1;
   for (const binary of [true, false]) {

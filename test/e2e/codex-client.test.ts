@@ -12,12 +12,12 @@ import { call, customCall, type Step } from "./mock-model.ts";
 import { serverKind, Workspace } from "./workspace.ts";
 
 const DEADLINE_MS = 20_000;
-/** The client's longest wait for a command that is expected to end by itself. */
+/** The client's longest wait for a command that should end on its own. */
 const PATIENT = { yield_time_ms: 30_000 };
 /** The client's shortest wait for one that is not. */
 const BRIEF = { yield_time_ms: 250 };
 const CTRL_C = "\u0003";
-/** A model the client knows and gives its tools as functions of a script. */
+/** A model that the client knows and gives its tools as functions of a script. */
 const CODE_MODE_MODEL = "gpt-6.1-sol";
 
 const sessionIn = (output: string | undefined): number => {
@@ -204,7 +204,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     expect(paths("fs/createDirectory").toSorted()).toEqual(
       ["moved", "new/deep"].map((name) => workspace.uri(name)),
     );
-    // The client did it all itself: a shell that found an apply_patch of its own would prove nothing.
+    // The client did it all itself: a shell with its own apply_patch would prove nothing.
     expect(started(workspace.proxy)).toEqual([]);
   });
 

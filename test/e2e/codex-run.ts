@@ -26,7 +26,7 @@ export interface CodexOptions {
 
 export interface CodexExit {
   readonly code: number | null;
-  /** What `--json` printed. */
+  /** The output of `--json`. */
   readonly events: readonly { readonly type: string }[];
   readonly stderr: string;
 }
@@ -59,7 +59,7 @@ export async function runCodex(options: CodexOptions): Promise<CodexExit> {
         HOME: home,
         CODEX_HOME: codexHome,
         TMPDIR: temporary,
-        // Whoever wants to leave the machine has to ask the model's server, which tells and refuses.
+        // Requests that leave the machine go to the model's server, which reports and refuses them.
         HTTPS_PROXY: modelOrigin,
         HTTP_PROXY: modelOrigin,
         NO_PROXY: "127.0.0.1",

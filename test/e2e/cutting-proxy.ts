@@ -32,8 +32,8 @@ const isAnswer = (message: WireMessage, request: WireMessage): boolean =>
 type Matches = (message: WireMessage) => boolean;
 
 /**
- * Stands between a client and a server, passes every byte on as it is, keeps what was said, and can cut the connection.
- * After a cut it turns new connections away until it is told to admit them.
+ * Sits between a client and a server, forwards every byte unchanged, records what was said, and can cut the connection.
+ * After a cut it refuses new connections until asked to admit them.
  */
 export class CuttingProxy implements AsyncDisposable {
   static async open(serverUrl: string): Promise<CuttingProxy> {
@@ -67,7 +67,7 @@ export class CuttingProxy implements AsyncDisposable {
     return this.#taps.map(({ client, server }) => ({ request: client.head ?? "", response: server.head }));
   }
 
-  /** What the client asked for, in its order. */
+  /** The client's requests, in order. */
   requests(method: string): WireMessage[] {
     return this.messages.filter((message) => message.from === "client" && message.method === method);
   }
@@ -80,7 +80,7 @@ export class CuttingProxy implements AsyncDisposable {
     });
   }
 
-  /** All that processes have written so far, as the server told it in notifications. */
+  /** The output of processes so far, from the server's notifications. */
   get output(): string {
     const chunks = this.messages
       .filter(({ method }) => method === "process/output")

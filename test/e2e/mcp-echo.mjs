@@ -1,4 +1,4 @@
-// A small MCP server on stdin and stdout with one tool, `echo`, that also tells where it runs.
+// A small MCP server on stdin and stdout with one tool, `echo`, that also says where it runs.
 import { createInterface } from "node:readline";
 
 const tool = {

@@ -25,7 +25,7 @@ export class McpHttp implements AsyncDisposable {
 
   /** Method and, for a message, what it asks for: `POST tools/call`. */
   readonly requests: string[] = [];
-  /** Resolves when the client gives up the stream that stays open. */
+  /** Resolves when the client abandons the stream that stays open. */
   readonly streamClosed: Promise<void>;
   #noteStreamClosed = () => {};
   readonly #server = createServer((request, response) => void this.#serve(request, response));

@@ -2,7 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** What the model asks the client to do. `namespace` is set where the client groups tools, as it does for those of MCP servers. */
+/**
+ * What the model asks the client to do. `namespace` is set if the client groups tools, as it does for those of MCP
+ * servers.
+ */
 export type ToolCall =
   | {
       readonly type: "function_call";
@@ -50,8 +53,8 @@ export const customCall = (name: string, input: string): ToolCall => ({
 });
 
 /**
- * A model that plays a script over the Responses API: one tool call for each request, then a last message. It also
- * stands in as the client's proxy for everything else, so that an attempt to leave the machine is seen and refused.
+ * A model that plays a script over the Responses API: one tool call per request, then a last message. It is also the
+ * client's proxy for everything else, so that an attempt to leave the machine is seen and refused.
  */
 export class MockModel implements AsyncDisposable {
   static async start(steps: readonly Step[]): Promise<MockModel> {
@@ -63,7 +66,7 @@ export class MockModel implements AsyncDisposable {
   }
 
   readonly requests: ModelRequest[] = [];
-  /** Whatever came that is no request to the model. */
+  /** Everything received that is not a request to the model. */
   readonly strayRequests: string[] = [];
   readonly #steps: readonly Step[];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -114,7 +117,7 @@ export class MockModel implements AsyncDisposable {
       const toolCall = typeof step === "function" ? await step(this.outputs) : step;
       respond(response, number, toolCall);
     } catch (error) {
-      // The client would ask again and again; a last message ends its turn, and `assertPlayed` tells why.
+      // The client would retry forever; a last message ends its turn, and `assertPlayed` reports why.
       this.#failure ??= error instanceof Error ? error : new Error(String(error));
       respond(response, this.requests.length, undefined);
     }

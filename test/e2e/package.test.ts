@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageRoot, startServer } from "../fault/server-under-test.ts";
 
-// The package as npm would publish it: packed from sources that nobody has built, and installed into an empty folder without what is optional.
+// The package as npm would publish it: packed from unbuilt sources, and installed into an empty folder without optional
+// dependencies.
 
 const DEADLINE_MS = 100_000;
 const NOT_SOURCES = [".cache", ".git", "dist", "node_modules"];
@@ -66,7 +67,7 @@ test("holds the built library, the program, docs and examples, and nothing that 
 
 test("satisfies publint and arethetypeswrong", async () => {
   expect(await run(directory, tool("publint"), "run", tarball, "--strict")).toContain("All good!");
-  // Fails by its exit status. CommonJS programs have to use `import()`, which is no fault of the package.
+  // Fails through its exit status. CommonJS programs must use `import()`, which is not a fault of the package.
   expect(await run(directory, tool("attw"), tarball, "--profile", "esm-only")).toContain(
     "exec-server/protocol",
   );

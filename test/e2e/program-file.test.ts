@@ -37,7 +37,7 @@ beforeEach(() => {
   mkdirSync(target);
   for (const name of ["cli.js", "program.js", "package.json"])
     copyFileSync(join(packageRoot, "dist", name), join(target, name));
-  // What stays outside the bundle.
+  // Dependencies outside the bundle.
   symlinkSync(join(packageRoot, "node_modules"), join(target, "node_modules"));
   program = join(target, "cli.js");
 });

@@ -1,6 +1,6 @@
 const HEAD_END = "\r\n\r\n";
 
-/** A message and where its last byte lies in the bytes it was found in. */
+/** A message and the position of its last byte. */
 export interface FoundMessage {
   readonly text: string;
   readonly end: number;

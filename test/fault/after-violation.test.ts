@@ -69,7 +69,7 @@ const VIOLATIONS: Readonly<Record<string, object>> = {
   "an answer to nothing that was asked": { id: 77, result: {} },
 };
 
-/** What must not be done any more: one request that takes effect at once, and one that leaves a process behind. */
+/** What must no longer happen: one request with an immediate effect, and one that leaves a process behind. */
 function effects(): { file: string; requests: readonly object[] } {
   files += 1;
   const file = join(directory, `file-${files}`);

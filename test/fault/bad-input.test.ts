@@ -179,7 +179,7 @@ async function garbageHttp(port: number): Promise<void> {
   }
 }
 
-/** Upgrades that never end, held open while the rest goes on. */
+/** Upgrades that never finish, held open meanwhile. */
 async function slowUpgrades(port: number): Promise<RawSocket[]> {
   const request = upgradeRequest();
   return Promise.all(
@@ -250,7 +250,7 @@ describe("bad input on one connection", () => {
     try {
       await everything(server, random);
       await settledDescriptors(before);
-      // What a first pass leaves in caches and heaps is its price; a second and third must not add to it.
+      // A first pass fills caches and heaps; a second and third must not add to it.
       const residentAfterFirst = residentBytes(server.pid);
       for (let pass = 0; pass < 1 + faultRounds; pass++) await everything(server, random);
       await settledDescriptors(before);

@@ -1,4 +1,4 @@
-// What protocol.md says of wrong messages, as data: what is sent, and what must come back.
+// What protocol.md says about wrong messages, as data: what is sent, and what must come back.
 
 const MAX_JSON_VALUES = 262_144;
 

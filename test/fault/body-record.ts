@@ -11,7 +11,7 @@ interface Delta {
 
 const MAX_DELTA_BYTES = 1024 * 1024;
 
-/** The body of one streamed response, as its notifications tell it. Throws at the first that breaks the order. */
+/** The body of one streamed response, from its notifications. Throws at the first that is out of order. */
 export class BodyRecord {
   readonly ended: Promise<string | null>;
   bytes = 0;

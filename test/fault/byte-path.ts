@@ -1,10 +1,10 @@
 /**
- * A path as the system has it: bytes, of which each is one character here (latin1), so that names that are not UTF-8 can be joined,
- * compared and printed like any other.
+ * A path as the system has it: bytes, each as one character here (latin1), so that names that are not UTF-8 can be
+ * joined, compared and printed like any other.
  */
 export type BytePath = string;
 
-/** What Node's file functions take. */
+/** The form that Node's file functions take. */
 export const onDisk = (path: BytePath): Buffer => Buffer.from(path, "latin1");
 
 export const fromDisk = (bytes: Uint8Array): BytePath => Buffer.from(bytes).toString("latin1");

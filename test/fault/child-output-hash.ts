@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 
-/** What a command writes, told by its own hash: run here, without a server in between. */
+/** The hash of a command's output, run here without a server in between. */
 export async function hashOutput(
   command: string,
   args: readonly string[],

@@ -7,9 +7,9 @@ import { namesIn } from "./tree-snapshot.ts";
 const MAX_LINKS = 40;
 
 /**
- * Whether a copy reads what it writes or writes the same place twice, because links lead from the destination into the source or back into the destination, or
- * whether it writes into a pipe. What comes out of the first two depends on the order in which directories are read, and the
- * last need not come to an end.
+ * Whether a copy reads what it writes or writes the same place twice, because links lead from the destination into the
+ * source or back into the destination, or whether it writes into a pipe. The result of the first two depends on the
+ * order in which directories are read, and the last may never end.
  */
 export function isOverlapping(source: BytePath, destination: BytePath): boolean {
   const top = realPlace(source);

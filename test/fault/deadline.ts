@@ -22,7 +22,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** For what sends no event (files, /proc): looks again until `look` gives something else than false. */
+/** For things without events (files, /proc): polls until `look` returns something other than false. */
 export async function pollUntil<T>(
   look: () => T | false | Promise<T | false>,
   deadlineMs: number,

@@ -50,7 +50,7 @@ export const TRACEABLE: readonly Kind[] = [
   },
 ];
 
-/** Leaves its group, its session, its parent and its output: to the system it is nobody's. */
+/** Leaves its group, its session, its parent and its output: to the system it belongs to nobody. */
 export const UNTRACEABLE: Kind = {
   name: "a double fork with its own session and descriptors",
   script: `(setsid sh -c ${READY_THEN_HIDE} &); exec sleep 1000`,

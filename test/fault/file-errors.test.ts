@@ -310,7 +310,7 @@ describe("a file error", () => {
   });
 });
 
-/** What a user without rights finds: things of others, things that are locked, and its own. */
+/** What a user without rights finds: files of others, locked files, and its own. */
 function makeDeniedTree(home: string): void {
   const file = (name: string, mode: number, owner: number): void => {
     writeFileSync(`${home}/${name}`, name.slice(name.indexOf("/") + 1));

@@ -20,7 +20,7 @@ import {
 import { type BytePath, fromDisk, joinPath, onDisk, parentOf, toText } from "./byte-path.ts";
 import { namesIn } from "./tree-snapshot.ts";
 
-// What the file methods of the wire should do, told with Node's simplest functions, for trees that nobody else changes.
+// A model of the wire's file methods, in Node's simplest functions, for trees that nothing else changes.
 
 const NOT_FOUND = -32004;
 const INVALID = -32600;
@@ -190,8 +190,8 @@ export function checkCopy(source: BytePath, destination: BytePath, recursive: bo
 }
 
 /**
- * Copies all that can be copied and returns the code of each failure on the way. A server stops at one of them; which one depends
- * on the order in which it reads directories.
+ * Copies everything that can be copied and returns the code of each failure. A server stops at one of them; which one
+ * depends on the order in which it reads directories.
  */
 export function copy(source: BytePath, destination: BytePath): Set<number> {
   const failures = new Set<number>();

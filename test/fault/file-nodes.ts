@@ -20,7 +20,7 @@ function makeNode(path: BytePath, mode: number): void {
 
 export const makeFifo = (path: BytePath): void => makeNode(path, S_IFIFO | 0o644);
 
-/** Only the name of a socket; nobody listens. */
+/** Only the name of a socket, without a listener. */
 export const makeSocket = (path: BytePath): void => makeNode(path, S_IFSOCK | 0o644);
 
 /** False where the file system has no such attributes. */

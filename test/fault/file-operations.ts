@@ -93,7 +93,10 @@ export interface Side {
 /** The real server drops these characters from the paths it walks, and then does not find them. */
 const LOST_BY_CODEX = /[\t\n\r]/;
 
-/** Asks every server, each about its own copy of the tree, and compares with the model. "over" when the trees are no longer the same. */
+/**
+ * Asks every server about its own copy of the tree, and compares with the model. "over" if the trees are no longer the
+ * same.
+ */
 export async function runOperation(
   operation: Operation,
   modelPlace: Place,
@@ -128,7 +131,7 @@ export async function runOperation(
 
 type Look = Exclude<Operation, { method: "fs/copy" | "fs/remove" }>;
 
-/** What changes nothing is compared with the model of the same tree, times included. */
+/** Requests that change nothing are compared with the model of the same tree, including times. */
 async function runLook(operation: Look, path: BytePath, server: SessionClient): Promise<LookResult> {
   const { at: _, method, ...more } = operation;
   const params = { path: toUri(path), ...more };

@@ -62,7 +62,7 @@ describe("a race for a file", () => {
       () => `${descriptorsBefore} descriptors instead of ${openDescriptors(server.pid).join(", ")}`,
     );
 
-  /** `way` is to be exchanged with `other`, a link to `secret`. */
+  /** `way` is exchanged with `other`, a link to `secret`. */
   function makeFork(name: string): { way: string; other: string; secret: string } {
     const place = `${base}/${name}`;
     const fork = { way: `${place}/way`, other: `${place}/other`, secret: `${base}/${name}-secret` };
@@ -127,7 +127,7 @@ describe("a race for a file", () => {
       const counts = { removed: 0, refused: 0 };
       await using _ = await exchangeNames(way, other);
       for (let i = 0; i < REMOVALS * faultRounds; i += 1) {
-        // Moved away first: whoever removes it here would lose the race as well.
+        // Moved away first: removing it here would lose the race as well.
         if (existsSync(`${base}/removed`)) {
           renameSync(`${base}/removed`, `${base}/rest`);
           rmSync(`${base}/rest`, { recursive: true });
@@ -139,7 +139,7 @@ describe("a race for a file", () => {
           await client.request("fs/remove", { path: uriOf(`${base}/removed`) });
           counts.removed += 1;
         } catch (error) {
-          // What was a directory when it was looked at is a link when it is removed, or the other way round.
+          // What was a directory when checked is a link when removed, or the other way round.
           if (!(error instanceof RpcFailure)) throw error;
           counts.refused += 1;
         }

@@ -40,7 +40,7 @@ interface OldFile {
   followSymlinks?: boolean;
 }
 
-/** Files that are more than their contents. Each returns a look at all that must not change when they are replaced. */
+/** Files with more than contents. Each returns a view of everything that must not change when they are replaced. */
 const OLD_FILES: Readonly<Record<string, OldFile>> = {
   "its permissions and owner": {
     make: (path) => {

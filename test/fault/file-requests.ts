@@ -35,7 +35,7 @@ export async function failureOf(answer: Promise<unknown>): Promise<Failure> {
   throw new Error(`no error, but ${JSON.stringify(outcome.result)}`);
 }
 
-/** What an operation came to, for comparing two servers. */
+/** The outcome of an operation, for comparing two servers. */
 export async function outcomeOf(
   answer: Promise<unknown>,
 ): Promise<{ result: unknown } | { failure: Failure }> {

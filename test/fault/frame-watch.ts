@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** Reads along the frames of an upgraded connection that somebody else reads. To be attached between two frames. */
+/** Observes the frames of an upgraded connection that something else reads. Attach it between two frames. */
 export class FrameWatch {
   /** Payload bytes of each data frame, finished or not. */
   readonly lengths: number[] = [];

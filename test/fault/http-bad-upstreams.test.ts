@@ -10,7 +10,7 @@ import { openSession, RpcFailure, type SessionClient } from "./session-client.ts
 
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 20_000;
-/** A broken reader stands still for ten seconds and more. */
+/** A broken reader stalls for ten seconds and more. */
 const MAX_LATENCY_MS = 2_000;
 const ENDED_MS = 10_000;
 const IDLE_CONNECTIONS = 256;
@@ -394,7 +394,7 @@ describe("an upstream server", () => {
         expect(failure).toContain("error sending request for url");
     });
     expect(growth).toBeLessThan(200 * MIB);
-    // What is paused does not see its end; reading finds it.
+    // A paused stream does not see its end; reading finds it.
     for (const socket of upstream.sockets) socket.resume();
     await allEnded(upstream);
   });

@@ -11,7 +11,7 @@ import { openSession, type SessionClient } from "./session-client.ts";
 const MIB = 1024 * 1024;
 const STREAM_BYTES = 32 * MIB;
 const STREAMS = 6;
-/** What may be under way for one body: buffers of the system on both sides, and one read of the server. */
+/** Data that may be in transit for one body: system buffers on both sides, and one read of the server. */
 const MAX_UNDER_WAY_BYTES = 16 * MIB;
 const ANSWER_BYTES = 32 * MIB;
 const ANSWERS = 7;
@@ -132,7 +132,7 @@ describe("HTTP bodies for a client that does not read", () => {
     clients.push(other);
     const { bodyBase64 } = await get(other, "quick", "/quick");
     expect(Buffer.from(bodyBase64, "base64").toString()).toBe("/quick");
-    // Those that do not fit into the budget wait for the client, until their time is over.
+    // Requests that do not fit into the budget wait for the client, until they time out.
     await pollUntil(
       () => upstream.active === 0,
       DEADLINE_MS,

@@ -18,7 +18,10 @@ const BODY_BYTES = 256 * MIB;
 const PAUSE_AFTER_BYTES = 96 * MIB;
 const PAUSE_MS = 5_000;
 const STILL_MS = 1_000;
-/** What may be under way between the upstream server and a client that does not read: buffers of the system and of the server. */
+/**
+ * Data that may be in transit between the upstream server and a client that does not read: buffers of the system and of
+ * the server.
+ */
 const MAX_UNDER_WAY_BYTES = 32 * MIB;
 const MAX_GROWTH_BYTES = 64 * MIB;
 const MAX_P99_MS = 100;
@@ -90,7 +93,8 @@ describe("an HTTP response", () => {
     const slow = await connect(records);
     const other = await connect();
     const record = records.expect("big");
-    // The first body loads the HTTP client and lets the engine's heap grow to its size, which is no part of what a stopped reader costs.
+    // The first body loads the HTTP client and lets the engine's heap grow, which is not part of the cost of a stopped
+    // reader.
     const first = records.expect("first");
     await get(slow, "first", `/body?bytes=${BODY_BYTES / 4}`, { streamResponse: true });
     await withDeadline(first.ended, STREAM_DEADLINE_MS, () => `${first.bytes} bytes of the first body`);

@@ -117,7 +117,7 @@ function patternedBlock(index: number): Buffer {
   return block;
 }
 
-/** A file with holes, of which every block is recognised by its beginning and its end, and every 16th throughout. */
+/** A file with holes: every block is recognized by its beginning and its end, and every 16th throughout. */
 function makePatternedFile(path: string, length: number): void {
   const fd = openSync(path, "w");
   for (let at = 0; at < length; at += BLOCK_BYTES) {

@@ -11,7 +11,7 @@ const LINE_BYTES = 16;
 /** 1 GiB in the long form. */
 const TOTAL_BYTES = Math.min(64 * faultRounds, 1024) * MIB;
 const CAP_BYTES = MIB;
-/** What is kept of the beginning of a stream; the rest of the cap is its end. */
+/** Bytes kept from the beginning of a stream; the rest of the limit is for its end. */
 const HEAD_BYTES = 64 * 1024;
 const TAIL_BYTES = CAP_BYTES - HEAD_BYTES;
 const WARM_UP_BYTES = 16 * MIB;
@@ -36,7 +36,7 @@ it("a snapshot of an output that is far larger than what is kept has its true en
   const write = async (processId: string, bytes: number): Promise<void> => {
     const last = FIRST_FIXED_WIDTH + bytes / LINE_BYTES - 1;
     await client.request("process/start", startParams(processId, ["seq", `${FIRST_FIXED_WIDTH}`, `${last}`]));
-    // Nobody takes the output, so nothing but the log is between the process and its end.
+    // Nothing reads the output, so only the log is between the process and its end.
     await client.request("process/detach", { processId });
     await pollUntil(
       async () => (await client.request<{ closed: boolean }>("process/wait", waitFor(processId))).closed,

@@ -232,7 +232,9 @@ async function canContain(url: string): Promise<boolean> {
   }
 }
 
-/** The server has looked for remains: it looks for those of all processes at once, and one of which there were some is gone. */
+/**
+ * The server has searched for remains: it searches for those of all processes at once, and one that had some is gone.
+ */
 async function lookedThrough(): Promise<void> {
   const marker = newMarker();
   const kind = TRACEABLE.find(({ name }) => name === "a double fork with its own session");

@@ -86,7 +86,7 @@ export async function expectLimit(
   expect(failure.message).toMatch(new RegExp(`^[a-z].+ \\(${limit} is ${value}\\)$`));
 }
 
-/** Repeats a request while it is refused because of a limit: what was taken is given back soon, but not at a moment that is told. */
+/** Repeats a request while a limit refuses it: resources are freed soon, but not at a known moment. */
 export async function untilAllowed<T>(request: () => Promise<T>): Promise<T> {
   const { answer } = await pollUntil(
     async () => {

@@ -16,7 +16,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** The command line of a server that does not come to serve. */
+/** The command line of a server that does not start to serve. */
 function run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [builtCli, ...args], {
     encoding: "utf8",

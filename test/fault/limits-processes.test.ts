@@ -98,11 +98,11 @@ it("a start without room for its output is refused, until others have closed and
   await startIn(loud, "1");
   await startIn(other, "1");
   await expectLimit(startIn(other, "2"), "maxRetainedBytes", 2 * SMALLEST_LOG_BYTES);
-  // One that leaves next to nothing makes room as soon as it closes.
+  // A process that leaves next to nothing makes room as soon as it closes.
   await end(other, "1");
   await startIn(other, "2", `head -c ${SMALLEST_LOG_BYTES} /dev/zero`);
   await other.nextNotification("process/closed", "2");
-  // One that leaves as much as may be kept makes room when it is forgotten.
+  // A process that leaves the maximum makes room when it is forgotten.
   await expectLimit(startIn(other, "3"), "maxRetainedBytes", 2 * SMALLEST_LOG_BYTES);
   await untilAllowed(() => startIn(other, "3"));
   await expectLimit(startIn(loud, "2"), "maxRetainedBytes", 2 * SMALLEST_LOG_BYTES);
@@ -152,7 +152,7 @@ it("input beyond maxUnreadInputBytes is refused, for that process alone, until i
   let lastId = 0;
   const write = (processId: string, data = chunk) =>
     peer.request("process/write", { processId, chunk: data, writeId: `${++lastId}` });
-  // What fits into the pipe counts as read.
+  // Data that fits into the pipe counts as read.
   for (;;) {
     const refused = await write("slow").then(
       () => false,

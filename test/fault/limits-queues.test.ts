@@ -52,7 +52,7 @@ it("a WebSocket message beyond maxMessageBytes is answered, and ends its connect
   inFragments.webSocket?.ping("between");
   inFragments.webSocket?.send(text.subarray(40_000), { fin: true, binary: false });
   await expectTooLong(inFragments);
-  // Many small ones are no long one.
+  // Many small messages do not count as a long one.
   const parts = await server.session();
   for (let part = 0; part < 10; part += 1) {
     const request = Buffer.from(requestOfBytes(MESSAGE_BYTES - part));
@@ -110,7 +110,7 @@ it("from maxBufferedBytesPerConnection on no request is started, until the clien
       slow.request("fs/readFile", { path: file }, { timeoutMs: 60_000 }),
     );
     const written = slow.request("fs/writeFile", { path: marker, dataBase64: "" }, { timeoutMs: 60_000 });
-    // The same for somebody who reads: time enough.
+    // The same for a client that reads: enough time.
     for (let round = 0; round < 32; round += 1) await other.request("fs/readFile", { path: file });
     await look();
     slow.webSocket?.resume();

@@ -7,14 +7,14 @@ import { type Notification, type ReadResult, SessionClient, startParams } from "
 
 const READERS = 10;
 const LINE_BYTES = 16;
-/** Half of what a log keeps: whoever reads cannot miss any of a block. */
+/** Half of what a log keeps: a reader cannot miss any of a block. */
 const BLOCK_BYTES = 512 * 1024;
 const BLOCK_LINES = BLOCK_BYTES / LINE_BYTES;
 /** Far more than the kernel and the server keep for a connection that does not read. */
 const BLOCKS = 96;
 const TOTAL_BYTES = BLOCKS * BLOCK_BYTES;
 const DEADLINE_MS = 60_000;
-/** One slow moment of a busy machine is no slow server. */
+/** One slow moment of a busy machine does not make the server slow. */
 const NOISE_MS = 1_000;
 const WRITER = 'while read -r first last; do seq "$first" "$last"; done';
 
@@ -115,7 +115,7 @@ async function run({ stopped }: { stopped: number }): Promise<Run> {
   return { elapsedMs, digests: busy.map((reader) => reader.digest()) };
 }
 
-/** It is told what it missed, and gets the rest up to the live end, both by itself and when it asks. */
+/** It is told what it missed, and gets the rest up to the live end, both unasked and on request. */
 async function catchUp(reader: Reader): Promise<void> {
   const { client } = reader;
   client.resumeReading();

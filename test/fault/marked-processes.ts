@@ -11,7 +11,7 @@ export interface Kind {
   readonly name: string;
   readonly script: string;
   readonly tty?: boolean;
-  /** The process that was asked for is over; only what it left behind in its group lives on. */
+  /** The requested process is over; only what it left behind in its group survives. */
   readonly leaderExits?: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface MountedTmpfs extends Disposable {
   freeBytes(): number;
 }
 
-/** A file system in memory of its own, which can be filled up and made read-only. */
+/** A separate in-memory file system, which can be filled up and made read-only. */
 export function mountTmpfs(size: string): MountedTmpfs {
   const path = mkdtempSync("/var/tmp/exec-server-tmpfs-");
   try {

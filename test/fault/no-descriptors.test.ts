@@ -44,7 +44,10 @@ const FAMILIES: readonly Kind[] = TRACEABLE.filter(({ name }) =>
 const limited = (args: readonly string[] = []): Promise<ServerUnderTest> =>
   startServer({ through: ["prlimit", `--nofile=${OPEN_FILES}`], args });
 
-/** Takes every descriptor that the server gives away: by files, then by connections that say nothing. Returns how to give them back. */
+/**
+ * Takes every descriptor that the server gives away: with files, then with silent connections. Returns a function that
+ * releases them.
+ */
 async function exhaust(server: ServerUnderTest, client: SessionClient): Promise<() => Promise<void>> {
   let opened = 0;
   const refusal = await failureOf(
@@ -205,7 +208,7 @@ describe("a server without free descriptors", () => {
       () => "a refusal",
     );
     expect(String(refusal)).toContain("503");
-    // Those who are there can go on.
+    // Existing clients can continue.
     const marker = newMarker();
     const [first, ...others] = clients;
     await first!.request("process/start", startParams("p", ["sleep", "1000", marker]));

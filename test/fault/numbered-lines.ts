@@ -1,4 +1,4 @@
-/** What `seq first last` writes. */
+/** The output of `seq first last`. */
 export function numberedLines(first: number, last: number): Buffer {
   const lines: string[] = [];
   for (let i = first; i <= last; i++) lines.push(`${i}\n`);
@@ -9,7 +9,7 @@ export function numberedLines(first: number, last: number): Buffer {
 export const onTerminal = (bytes: Buffer): Buffer =>
   Buffer.from(bytes.toString("latin1").replaceAll("\n", "\r\n"), "latin1");
 
-/** Fifteen digits and a newline: any 31 bytes of such lines tell where in the output they belong. */
+/** Fifteen digits and a newline: any 31 bytes of such lines show where in the output they belong. */
 export const FIRST_FIXED_WIDTH = 100_000_000_000_000;
 const FIXED_WIDTH = 16;
 

@@ -17,8 +17,8 @@ import { limitedServer, type LimitedServer } from "./limited-server.ts";
 import { ROOTS_REQUESTS } from "./roots-requests.ts";
 
 /**
- * Processor time that one message may take without a break. What is asked for is 50 ms for messages of up to 1 MiB; what is broken takes seconds. Time that other
- * programs take from this one does not count.
+ * CPU time that one message may take without a break. The requirement is 50 ms for messages of up to 1 MiB; broken code
+ * takes seconds. Time that other programs take does not count.
  */
 const MAX_HOLD_MS = 250;
 /** For messages of 10 MB, most of it to read them. */

@@ -9,7 +9,7 @@ function read(path: string): string {
   }
 }
 
-/** A dead process that nobody has waited for yet has no command line left, only a state. */
+/** A zombie has no command line left, only a state. */
 export function isAlive(pid: number): boolean {
   const state = statFields(pid)[0];
   return state !== undefined && state !== "" && state !== "Z" && state !== "X";
@@ -37,7 +37,7 @@ const statFields = (pid: number): string[] => {
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** A pid is given out again; the moment of its start tells the two apart. */
+  /** Pids are reused; the start time distinguishes processes. */
   readonly startTime: string;
 }
 

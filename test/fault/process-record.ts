@@ -11,7 +11,7 @@ export interface Run {
   readonly bytes: Buffer;
 }
 
-/** Everything a client was told about one process, by notification or by process/read, merged by number. */
+/** Everything a client received about one process, by notification or by process/read, merged by number. */
 export class ProcessRecord {
   readonly processId: string;
   readonly faults: string[] = [];
@@ -115,8 +115,8 @@ export class ProcessRecord {
   }
 
   /**
-   * Numbers up to `closed` that belong to no event that came. An exit that was learnt from process/read has no number
-   * of its own, so one of them is the exit's.
+   * Numbers up to `closed` without an event. An exit learnt from process/read has no number of its own, so one of them
+   * is the exit's.
    */
   get missing(): number[] {
     const end = this.#closedSeq ?? 0;

@@ -21,7 +21,7 @@ describe("the end of a terminal's output", () => {
       onNotification: (notification) => {
         const record = records.get(notification.params.processId);
         record?.addNotification(notification);
-        // Numbers, not arrival, tell whether something is missing: `closed` may overtake what it follows.
+        // Numbers, not arrival, show whether something is missing: `closed` may overtake what it follows.
         if (!record?.isClosed || record.exitCode === undefined || record.lostEvents > 0) return;
         running.delete(record);
         if (running.size === 0) allOver();

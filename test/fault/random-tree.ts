@@ -11,7 +11,10 @@ export type Entry =
   | { kind: "fifo" }
   | { kind: "socket" };
 
-/** What a link names: an entry of the tree (which may be a link, or a directory around it), something below one that is not there, or itself. */
+/**
+ * What a link names: an entry of the tree (which may be a link, or a directory around it), something below a missing
+ * one, or itself.
+ */
 type LinkTarget = "entry" | "nothing" | "itself";
 
 export interface NamedEntry {

@@ -184,7 +184,7 @@ export class ResumingSession {
           if (!settlesSoon || performance.now() > end) throw error;
           await delay(RETRY_MS);
         }
-        // The real server can leave a start that lost its connection "starting" for ever; its client terminates it.
+        // The real server can leave a start that lost its connection "starting" forever; its client terminates it.
         if (targetIsCodex) await client.request("process/terminate", { processId });
       }
     });

@@ -187,7 +187,7 @@ describe("with fsRoots", () => {
   });
 });
 
-/** A failure tells its seed; ROOTS_SEED repeats it. */
+/** A failure reports its seed; ROOTS_SEED repeats it. */
 function seedOf(): { seed?: number } {
   const seed = process.env["ROOTS_SEED"];
   return seed === undefined ? {} : { seed: Number(seed) };
@@ -195,7 +195,7 @@ function seedOf(): { seed?: number } {
 
 type Check = (answer: Message, what: string) => void;
 
-/** What must come of a request, told before it is made. */
+/** The required result of a request, determined before it is sent. */
 function expectationOf({ method, use, params }: RootsRequest, text: string): Check {
   const path = meaningOf(text);
   const location = locate(path, { followLast: use === "target" });
@@ -211,7 +211,7 @@ function expectationOf({ method, use, params }: RootsRequest, text: string): Che
       string | undefined
     >;
     const source = from ?? sourcePath;
-    // What is to be moved or copied there was removed by an earlier request.
+    // The source was removed by an earlier request.
     if (source !== undefined && source !== text && !locate(meaningOf(source), { followLast: false }).exists)
       return expectRefusal;
     if (use === "no link" && location.linked) return expectRefusal;
@@ -326,7 +326,7 @@ function expectConfig({ astray, exists, path }: Location): Check {
   };
 }
 
-/** What was asked may be said back. */
+/** The answer may repeat the request. */
 function expectNoTrace(text: string, asked: string, what: string): void {
   for (const trace of [...TRACES, HIDDEN])
     expect(text.includes(trace) && !asked.includes(trace), what).toBe(false);
@@ -347,7 +347,7 @@ async function readThrough(
   await peer.request("fs/close", { handleId });
 }
 
-/** The kernel tells which inodes a program watches. Returns how many there are. */
+/** The kernel reports which inodes a program watches. Returns their number. */
 function expectNothingWatchedOutside(what: string): number {
   const forbidden = world.forbiddenInodes();
   let count = 0;

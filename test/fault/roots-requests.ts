@@ -95,5 +95,5 @@ export const ROOTS_REQUESTS: readonly RootsRequest[] = [
   },
 ];
 
-/** What a client can read of the secret, however it is written. */
+/** The secret in every form that a client could read it. */
 export const TRACES = [SECRET, base64(SECRET), base64(SECRET).replace(/=+$/, "")];

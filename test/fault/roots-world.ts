@@ -29,7 +29,7 @@ export class RootsWorld {
     this.outside = join(base, "outside");
   }
 
-  /** Everything anew. Each link is in the root and leads to where it says. */
+  /** Resets everything. Each link is in the root and leads to where its name says. */
   build(links: Readonly<Record<string, string>>): void {
     for (const name of readdirSync(this.base))
       rmSync(join(this.base, name), { recursive: true, force: true });
@@ -75,7 +75,7 @@ export class RootsWorld {
     return lines;
   }
 
-  /** The inodes of the directories that nobody may watch. */
+  /** Inodes of the directories that must not be watched. */
   forbiddenInodes(): Set<string> {
     const above = [this.base];
     while (above.at(-1) !== "/") above.push(dirname(above.at(-1)!));
@@ -95,7 +95,7 @@ export interface Location {
   readonly exists: boolean;
   /** A name on the way, or the last one, is a link. */
   readonly linked: boolean;
-  /** It cannot be told: a loop, or a way through a file or through nothing. */
+  /** Undecidable: a loop, or a path through a file or a missing directory. */
   readonly astray: boolean;
 }
 
@@ -130,7 +130,7 @@ export function locate(path: string, { followLast }: { followLast: boolean }): L
   return { path: at || "/", exists, linked: links > 0, astray: false };
 }
 
-/** What a text of the wire means, said slowly: dots of the URI first, then those behind its escapes. */
+/** The meaning of a path of the wire, step by step: dots of the URI first, then those behind its escapes. */
 export function meaningOf(text: string): string {
   const resolve = (path: string, isDots: (name: string) => "." | ".." | undefined): string[] => {
     const names: string[] = [];

@@ -151,7 +151,7 @@ function compareGapped(record: ProcessRecord): string[] {
   if (record.exitCode !== FLOOD.exitCode) faults.push(`exit code ${record.exitCode}, not ${FLOOD.exitCode}`);
   if (record.afterClosed.length > 0) faults.push(`events ${record.afterClosed.join(", ")} after closed`);
   let end = 0;
-  // Where the last hole in the content ends. The number of an exit learnt from process/read makes no hole.
+  // End of the last hole in the content. The number of an exit learnt from process/read makes no hole.
   let tailFrom = 0;
   const runs = record.runs("stdout");
   for (const { firstSeq, bytes } of runs) {

@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 
-/** What becomes of one connection: called when it is made, and with each head that comes. */
+/** Handles one connection: called when it is opened, and with each head that arrives. */
 export interface Script {
   connected?(socket: Socket): void;
   requested?(socket: Socket, target: string, count: number): void;
 }
 
-/** A server on loopback that writes what it is told, byte for byte, and reads only the heads of requests without a body. */
+/** A server on loopback that writes exactly the given bytes, and reads only the heads of requests without a body. */
 export class ScriptedUpstream implements AsyncDisposable {
   /** Every connection that was ever made, in order. */
   readonly sockets: Socket[] = [];
-  /** What was asked for, in order, and on which of the connections. */
+  /** The requests, in order, with their connections. */
   readonly requests: { readonly target: string; readonly connection: number }[] = [];
   readonly #server: Server;
 

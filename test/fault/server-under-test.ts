@@ -30,7 +30,7 @@ export interface ServerUnderTest extends AsyncDisposable {
 }
 
 export interface ServerOptions {
-  /** Goes into the server's own environment, so that whatever it forks can be told from other processes. */
+  /** Set in the server's own environment, so that everything it forks can be distinguished from other processes. */
   marker?: string;
   /** The real server, whatever the tests are aimed at. */
   codex?: boolean;
@@ -92,7 +92,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerUn
   }
 }
 
-/** Another user may not be allowed to look into the directory that this package lies in, so that user gets a copy. */
+/** Another user may not be allowed to read this package's directory, so that user gets a copy. */
 async function copyFor(server: readonly [string, ...string[]], home: string): Promise<[string, ...string[]]> {
   const [program, first = "", ...rest] = server;
   if (first !== builtCli) {
@@ -102,7 +102,7 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
   }
   for (const name of ["cli.js", "program.js", "package.json"])
     await cp(join(packageRoot, "dist", name), join(home, "dist", name));
-  // What stays outside the bundle, with the binary for this machine.
+  // Dependencies outside the bundle, with the binary for this machine.
   for (const name of ["koffi", "@koromix"])
     await cp(join(packageRoot, "node_modules", name), join(home, "node_modules", name), { recursive: true });
   return [program, join(home, "dist", "cli.js"), ...rest];

@@ -6,7 +6,7 @@ import { commandLine, descendantsOf, openDescriptors } from "./proc-fs.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { openSession, RpcFailure, type SessionClient, startParams } from "./session-client.ts";
 
-/** What was found here took 20 s and more, or all memory. */
+/** The faults found here took 20 s and more, or all memory. */
 const DEADLINE_MS = 10_000;
 const SETTLE_MS = 10_000;
 const PAUSE_MS = 2_000;

@@ -74,7 +74,7 @@ function nextText(socket: net.Socket): Promise<string> {
   return withDeadline(text, DEADLINE_MS, () => "an answer");
 }
 
-/** Each makes one stranger, which stays for ever if the server lets it. */
+/** Each creates one stranger, which stays forever if the server lets it. */
 const STAGES: Readonly<Record<string, (port: number) => Promise<unknown>>> = {
   "says nothing": (port) => stranger(port),
   "sends half of a head": (port) => stranger(port, "GET / HTTP/1.1\r\nHost: x\r\n"),

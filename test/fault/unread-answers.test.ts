@@ -18,7 +18,7 @@ const ALL_READ_MS = 100_000;
 
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
-/** A client that asks for much and reads nothing until it is told to; of what it then gets it keeps hashes only. */
+/** A client that requests a lot and reads nothing until asked to; it keeps only hashes of what it then receives. */
 class Glutton {
   readonly #webSocket: WebSocket;
   readonly #wanted = new Map<number, (answer: string) => void>();
@@ -65,7 +65,7 @@ class Glutton {
     this.#lastId += 1;
     const id = this.#lastId;
     const answer = new Promise<string>((resolve) => this.#wanted.set(id, resolve));
-    // A frame has a limit of its own.
+    // A frame has its own limit.
     const text = Buffer.from(JSON.stringify({ id, method, params }));
     for (let start = 0; start < text.length; start += FRAME_BYTES) {
       const fin = start + FRAME_BYTES >= text.length;
@@ -102,7 +102,7 @@ describe("answers that nobody reads", () => {
     );
     const requests = Array.from({ length: count }, (_, index) => request(index));
     const answers = gluttons.map((glutton) => glutton.ask(requests));
-    // Somebody who reads gets as much in the meantime, and small things besides: time enough for all the others.
+    // A client that reads gets as much meanwhile, and small answers besides: enough time for all the others.
     const reader = await target.session();
     for (let round = 0; round < count; round += 1) {
       await reader.request("fs/readFile", { path });

@@ -13,12 +13,12 @@ import { Bystander } from "./bystander.ts";
 const MIB = 1024 * 1024;
 export const MAX_LATENCY_MS = 250;
 export const MAX_RESIDENT_BYTES = 400 * MIB;
-/** Longer than every deadline that a server gives to a stranger. */
+/** Longer than every deadline that a server sets for a stranger. */
 const SETTLE_DEADLINE_MS = 20_000;
 /** No measure of a latency counts that was taken too seldom. */
 const MIN_REQUESTS = 2;
 
-/** The built program, with a bystander: whatever is done to the server, `expectUnharmed` tells whether it held. */
+/** The built program, with a bystander: whatever is done to the server, `expectUnharmed` checks whether it held. */
 export class AttackedServer implements AsyncDisposable {
   readonly server: ServerUnderTest;
   readonly #bystander: Bystander;
@@ -28,7 +28,7 @@ export class AttackedServer implements AsyncDisposable {
     const server = await startServer(options);
     try {
       const bystander = await Bystander.begin(server);
-      // What the first use of each part loads is no leak.
+      // Memory that the first use of each part takes is not a leak.
       const warm = await openSession(server.url);
       await work(warm);
       const before = descriptors(server.pid).length;
@@ -53,12 +53,12 @@ export class AttackedServer implements AsyncDisposable {
     this.#descriptors = descriptors(server.pid).length;
   }
 
-  /** A client with a session of its own. */
+  /** A client with its own session. */
   session(onNotification: (notification: Notification) => void = () => {}): Promise<SessionClient> {
     return openSession(this.server.url, { onNotification });
   }
 
-  /** Asserts that nobody else had to wait since the last time. */
+  /** Asserts that nobody else had to wait since the last check. */
   async expectPrompt(what: string, mostMs = MAX_LATENCY_MS): Promise<void> {
     const { requests, worstMs, worstRawMs } = await this.#bystander.report();
     expect(requests, what).toBeGreaterThanOrEqual(MIN_REQUESTS);
@@ -68,7 +68,7 @@ export class AttackedServer implements AsyncDisposable {
     ).toBeLessThan(mostMs);
   }
 
-  /** The longest that anybody else had to wait since the last time. */
+  /** The longest wait of anyone else since the last check. */
   async slowestMs(): Promise<number> {
     return (await this.#bystander.report()).worstMs;
   }

@@ -1,5 +1,5 @@
-// A client in a process of its own, which nothing but the server can hold up. It asks one cheap question after another, and tells
-// its parent on demand how long the slowest answer took: `node bystander-process.mjs URL PID`.
+// A client in its own process, which only the server can hold up. It sends one cheap request after another, and reports
+// the slowest answer to its parent on demand: `node bystander-process.mjs URL PID`.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";

@@ -7,7 +7,7 @@ import type { ServerUnderTest } from "../fault/server-under-test.ts";
 const DEADLINE_MS = 30_000;
 const program = fileURLToPath(new URL("bystander-process.mjs", import.meta.url));
 
-/** What a client saw that had nothing to do with an attack. */
+/** What an uninvolved client saw during an attack. */
 export interface Experience {
   readonly requests: number;
   /** The longest that an answer took, without the time in which the machine ran other processes. */

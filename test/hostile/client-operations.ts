@@ -7,12 +7,12 @@ import { EnvironmentInfo } from "../../src/protocol/environment.ts";
 import { ExitReport, OutputStream, ReadResult } from "../../src/protocol/process.ts";
 import { ListedProcess, TerminalScreen } from "../../src/protocol/process-extensions.ts";
 
-// What a program does with a client, and what it may get: no more members than the types have, and nothing of another type.
+// What a program does with a client, and what it may get: only members that the types have, with the right types.
 
 /** One thing that a program asks for. */
 export interface Operation {
   readonly name: string;
-  /** Resolves when all that it asked for has settled. */
+  /** Resolves when all its requests have settled. */
   readonly run: (host: Host, signal?: AbortSignal) => Promise<unknown>;
   readonly value: z.ZodType;
 }

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const NOBODY = 65_534;
 const SMALL_MESSAGES = 200;
 const LARGE_MESSAGES = 6;
-/** What stands around the repetition must fit too. */
+/** The text around the repetition must fit too. */
 const MAX_BYTES = 64 * MIB - 64 * 1024;
 const DEPTH = 400;
 
@@ -37,7 +37,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-/** Values that get past the first look, and harm nobody when the request is served. */
+/** Values that pass the first checks, and do no harm if the request is served. */
 const hint: Hint = (field, random): Json | undefined => {
   switch (field) {
     case "path":

@@ -55,7 +55,7 @@ export class HostileConnection {
     }
   }
 
-  /** Resolves when the system has taken all bytes, or the connection is over. */
+  /** Resolves when the system has accepted all bytes, or the connection is over. */
   async flushed(): Promise<void> {
     await pollUntil(
       () => this.raw.isOver || this.raw.socket.writableLength === 0,

@@ -3,7 +3,7 @@ import { SeededRandom } from "../fault/seeded-random.ts";
 const DEFAULT_SEED = 20_261_116;
 const given = process.env["HOSTILE_SEED"];
 
-/** HOSTILE_SEED repeats a run that failed; `random` takes a seed that nobody has chosen. */
+/** HOSTILE_SEED repeats a failed run; `random` picks a new seed. */
 export const hostileSeed =
   given === "random" ? Math.floor(Math.random() * 2 ** 32) : Number(given ?? DEFAULT_SEED);
 
@@ -22,7 +22,7 @@ export function logUniform(random: SeededRandom, low: number, high: number): num
   return Math.round(Math.exp(Math.log(low) + random.next() * (Math.log(high) - Math.log(low))));
 }
 
-/** What went wrong, with the seed that brings it back. */
+/** The failure, with the seed that reproduces it. */
 export async function withSeed(work: () => Promise<void>): Promise<void> {
   try {
     await work();

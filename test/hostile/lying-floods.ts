@@ -2,14 +2,14 @@ import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
-// Hundreds of megabytes of each thing that a client might keep for somebody who does not come for it.
+// Hundreds of megabytes of everything that a client might keep for a reader who never comes.
 
 const PAYLOAD = 64 * 1024;
 const MESSAGES = 5_000;
 const text = "x".repeat(PAYLOAD);
 const base64 = Buffer.alloc((PAYLOAD / 4) * 3).toString("base64");
 
-/** Sends a message for each number, in pieces between which everybody has a turn; resolves with the bytes sent. */
+/** Sends a message for each number, yielding in between; resolves with the bytes sent. */
 async function pour(server: ScriptedServer, messageOf: (index: number) => object): Promise<number> {
   for (let index = 0; index < MESSAGES; index += 1) {
     server.say(messageOf(index));
@@ -43,7 +43,7 @@ const started = async (host: Host): Promise<unknown> => {
   return [process, process.events(), process.output()];
 };
 
-/** The process has told three events when it has started. */
+/** A started process has sent three events. */
 const TOLD = 3;
 
 export const FLOODS: Readonly<Record<string, () => Promise<number>>> = {

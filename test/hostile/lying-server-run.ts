@@ -8,11 +8,11 @@ import { hostValue, type Operation, operations } from "./client-operations.ts";
 import { paramsSchema, resultSchema, SILENCE, ScriptedServer, type Tampering } from "./scripted-server.ts";
 import { type Lie, lied, liesAbout } from "./wire-mutations.ts";
 
-// A program of its own: it holds clients against servers that lie, reports what went wrong, and has to end by itself.
+// A separate program: it runs clients against servers that lie, reports what went wrong, and must end on its own.
 
-/** All that was asked for has to settle within this, from the moment at which nothing more can come. */
+/** Everything requested must settle within this time, from the moment at which nothing more can arrive. */
 const SETTLE_MS = 5_000;
-/** How long a promise may wait for what a server that lies might still say. */
+/** How long a promise may wait for what a lying server might still send. */
 const QUIET_MS = 300;
 const AT_ONCE = 200;
 const MAX_FAILURES = 20;
@@ -22,7 +22,7 @@ interface Scenario {
   readonly operation: Operation;
   readonly tampering: Tampering;
   readonly signal?: AbortSignal;
-  /** Done while the operation is under way. */
+  /** Done while the operation is in progress. */
   readonly meanwhile?: (server: ScriptedServer) => void;
   /** Server of the scenario, when it needs to know it beforehand. */
   readonly server?: ScriptedServer;
@@ -144,7 +144,7 @@ async function playAll(scenarios: Iterable<Scenario>): Promise<void> {
 
 const describe = (lie: Lie): string => `${lie.path.join(".") || "all"} is ${lie.name}`;
 
-/** What each operation hears when nobody lies. Also the proof that the script is honest. */
+/** What each operation receives from an honest server. Also proves that the script is honest. */
 async function rehearse(operation: Operation): Promise<ScriptedServer> {
   const server = new ScriptedServer();
   await play({ name: `honest ${operation.name}`, operation, tampering: {}, server });
@@ -212,7 +212,7 @@ function* orders(operation: Operation, count: number, random: SeededRandom): Ite
     const held: { method: string; params: Record<string, unknown> }[] = [];
     const server: ScriptedServer = new ScriptedServer({
       result: (_method, _nth, result) => {
-        // What was held back comes before an answer now and then.
+        // Sometimes, held-back messages precede an answer.
         if (own.next() < 0.3) release();
         return own.next() < 0.02 ? SILENCE : result;
       },
@@ -287,7 +287,7 @@ async function playOnSocket(scenario: Scenario): Promise<void> {
 
 interface Plan {
   readonly seed: number;
-  /** Share of all lies that are told. */
+  /** Share of all lies that are tried. */
   readonly share: number;
   readonly orders: number;
   readonly onSockets: number;

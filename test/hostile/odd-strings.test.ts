@@ -58,7 +58,7 @@ const hint: Hint = (field, random): Json | undefined => {
 
 type Random = ReturnType<typeof randomOf>;
 
-/** Requests with an odd string in each of the fields there are, and as the name of each, so many times. */
+/** Requests with an odd string in each field, and as the name of each, that many times. */
 function* oddRequests(random: Random, times: number): Generator<string> {
   let id = 10;
   for (const method of METHOD_NAMES) {

@@ -104,7 +104,7 @@ const WHOLES = [
   "\\ud800AAA",
 ] as const;
 
-/** The JSON text of a string that nobody sends, with what the field's values begin with, if it is known. */
+/** The JSON text of an unusual string, starting like the field's values, if known. */
 export function oddString(random: SeededRandom, usual: string | undefined): string {
   const scheme = /^(http|file)/.exec(usual ?? "")?.[0] ?? "";
   if (random.next() < 0.4) return `"${random.pick(WHOLES.filter((whole) => whole.startsWith(scheme)))}"`;

@@ -58,7 +58,7 @@ function attack(tree: RootedTree, random: SeededRandom, index: number): { method
   return { method, params };
 }
 
-/** Whether an answer tells of what lies outside, in base64 or not. */
+/** Whether an answer reveals anything outside the roots, in base64 or not. */
 function tells({ result }: Answer): boolean {
   if (result === undefined) return false;
   const text = JSON.stringify(result);
@@ -104,7 +104,7 @@ describe("paths of every kind below roots", () => {
       expect(served).toBeGreaterThan(REQUESTS / 20);
       expect(refused).toBeGreaterThan(REQUESTS / 10);
 
-      // Whoever watches outside would be told of this, with the change inside that ends the wait.
+      // A watch outside would report this, together with the change inside that ends the wait.
       connection.raw.write(
         frame(
           JSON.stringify({

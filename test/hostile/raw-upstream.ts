@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const ENDLESS_BYTES = 600 * MIB;
 const BLOCK_BYTES = 64 * 1024;
 
-/** What a hostile server does on a connection, one step after another. */
+/** The steps of a hostile server on a connection. */
 type Step =
   | { readonly kind: "bytes"; readonly bytes: Buffer; readonly times: number }
   | { readonly kind: "trickle"; readonly bytes: Buffer; readonly pauseMs: number }
@@ -52,7 +52,7 @@ export class RawUpstream implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What comes next is another script; who is silent by now does not count any more. */
+  /** A new script starts; connections that are silent by now no longer count. */
   play(script: Script): void {
     this.#script = script;
     this.#silent = new Set();
@@ -68,7 +68,7 @@ export class RawUpstream implements AsyncDisposable {
     socket.on("error", () => {}); // the client has left
     let unread = "";
     let isPlaying = false;
-    // Whoever takes an answer for whole may ask again on the same connection.
+    // A client that takes an answer as complete may send another request on the same connection.
     const answerAll = (): void => {
       for (let end = unread.indexOf("\r\n\r\n"); end !== -1 && !isPlaying; end = unread.indexOf("\r\n\r\n")) {
         const path = unread.slice(0, end).split(" ")[1] ?? "";
@@ -131,7 +131,7 @@ const bytes = (text: string, times = 1): Step => ({
   times,
 });
 
-/** What follows an answer and is no part of it. */
+/** Data that follows an answer and is not part of it. */
 const POISON = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPOISON";
 
 /** A server's answer that is wrong, endless or late in a random way. */

@@ -18,7 +18,7 @@ export interface Seen {
   readonly headers: http.IncomingHttpHeaders;
 }
 
-/** Servers of two schemes on several ports, each of which redirects along a chain: `/CHAIN/STEP`. */
+/** Servers of two schemes on several ports, each redirecting along a chain: `/CHAIN/STEP`. */
 export class RedirectOrigins implements AsyncDisposable {
   readonly seen: Seen[] = [];
   /** Scheme, host and port, in every combination that reaches a server. */
@@ -71,7 +71,7 @@ export class RedirectOrigins implements AsyncDisposable {
     });
   }
 
-  /** What `/NAME/STEP` answers, whoever is asked. */
+  /** The answer to `/NAME/STEP`, from any server. */
   setChain(name: string, hops: readonly Hop[]): void {
     this.#chains.set(name, hops);
   }

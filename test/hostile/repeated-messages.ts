@@ -129,7 +129,7 @@ function repeatedMember(random: SeededRandom, bytes: number): Repetition {
   };
 }
 
-/** JSON that is no string: nesting, lists, digits, blanks; whole, or broken off somewhere. */
+/** JSON other than strings: nesting, lists, digits, blanks; complete, or truncated somewhere. */
 function repeatedStructure(random: SeededRandom, bytes: number): Repetition {
   const isWhole = random.next() < 0.5;
   switch (random.between(0, 3)) {

@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import type { SeededRandom } from "../fault/seeded-random.ts";
 
-/** In contents and in names that no request says: whoever gets one of them has been where nobody may be. */
+/** Occurs in contents and names that no request contains: a client that gets one has left the roots. */
 export const CANARY = "canary-5e1f0c";
 /** The size of every file outside, which nothing inside has. */
 export const CANARY_SIZE = 48_613;
@@ -23,7 +23,7 @@ export const CANARY_SIZE = 48_613;
 const NAMES = ["a", "sub", "f", "new", "d"];
 const LINKS = ["out", "outfile", "up", "in", "loop", "dangling", "chain", "absolute"];
 
-/** Two roots, what lies beside them, and links from the one to the other, in every way. */
+/** Two roots, the files beside them, and all kinds of links between them. */
 export class RootedTree implements Disposable {
   readonly base: string;
   readonly roots: readonly string[];
@@ -81,12 +81,12 @@ export class RootedTree implements Disposable {
     }
   }
 
-  /** All that lies outside the roots, with times and contents. */
+  /** Everything outside the roots, with times and contents. */
   snapshot(): string[] {
     const lines: string[] = [];
     const visit = (path: string): void => {
       const stat = lstatSync(path, { bigint: true });
-      // What a root is called belongs to its parent; what is in it is its own.
+      // A root's name belongs to its parent; its contents are its own.
       if (this.roots.includes(path)) {
         lines.push(`${path} ${stat.ino}`);
         return;

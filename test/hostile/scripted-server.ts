@@ -9,11 +9,11 @@ const base64 = (data: string | Uint8Array): string => Buffer.from(data).toString
 
 type Fields = Record<string, unknown>;
 
-/** What a server does to its honest words before it says them. */
+/** How a server changes its honest messages before it sends them. */
 export interface Tampering {
-  /** The answer that is given instead, of the `nth` of its method; `SILENCE` gives none. */
+  /** Replaces the `nth` answer of a method; `SILENCE` sends none. */
   result?(method: string, nth: number, honest: unknown): unknown;
-  /** The same for what a notification carries; a list is told one after another. */
+  /** The same for the params of a notification; a list is sent one by one. */
   params?(method: string, nth: number, honest: Fields): readonly unknown[];
   /** Told of every message in either direction before it is acted on. */
   moment?(index: number): void;
@@ -57,7 +57,7 @@ interface ScriptedProcess {
 
 /** A server that knows the protocol and does nothing, and a way to make it lie. One session, over any number of connections. */
 export class ScriptedServer {
-  /** What was honestly said, by method: the first answers and notifications. */
+  /** Honest messages by method: the first answers and notifications. */
   readonly results = new Map<string, unknown>();
   readonly told = new Map<string, Fields>();
   readonly #tampering: Tampering;
@@ -88,7 +88,7 @@ export class ScriptedServer {
     });
   }
 
-  /** Says something of its own accord, or cuts the connection. */
+  /** Sends an unsolicited message, or cuts the connection. */
   say(message: unknown): void {
     this.#connection?.send(textOf(message));
   }

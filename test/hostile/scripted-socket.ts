@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { ScriptedServer, ServedTransport } from "./scripted-server.ts";
 
-/** Lets a scripted server listen on a port of its own. */
+/** Lets a scripted server listen on its own port. */
 export async function listenOnSocket(
   server: ScriptedServer,
 ): Promise<AsyncDisposable & { readonly url: string }> {

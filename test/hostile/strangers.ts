@@ -62,7 +62,7 @@ const UPGRADES: readonly Opening[] = [
     ]),
 ];
 
-/** A connection that never becomes a client's, and never closes by itself unless it is told to. */
+/** A connection that never becomes a client's, and does not close on its own unless asked to. */
 class Stranger implements Disposable {
   readonly name: string;
   readonly #socket: net.Socket;
@@ -117,7 +117,7 @@ class Stranger implements Disposable {
 export class Crowd implements Disposable {
   readonly #strangers: Stranger[] = [];
 
-  /** Resolves when the system has taken the connections of so many more. */
+  /** Resolves when the system has accepted that many more connections. */
   async join(count: number, ...stranger: ConstructorParameters<typeof Stranger>): Promise<void> {
     this.#strangers.push(...Array.from({ length: count }, () => new Stranger(...stranger)));
     await pollUntil(
@@ -127,7 +127,7 @@ export class Crowd implements Disposable {
     );
   }
 
-  /** Who they are, or some of them. */
+  /** All of them, or some. */
   get names(): string {
     return this.#strangers
       .slice(0, 20)

@@ -21,7 +21,7 @@ const STILL_MS = 500;
 const STILL_DEADLINE_MS = 30_000;
 
 let base = "";
-/** Large files and their hashes; an upstream server gives out the same. */
+/** Large files and their hashes; an upstream server serves the same. */
 const files: { readonly name: string; readonly bytes: number; readonly hash: string }[] = [];
 const upstream = http.createServer((request, response) => {
   const path = join(base, request.url ?? "");
@@ -86,7 +86,7 @@ async function take(
   expect(await WAYS[way]?.(client, { id, path, url }), `${name} by ${way}`).toBe(hash);
 }
 
-/** Resolves when the server neither reads nor writes any more, the little that the bystander makes it do aside. */
+/** Resolves when the server neither reads nor writes any more, apart from the bystander's small requests. */
 async function stands(pid: number): Promise<void> {
   let [seen, since] = [-1, 0];
   await pollUntil(
@@ -133,7 +133,7 @@ describe("clients that ask for much and read nothing", () => {
       await target.expectUnharmed("afterwards");
     }));
 
-  // Every way for itself: what one of them bounds is no bound for the others.
+  // Each way separately: a limit for one does not limit the others.
   it.each(WAY_NAMES)("leave nothing behind when they go, and nothing grows until then: %s", (way) =>
     withSeed(async () => {
       await using target = await AttackedServer.start();

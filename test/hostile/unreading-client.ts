@@ -16,7 +16,7 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-/** A client that asks for much, and reads only when it is told to. What it gets it hashes and forgets. */
+/** A client that requests a lot, and reads only when asked to. It hashes what it gets and forgets it. */
 export class UnreadingClient {
   readonly #socket: WebSocket;
   readonly #answers = new Map<number, (message: Message) => void>();
@@ -65,7 +65,7 @@ export class UnreadingClient {
       .digest("hex");
   }
 
-  /** The hash of all that is notified for this request or process. */
+  /** The hash of all notifications for this request or process. */
   async hashOfStream(id: string, method: string, params: unknown): Promise<string> {
     const hash = createHash("sha256");
     const ended = new Promise<void>((resolve) => this.#streams.set(id, { hash, ended: resolve }));

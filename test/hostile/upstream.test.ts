@@ -87,7 +87,7 @@ async function attack(
         () => `the end of a silent connection after ${what}`,
       );
   }
-  // Nobody wants the rest any more, so nobody may read on.
+  // The rest is no longer wanted, so it must not be read.
   await pollUntil(
     () => upstream.busy === 0,
     DEADLINE_MS,
@@ -105,7 +105,7 @@ describe("an upstream server that answers with anything", () => {
       const session = await target.session();
       for (let index = 0; index < SCRIPTS * hostileRounds; index++) {
         const what = await attack(target, upstream, random, index);
-        // What came behind an answer is nobody's answer.
+        // Data behind an answer belongs to no request.
         const clean = `n${random.between(0, 2 ** 31)}`;
         const { bodyBase64 } = await session.request<{ bodyBase64: string }>("http/request", {
           method: "GET",

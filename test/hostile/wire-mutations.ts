@@ -3,7 +3,7 @@ import { SeededRandom } from "../fault/seeded-random.ts";
 
 // Lies are made from the table of the wire: every place of an honest value, the members among them that it could have and has not, with whatever does not belong there.
 
-/** Text that stands for JSON which no value of the program has: it is put into the message as it is. */
+/** Stands for JSON that no value of the program can express: it is inserted into the message literally. */
 const RAW = "\u0001raw:";
 const MIB = 1024 * 1024;
 
@@ -84,7 +84,7 @@ const deep = (levels: number): string => raw(`${"[".repeat(levels)}${"]".repeat(
 const INTERNAL_NAMES =
   '"kind":"closed","seq":1e9,"exitCode":"0","processId":"q","bytes":null,"stream":5,"then":1,"toString":1,"length":-1,"path":5,"id":[]';
 
-/** What is put in the place of anything. */
+/** Replacements for any value. */
 const REPLACEMENTS: readonly (readonly [string, unknown])[] = [
   ["nothing", undefined],
   ["null", null],
@@ -122,7 +122,7 @@ const REPLACEMENTS: readonly (readonly [string, unknown])[] = [
   ["500 levels", deep(500)],
 ];
 
-/** What is made of the value that was there. */
+/** Variations of the original value. */
 const CHANGES: readonly (readonly [string, (honest: unknown) => unknown])[] = [
   ["as text", (honest) => JSON.stringify(honest)],
   ["in a list", (honest) => [honest]],
@@ -166,7 +166,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** All lies about a value; of the heavy ones, about one for each fourth place. */
+/** All lies about a value; heavy ones only for about every fourth place. */
 export function liesAbout(schema: z.ZodType, honest: unknown, random: SeededRandom): Lie[] {
   return placesOf(filled(schema, honest)).flatMap((path) => [
     ...REPLACEMENTS.map(([name, value]): Lie => ({ path, name, make: () => value })),

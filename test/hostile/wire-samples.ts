@@ -3,13 +3,13 @@ import { methods } from "../../src/protocol/index.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
-/** Where in a value something stands: names of members and indexes of elements. `key` is the name of that member itself. */
+/** A position within a value: names of members and indexes of elements. `key` is the name of that member itself. */
 export interface Place {
   readonly path: readonly (string | number)[];
   readonly kind: "string" | "list" | "map" | "other" | "key";
 }
 
-/** What a sample must say to get past the first look: a place that exists, an id that is known. */
+/** What a sample needs to pass the first checks: a path that exists, an id that is known. */
 export type Hint = (field: string, random: SeededRandom) => Json | undefined;
 
 /** The part of a zod schema that is looked at here. */

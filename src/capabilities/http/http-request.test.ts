@@ -92,7 +92,7 @@ const reading: fc.Arbitrary<Reading> = fc.record({
   abortAfter: fc.option(fc.nat(6), { nil: undefined }),
 });
 
-/** A request that whoever made it can give up. */
+/** A request that its caller can abort. */
 class Attempt implements Abortion {
   aborted = false;
   onAbort: (() => void) | undefined;
@@ -151,7 +151,7 @@ describe("an HTTP request", () => {
     let turns = 0;
     const turn = (): void => {
       turns += 1;
-      // What stays open and silent would never settle by itself.
+      // A connection that stays open and silent would never settle on its own.
       if (turns > (abortAfter ?? 60)) attempt.abort();
       else setImmediate(turn);
     };

@@ -6,7 +6,7 @@ import { MatchingWork, NamePatterns } from "./name-patterns.ts";
 const fits = (name: string, ...patterns: string[]): boolean =>
   new NamePatterns(patterns, new MatchingWork()).fits(name);
 
-/** What the patterns mean, by way of a regular expression: right for short ones. */
+/** The meaning of the patterns, as a regular expression; fine for short ones. */
 function model(name: string, pattern: string): boolean {
   const source = Array.from(pattern, (character) => {
     if (character === "*") return ".*";

@@ -58,7 +58,7 @@ it("runs what is in the cache", () => {
   run(sets("'one'"));
   const data = readFileSync(cacheFile()).subarray(32);
   const other = sets("'two'");
-  // Nobody but a test gives one program the cache of another.
+  // Only a test gives one program the cache of another.
   writeFileSync(cacheFile(), Buffer.concat([createHash("sha256").update(other).update(data).digest(), data]));
   expect(run(other)).toEqual({ result: "one", stored: false });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RecoveryBudget } from "./recovery-budget.ts";
 
-/** A clock that stands until it is moved. */
+/** A clock that moves only on demand. */
 function clock() {
   let ms = 5_000;
   return {

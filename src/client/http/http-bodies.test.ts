@@ -190,7 +190,7 @@ describe("HttpBodies", () => {
     expect(error.message).toBe(
       "http response stream `http-2` failed: queued body deltas exceed 16777216 bytes",
     );
-    // What has been read makes room.
+    // Reading makes room.
     bodies.receive(delta("http-1", 16, new Uint8Array(MIB)));
     bodies.receive(end("http-1", 17));
     let read = 0;

@@ -68,7 +68,7 @@ const mutated = (value: unknown): fc.Arbitrary<unknown> =>
     return copy.value;
   });
 
-/** What the check makes of a value: what it gives, or undefined when it refuses. */
+/** The checked value, or undefined if it is refused. */
 function attempt(check: () => unknown): { readonly value: unknown } | undefined {
   try {
     return { value: check() };
@@ -115,7 +115,7 @@ describe("what servers send", () => {
       fc.assert(
         fc.property(valueOf(schema).chain(mutated), (value) => {
           const passed = attempt(() => check(value));
-          // What the table takes passes; what passes is as the table has it.
+          // What the table accepts passes; what passes matches the table.
           if (passed !== undefined) expect(schema.safeParse(passed.value).error).toBeUndefined();
           else if (!holdsNoSeq(value)) expect(schema.safeParse(value).success).toBe(false);
         }),

@@ -11,7 +11,7 @@ const output = (text: string | Uint8Array, stream: "stdout" | "stderr" | "pty" =
 const exited = (exitCode: number | null) => ({ kind: "exited", exitCode }) as const;
 const closed = { kind: "closed" } as const;
 
-/** A process whose events the test tells. */
+/** A process whose events the test emits. */
 class FakeProcess implements ToolProcess {
   readonly id: string;
   readonly written: string[] = [];

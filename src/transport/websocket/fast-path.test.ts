@@ -46,7 +46,7 @@ const silent: FastPathOptions = {
   frameTooLong: () => {},
 };
 
-/** Feeds the chunks to the library, with or without the fast path, and tells what came out. */
+/** Feeds the chunks to the library, with or without the fast path, and returns the output. */
 async function receive(
   chunks: readonly Buffer[],
   isFast: boolean,
@@ -67,7 +67,7 @@ async function receive(
   }
   // Unmasking is done in place.
   for (const chunk of chunks) receiver.write(Buffer.from(chunk));
-  // Streams tell of errors a little later.
+  // Streams report errors a little later.
   await new Promise((resolve) => setImmediate(resolve));
   return { heard, taken };
 }

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { MAX_FRAME_BYTES } from "../../protocol/limits.ts";
 import { FrameScanner } from "./frame-scanner.ts";
 
-/** A masked frame's header and, for short ones, its payload. `first` is its first byte: a whole text message unless told. */
+/**
+ * A masked frame's header and, for short ones, its payload. `first` is its first byte. Default: a complete text
+ * message.
+ */
 function frame(length: number, withPayload = true, first = 0x81): Buffer {
   const header = length < 126 ? [length] : length < 65_536 ? [126, length >> 8, length & 255] : [127];
   const bytes = Buffer.from([first, header[0]! | 0x80, ...header.slice(1)]);

@@ -50,7 +50,7 @@ function gathering(maxPayload: number): Writable {
   return receiver;
 }
 
-/** What the library makes of bytes that come in these pieces. */
+/** The library's output for bytes in these pieces. */
 function receive(pieces: readonly Buffer[]): string[] {
   const receiver = gathering(MAX_PAYLOAD);
   const told: string[] = [];
@@ -67,7 +67,7 @@ function describeMessage(bytes: Buffer): string {
   return `message ${bytes.length} ${bytes.toString("latin1", 0, 20)} ${sum(bytes)}`;
 }
 
-/** What was sent, in the words of `receive`. */
+/** What was sent, in the form of `receive`. */
 function describeFrames(frames: readonly Frame[]): string[] {
   const pings = frames
     .filter(({ opcode }) => opcode === PING)

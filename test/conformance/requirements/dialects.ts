@@ -12,7 +12,7 @@ const seeds = {
   note: "The real server refuses it: a path must be a file URI, and a write must have a writeId.",
 } as const;
 
-/** What servers before 0.166 were asked, and still are by clients of their time. */
+/** Requirements of clients for servers before 0.166. */
 export const dialectsRequirements = {
   "v0.initialize:version": { ...v0, behavior: "initialize names the dialect v0 beside what 0.166 says." },
   "v0.gate:before-initialize": { ...v0, behavior: "Before initialize every v0 method is refused." },

@@ -146,7 +146,7 @@ const pluginRequirements = {
   },
 } satisfies Requirements;
 
-// What is found depends on the server's homes, so each of these starts a server with homes of its own.
+// Results depend on the server's homes, so each of these starts a server with its own homes.
 const v2 = { section: "7.2", transports: ["cli"] } as const;
 
 const environmentRequirements = {

@@ -1,6 +1,6 @@
 import type { Requirements } from "./requirement.ts";
 
-// The configuration lies in the server's home, so each of these starts a server with a home of its own.
+// The configuration is in the server's home, so each of these starts a server with its own home.
 const home = { section: "5.3", transports: ["cli"] } as const;
 
 export const environmentConfigRequirements = {

@@ -406,7 +406,7 @@ const streamRequirements = {
   },
 } satisfies Requirements;
 
-// These are about the environment of the server, so each starts one with an environment of its own.
+// These concern the server's environment, so each starts a server with its own environment.
 const cli = { section: "8", transports: ["cli"] } as const;
 
 const environmentRequirements = {

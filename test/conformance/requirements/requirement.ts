@@ -4,9 +4,9 @@ export type RequirementTransport = "ws" | "stdio" | "memory" | "cli";
 export interface Requirement {
   /** Section of the protocol that states it. */
   section: string;
-  /** What holds, in one sentence. */
+  /** The behaviour, in one sentence. */
   behavior: string;
-  /** Where it applies; every carrier when absent. */
+  /** Where it applies. Default: every carrier. */
   transports?: readonly RequirementTransport[];
   /**
    * `ours`: a rule this project adds. It is not run on the real server, and `note` says what that one does. `codex`: what the real server does and this one

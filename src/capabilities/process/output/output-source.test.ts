@@ -27,7 +27,7 @@ test("a source finishes although its pipe is filled as fast as it is read", () =
   expect({ ends, total }).toEqual({ ends: 1, total: MEBIBYTE });
 });
 
-/** A pipe whose process has ended while somebody else still holds it. */
+/** A pipe whose process has ended while another process still holds it open. */
 function heldPipe(): { told: string[]; ended: Promise<void>; holder: number } {
   const { readEnd, writeEnd } = openPipe();
   makeNonBlocking(readEnd);

@@ -3,7 +3,7 @@ import { ReadPace } from "./read-pace.ts";
 
 const KIB = 1024;
 
-/** What is said of reads of these lengths, that many milliseconds apart. */
+/** The verdicts on reads of these lengths, that many milliseconds apart. */
 function judge(lengths: readonly number[], apartMs: number): boolean[] {
   const pace = new ReadPace();
   return lengths.map((length, index) => pace.isTooEager(length, index * apartMs));
