@@ -99,7 +99,7 @@ dots and links are resolved. The server opens each directory relative to its par
 bypass the check. A link that leads outside is refused in the same way as the path it points to. Errors do not reveal
 anything about paths outside, not even whether they exist.
 
-- Files are written in place, and a root itself cannot be removed, renamed or replaced.
+- Files are written in place, and a root itself cannot be removed, renamed, replaced or given other permissions.
 - \`fs/watch\` and \`fs/watchMissing\` watch nothing outside the roots, so they do not report that a directory above a root
   was removed.
 - \`capabilityRoots/discoverV1\` searches only roots inside, and no directory above them. \`environmentConfig/read\` reads

@@ -1,4 +1,4 @@
-/** The absolute path in a URL such as `unix:///run/exec.sock`, whose escapes are resolved; undefined for any other text. */
+/** The absolute path in a URL such as `unix:///run/exec.sock`, with escapes resolved; undefined for any other text. */
 export function socketPathOf(url: string, scheme: "unix" | "ws+unix"): string | undefined {
   if (!url.startsWith(`${scheme}:`)) return undefined;
   const rest = url.slice(scheme.length + 1);

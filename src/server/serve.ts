@@ -9,10 +9,11 @@ import { createServer, type Server, type ServerOptions } from "./server.ts";
 /** Where a server listens, and whom it lets in. */
 export interface ServeOptions extends ServerOptions {
   /**
-   * `ws://IP:PORT`, where port 0 picks a free one, or `unix:///PATH` for a socket that only this user can connect to. Default: `ws://127.0.0.1:0`.
+   * `ws://IP:PORT`, where port 0 picks a free port, or `unix:///PATH` for a socket that only this user can connect to.
+   * Default: `ws://127.0.0.1:0`.
    */
   readonly listen?: string;
-  /** Default: everybody who reaches the server may use it. */
+  /** Who may connect. Default: everyone who can reach the server. */
   readonly authentication?: AuthenticationPolicy | undefined;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
@@ -26,7 +27,10 @@ export interface ListeningServer extends Server, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Starts a server and listens. Throws a UsageError for an impossible address or limit, and a CapabilityError where the machine refuses. */
+/**
+ * Starts a server and listens. Throws a UsageError for an impossible address or limit, and a CapabilityError if the
+ * machine refuses.
+ */
 export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
   const { listen = "ws://127.0.0.1:0", authentication, insecureNoAuth = false } = options;
   const address = parseListenUrl(listen);
@@ -67,7 +71,7 @@ function listenFor(server: Server, place: ListenPlace, { authentication, limits,
   });
 }
 
-/** Names the address, which the system's own error does not do in the wire's words. */
+/** The error of the system with the address that was asked for. */
 function listenError(error: unknown, place: ListenPlace): unknown {
   const { code, errno } = error as NodeJS.ErrnoException;
   if (code === undefined || typeof errno !== "number") return error;

@@ -4,12 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createFetch } from "../../src/client/http/fetch.ts";
-import { Files } from "../../src/client/files/files.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import { createServer } from "../../src/server/index.ts";
-import { createMemoryPair } from "../../src/transport/memory.ts";
 import { response, withUpstream } from "../conformance/http-upstream.ts";
-import { openWireCaller } from "./wire-caller.ts";
 
 const guide = readFileSync(new URL("../../docs/guide/files-and-fetch.md", import.meta.url), "utf8");
 const samples = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1]!);
@@ -18,14 +15,11 @@ type Sample = (host: object, check: typeof assert) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => Sample;
 
 it("the samples of the guide to files and HTTP do what they say", async () => {
-  expect(samples).toHaveLength(5);
+  expect(samples).toHaveLength(7);
   const directory = await mkdtemp(join(tmpdir(), "guide-"));
   const server = createServer();
   try {
-    const [near, far] = createMemoryPair();
-    server.accept(far);
-    const caller = await openWireCaller(near);
-    const host = { files: new Files(caller), fetch: createFetch(caller, caller.bodies) };
+    await using host = await connect(server);
     await withUpstream(
       ({ socket, body }) => void socket.write(response(201, [], body.toString())),
       async ({ port }) => {

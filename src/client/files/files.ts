@@ -344,7 +344,8 @@ export class Files {
   }
 
   /**
-   * Reads a regular file of any size, up to 5 MiB ahead of its consumer. It is opened by the first step of a loop, and closed when the loop is left.
+   * Reads a regular file of any size, up to 5 MiB ahead of its consumer. The first step of a loop opens it, and leaving
+   * the loop closes it.
    */
   readStream(path: string, options: ReadStreamOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     uriOf(path);

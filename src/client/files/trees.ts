@@ -8,8 +8,9 @@ export interface TreeOptions extends RequestOptions {
   /** Skips entries for which it returns false; a directory is skipped with its contents. */
   readonly filter?: (entry: TreeEntry) => boolean | Promise<boolean>;
   /**
-   * What becomes of symbolic links: `keep` copies them as links with the same text, `follow` copies what they lead to, `skip` leaves them out. Default: `keep`, which
-   * needs a server that announces `fs/symlink` and `fs/readLink` as soon as there is a link.
+   * What becomes of symbolic links: `keep` copies them as links with the same text, `follow` copies what they lead to,
+   * `skip` leaves them out. Default: `keep`, which needs a server that announces `fs/symlink` and `fs/readLink` as soon
+   * as there is a link.
    */
   readonly symlinks?: "keep" | "follow" | "skip";
   /**

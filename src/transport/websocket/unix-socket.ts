@@ -12,14 +12,15 @@ import { connect, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { ConnectionError, UsageError } from "../../base/errors.ts";
 
-/** What Linux has room for. */
+/** The longest path of a socket on Linux. */
 const MAX_PATH_BYTES = 107;
 const OTHERS_MAY_WRITE = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Listens on a Unix socket that only its owner, and root, can connect to. It is bound in a directory of its own and then linked to its place, so that nobody else can reach it
- * before its mode is set, and two servers cannot take the same place. Returns a function that removes it.
+ * Listens on a Unix socket that only its owner and root can connect to. The socket is bound in a private directory and
+ * then linked to its place, so that nobody else can reach it before its mode is set, and two servers cannot take the
+ * same place. Returns a function that removes it.
  */
 export async function bindUnixSocket(server: Server, path: string): Promise<() => void> {
   const directory = dirname(path);
