@@ -73,6 +73,7 @@ export class ClientConnection implements SessionHolder {
   /** The session now belongs to another connection. */
   #surrendered = false;
   readonly #drainWaiters: (() => void)[] = [];
+  readonly #drainListeners: (() => void)[] = [];
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
   /** Answers to be built when there is room for them. */
@@ -143,6 +144,11 @@ export class ClientConnection implements SessionHolder {
   async drained(): Promise<void> {
     if (!this.full) return;
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
+  }
+
+  /** Calls `listener` each time there is room for more bulk, until the connection ends. */
+  onDrain(listener: () => void): void {
+    this.#drainListeners.push(listener);
   }
 
   /** Throws unless the handshake is complete. */
@@ -318,6 +324,7 @@ export class ClientConnection implements SessionHolder {
     this.budget.queueChanged();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
+    for (const listener of this.#drainListeners) listener();
     this.#makeLate();
     this.#requests.resume();
   }

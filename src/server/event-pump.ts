@@ -33,6 +33,8 @@ export interface FollowOptions {
   /** First event to send. Default: the next one. */
   readonly fromSeq?: number;
   readonly loose?: boolean;
+  /** Sends one event. Default: as a notification of the process. */
+  readonly send?: (event: ProcessEvent) => void;
 }
 
 /**
@@ -53,12 +55,13 @@ export class EventPump {
   }
 
   /** Sends every later event of a process, and those from `fromSeq` on as soon as there is room. */
-  follow(processId: string, process: ManagedProcess, { fromSeq, loose = false }: FollowOptions = {}): void {
+  follow(processId: string, process: ManagedProcess, options: FollowOptions = {}): void {
+    const { fromSeq, loose = false, send = this.#peer.eventSender(processId) } = options;
     const { nextSeq } = process.state;
     const followed: Followed = {
       processId,
       process,
-      send: this.#peer.eventSender(processId),
+      send,
       loose,
       nextSeq: Math.max(1, Math.min(fromSeq ?? nextSeq, nextSeq)),
       unsentBytes: 0,

@@ -9,11 +9,11 @@ import type { Session } from "./session.ts";
  * does not wait for the answer to its start sees the same results as one that does.
  */
 export function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
-  return session.starting(processId)?.then(run) ?? run();
+  return session.processes.starting(processId)?.then(run) ?? run();
 }
 
 export function known(client: ClientConnection, processId: string): ProcessEntry {
-  const entry = client.session.process(processId);
+  const entry = client.session.processes.get(processId);
   if (entry === undefined) throw unknownProcess(processId);
   return entry;
 }
@@ -24,7 +24,7 @@ export function unknownProcess(processId: string): RpcError {
 
 /** Like `known`, but includes attached processes of other sessions, which may only be observed. */
 export function visible({ session }: ClientConnection, processId: string): ProcessEntry {
-  const entry = session.process(processId) ?? session.guest(processId);
+  const entry = session.processes.get(processId) ?? session.guest(processId);
   if (entry === undefined) throw unknownProcess(processId);
   return entry;
 }

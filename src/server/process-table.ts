@@ -82,6 +82,7 @@ export class ProcessTable {
     return this.#starting.get(processId);
   }
 
+  /** In start order. */
   [Symbol.iterator](): IterableIterator<[string, ProcessEntry]> {
     return this.#entries.entries();
   }

@@ -1,32 +1,18 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
-import { findCodexHome } from "../capabilities/host/codex-home.ts";
-import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
-import { Router } from "../rpc/router.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ByteBudget } from "./byte-budget.ts";
-import { ClientConnection } from "./client-connection.ts";
-import { describeEnvironment } from "./environment-info.ts";
-import { listExtensions } from "./extensions.ts";
-import { commandHandlers } from "./handlers/command.ts";
-import { discoveryHandlers } from "./handlers/discovery.ts";
-import { environmentHandlers } from "./handlers/environment.ts";
-import { fileHandlers } from "./handlers/files.ts";
-import { httpHandlers } from "./handlers/http.ts";
-import { processHandlers } from "./handlers/process.ts";
-import { processAttachHandlers } from "./handlers/process-attach.ts";
-import { processExtensionHandlers } from "./handlers/process-extensions.ts";
-import { sessionHandlers } from "./handlers/session.ts";
+import { ClientConnection, type ClientConnectionOptions } from "./client-connection.ts";
+import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./local-link.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
-import { Places } from "./places.ts";
 import { ProcessQuota } from "./process-quota.ts";
 import { Session } from "./session.ts";
 import { SessionRegistry } from "./session-registry.ts";
@@ -70,119 +56,115 @@ export interface Server {
 /** Throws a UsageError for an invalid limit, and a CapabilityError on a machine that cannot serve. */
 export function createServer(options: ServerOptions = {}): Server {
   assertCanServe();
-  const limits = resolveLimits(options.limits);
-  const logger = options.logger ?? silentLogger;
-  // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access to
-  // `process.env` itself is a C library call.
-  const environment: Environment = Object.assign(Object.create(null), options.environment);
-  const starter = new ProcessStarter(
-    { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
-    logger,
-  );
-  const quota = new ProcessQuota(limits);
-  const budget = new ByteBudget(limits);
-  const retentionMs = limits.exitedProcessRetentionMs;
-  const sessions = new SessionRegistry({
-    create: (id) => {
-      const maxUnheard = limits.maxProcessesPerSession;
-      return new Session(id, { starter, retentionMs, maxUnheard, takePlace: quota.share() });
-    },
-    detachedTtlMs: limits.detachedSessionTtlMs,
-    maxSessions: limits.maxSessions,
-  });
-  const host = readHostInfo(environment);
-  const codexHome = findCodexHome(environment, host.homeDirectory);
-  const places = new Places(limits.fsRoots);
-  const handlers = {
-    ...processHandlers(environment, limits),
-    ...processAttachHandlers(sessions),
-    ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
-    ...fileHandlers(places),
-    ...httpHandlers(environment),
-    ...discoveryHandlers(codexHome, places),
-    ...commandHandlers(starter, limits),
-  };
-  const environmentInfo = describeEnvironment(
-    host,
-    listExtensions({ ...handlers, initialize: sessionHandlers }),
-  );
-  const router = new Router<ClientConnection>(
-    {
-      ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo, codexHome, places),
-      ...handlers,
-    },
-    (client, family) => client.gate(family),
-  );
-  const clients = new Set<ClientConnection>();
-  let closing: Promise<void> | undefined;
+  return new ExecServer(options);
+}
 
-  function refusal(): string | undefined {
-    if (closing !== undefined) return "the server is closing";
-    if (clients.size >= limits.maxConnections)
-      return limitError("maxConnections", limits.maxConnections, "the server has too many connections")
-        .message;
+class ExecServer implements Server {
+  readonly #limits: ServerLimits;
+  readonly #logger: Logger;
+  readonly #starter: ProcessStarter;
+  readonly #sessions: SessionRegistry;
+  /** What every connection is given. */
+  readonly #shared: Pick<
+    ClientConnectionOptions,
+    "router" | "sessions" | "logger" | "limits" | "budget" | "concurrency"
+  >;
+  readonly #clients = new Set<ClientConnection>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ServerOptions) {
+    const limits = resolveLimits(options.limits);
+    const logger = options.logger ?? silentLogger;
+    // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
+    // to `process.env` itself is a C library call.
+    const environment: Environment = Object.assign(Object.create(null), options.environment);
+    const starter = new ProcessStarter(
+      { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
+      logger,
+    );
+    const sessions = createSessions(limits, starter);
+    this.#limits = limits;
+    this.#logger = logger;
+    this.#starter = starter;
+    this.#sessions = sessions;
+    this.#shared = {
+      router: createRouter({ environment, limits, sessions, starter }),
+      sessions,
+      logger,
+      limits,
+      budget: new ByteBudget(limits),
+      concurrency: options.concurrentRequests ?? 1,
+    };
+  }
+
+  refusal(): string | undefined {
+    const { maxConnections } = this.#limits;
+    if (this.#closing !== undefined) return "the server is closing";
+    if (this.#clients.size >= maxConnections)
+      return limitError("maxConnections", maxConnections, "the server has too many connections").message;
     return hasFreeDescriptors() ? undefined : "the server has no file descriptors left";
   }
 
-  async function close(): Promise<void> {
-    if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
-    await withDeadline(sessions.endAll(), SHUTDOWN_DEADLINE_MS);
-    starter.killAll();
-    await withDeadline(starter.swept(), SHUTDOWN_DEADLINE_MS);
-    for (const client of clients) client.close();
+  accept(transport: Transport, { resumable = true, identity, ended }: AcceptOptions = {}): void {
+    const refused = this.refusal();
+    if (refused === undefined) {
+      this.#serve((hooks) => new TransportPeer(transport, hooks), { resumable, identity, ended });
+      return;
+    }
+    this.#logger.warn("a connection was refused", { reason: refused });
+    transport.destroy(refused);
+    ended?.();
   }
 
-  function serve(
+  link(events: LinkEvents): Link {
+    const link = new LocalLink(events);
+    const refused = this.refusal();
+    if (refused === undefined)
+      this.#serve((hooks) => link.serve(hooks), { resumable: false, identity: undefined, ended: undefined });
+    else link.destroy(refused);
+    return link;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  #serve(
     connect: (hooks: PeerHooks) => Peer,
-    {
-      resumable,
-      identity,
-      ended,
-    }: { resumable: boolean } & { [K in "identity" | "ended"]?: AcceptOptions[K] | undefined },
+    options: { resumable: boolean; identity: string | undefined; ended: (() => void) | undefined },
   ): void {
     const client = new ClientConnection(connect, {
-      router,
-      sessions,
-      logger,
-      resumable,
-      identity,
-      limits,
-      budget,
-      concurrency: options.concurrentRequests ?? 1,
+      ...this.#shared,
+      resumable: options.resumable,
+      identity: options.identity,
       ended: () => {
-        clients.delete(client);
-        ended?.();
+        this.#clients.delete(client);
+        options.ended?.();
       },
     });
-    clients.add(client);
+    this.#clients.add(client);
     client.open();
   }
 
-  return {
-    refusal,
-    accept(transport, { resumable = true, identity, ended } = {}) {
-      const refused = refusal();
-      if (refused === undefined) {
-        serve((hooks) => new TransportPeer(transport, hooks), { resumable, identity, ended });
-        return;
-      }
-      logger.warn("a connection was refused", { reason: refused });
-      transport.destroy(refused);
-      ended?.();
-    },
-    link(events) {
-      const link = new LocalLink(events);
-      const refused = refusal();
-      if (refused === undefined) serve((hooks) => link.serve(hooks), { resumable: false });
-      else link.destroy(refused);
-      return link;
-    },
-    close: () => {
-      closing ??= close();
-      return closing;
-    },
-  };
+  async #end(): Promise<void> {
+    if (this.#limits.shutdownGraceMs > 0) await this.#starter.terminateAll(this.#limits.shutdownGraceMs);
+    await withDeadline(this.#sessions.endAll(), SHUTDOWN_DEADLINE_MS);
+    this.#starter.killAll();
+    await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
+    for (const client of this.#clients) client.close();
+  }
+}
+
+function createSessions(limits: ServerLimits, starter: ProcessStarter): SessionRegistry {
+  const quota = new ProcessQuota(limits);
+  const retentionMs = limits.exitedProcessRetentionMs;
+  const maxUnheard = limits.maxProcessesPerSession;
+  return new SessionRegistry({
+    create: (id) => new Session(id, { starter, retentionMs, maxUnheard, takePlace: quota.share() }),
+    detachedTtlMs: limits.detachedSessionTtlMs,
+    maxSessions: limits.maxSessions,
+  });
 }
 
 function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {

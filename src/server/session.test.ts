@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../capabilities/process/managed-process.ts";
 import type { Peer } from "./peer.ts";
-import type { ProcessEntry } from "./process-table.ts";
+import type { ProcessEntry, ProcessTable } from "./process-table.ts";
 import { type Guest, Session } from "./session.ts";
 
 const MAX_GUESTS = 1024;
@@ -35,7 +35,8 @@ function createGuest(): { guest: Guest; forget(): void; readonly listeners: () =
     },
   };
   const entry = { process } as ProcessEntry;
-  const owner: Partial<Session> = { process: () => (known ? entry : undefined) };
+  const processes: Partial<ProcessTable> = { get: () => (known ? entry : undefined) };
+  const owner: Partial<Session> = { processes: processes as ProcessTable };
   return {
     guest: { owner: owner as Session, processId: "p", entry },
     forget: () => {

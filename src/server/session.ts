@@ -1,11 +1,11 @@
 import { RpcError } from "../base/errors.ts";
-import type { ProcessStarter, StartRequest } from "../capabilities/process/process-starter.ts";
+import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import { DeliveryReceipts } from "./delivery-receipts.ts";
 import { EventPump } from "./event-pump.ts";
 import type { Peer } from "./peer.ts";
 import type { ProcessPlace } from "./process-quota.ts";
-import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
+import { type ProcessEntry, ProcessTable } from "./process-table.ts";
 
 /** Maximum number of attached processes of other sessions per connection. */
 const MAX_GUESTS = 1024;
@@ -18,7 +18,7 @@ export interface Guest {
 }
 
 function isKnown({ owner, processId, entry }: Guest): boolean {
-  return owner.process(processId) === entry;
+  return owner.processes.get(processId) === entry;
 }
 
 /** What outlives a connection: processes, and the connection that currently follows them. */
@@ -26,7 +26,7 @@ export class Session {
   readonly id: string;
   /** Takes a slot for a process that is not in the session's table; throws if none is free. */
   readonly takePlace: () => ProcessPlace;
-  readonly #processes: ProcessTable;
+  readonly processes: ProcessTable;
   #pump: EventPump | undefined;
   #receipts: DeliveryReceipts | undefined;
   /** Attached processes of other sessions, by their ids on this connection. */
@@ -43,7 +43,7 @@ export class Session {
   ) {
     this.id = id;
     this.takePlace = options.takePlace;
-    this.#processes = new ProcessTable({
+    this.processes = new ProcessTable({
       starter: options.starter,
       retentionMs: options.retentionMs,
       maxUnheard: options.maxUnheard,
@@ -63,7 +63,7 @@ export class Session {
     const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
     this.#receipts = new DeliveryReceipts(peer);
-    for (const [id, { process }] of this.#processes)
+    for (const [id, { process }] of this.processes)
       if (process.state.closed) this.#told(id);
       else pump.follow(id, process);
   }
@@ -78,18 +78,13 @@ export class Session {
 
   /** The client has been sent the end of a process, or can find out. It has heard of it once it has read that far. */
   #told(processId: string): void {
-    const entry = this.#processes.get(processId);
+    const entry = this.processes.get(processId);
     if (entry === undefined) return;
-    this.#receipts?.confirm(() => this.#processes.heard(entry));
+    this.#receipts?.confirm(() => this.processes.heard(entry));
   }
 
   drain(): void {
     this.#pump?.drain();
-  }
-
-  /** In start order. */
-  get processes(): Iterable<[string, ProcessEntry]> {
-    return this.#processes;
   }
 
   /** Stops or restarts sending events of a process; false if they are not sent at all. */
@@ -139,32 +134,14 @@ export class Session {
 
   /** True if the id names a process that has not ended, and no start with it is in progress. */
   isRunning(processId: string): boolean {
-    if (this.#processes.starting(processId) !== undefined) return false;
-    const entry = this.#processes.get(processId) ?? this.guest(processId);
+    if (this.processes.starting(processId) !== undefined) return false;
+    const entry = this.processes.get(processId) ?? this.guest(processId);
     return entry !== undefined && entry.process.state.exitCode === undefined;
-  }
-
-  process(processId: string): ProcessEntry | undefined {
-    return this.#processes.get(processId);
-  }
-
-  /** See `ProcessTable.starting`. */
-  starting(processId: string): Promise<unknown> | undefined {
-    return this.#processes.starting(processId);
-  }
-
-  start(processId: string, request: StartRequest, details: StartDetails): Promise<void> {
-    return this.#processes.start(processId, request, details);
-  }
-
-  /** See `ProcessTable.startedWith`. */
-  startedWith(key: string): { processId: string; body: unknown } | undefined {
-    return this.#processes.startedWith(key);
   }
 
   /** Kills what still runs. Its last events are sent if a connection is attached. */
   async end(): Promise<void> {
-    await this.#processes.killAll();
+    await this.processes.killAll();
     this.detach();
   }
 }

@@ -10,6 +10,7 @@ import type { Handlers } from "../../rpc/router.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "../client-connection.ts";
 import type { ServerLimits } from "../limits.ts";
+import { EventPump } from "../event-pump.ts";
 import { writeInput } from "../process-input.ts";
 import { checkSpecKind } from "../spec-kind.ts";
 import { invalidParams } from "../invalid-params.ts";
@@ -60,14 +61,19 @@ class Commands {
   /** By id, until their exit is reported. */
   readonly #known = new Map<string, ManagedProcess>();
   readonly #open = new Set<ManagedProcess>();
+  /** The same back-pressure as for the processes of a session. */
+  readonly #pump: EventPump;
   #lastId = 0;
 
   constructor(client: ClientConnection, starter: ProcessStarter) {
     this.#client = client;
     this.#starter = starter;
+    this.#pump = new EventPump(client.peer);
+    client.onDrain(() => this.#pump.drain());
     client.signal.addEventListener(
       "abort",
       () => {
+        this.#pump.stop();
         for (const process of this.#open) process.dispose();
       },
       { once: true },
@@ -92,22 +98,13 @@ class Commands {
     }
     this.#open.add(process);
     this.#known.set(sessionId, process);
-    let waiting = false;
     process.listen((event) => {
-      this.#tell(sessionId, event);
-      if (event.kind === "closed") {
-        this.#open.delete(process);
-        place.free();
-      }
-      if (!this.#client.full || waiting) return;
-      waiting = true;
-      process.pauseOutput();
-      void this.#client.drained().then(() => {
-        waiting = false;
-        process.resumeOutput();
-      });
+      if (event.kind !== "closed") return;
+      this.#open.delete(process);
+      place.free();
     });
     if (this.#client.signal.aborted) process.dispose();
+    else this.#pump.follow(sessionId, process, { send: (event) => this.#tell(sessionId, event) });
     return sessionId;
   }
 

@@ -30,7 +30,7 @@ function attach(
   const { processId } = params;
   const fromSeq = params.fromSeq ?? undefined;
   const id = params.as ?? processId;
-  const entry = owner.process(processId);
+  const entry = owner.processes.get(processId);
   if (entry === undefined) throw unknownProcess(processId);
   if (owner === session && id !== processId)
     throw new RpcError(
@@ -51,7 +51,11 @@ function attach(
 
 /** A process of the session may be attached again under its own id. */
 function isTaken(session: Session, id: string, { own }: { own: boolean }): boolean {
-  if (session.isFollowed(id) || session.guest(id) !== undefined || session.starting(id) !== undefined)
+  if (
+    session.isFollowed(id) ||
+    session.guest(id) !== undefined ||
+    session.processes.starting(id) !== undefined
+  )
     return true;
-  return !own && session.process(id) !== undefined;
+  return !own && session.processes.get(id) !== undefined;
 }

@@ -58,11 +58,13 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       const answer = () => startAnswer(session, params);
       return whenStarted(session, processId, () => {
         if (isRepeated(session, params)) return answer();
-        if (session.process(processId) !== undefined || session.guest(processId) !== undefined)
+        if (session.processes.get(processId) !== undefined || session.guest(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
-        const started = session.start(processId, request, startDetails(params)).catch((error: unknown) => {
-          throw startError(error);
-        });
+        const started = session.processes
+          .start(processId, request, startDetails(params))
+          .catch((error: unknown) => {
+            throw startError(error);
+          });
         return new DeferredAnswer(started.then(answer));
       });
     },
@@ -83,7 +85,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
       const bytes = decodeBase64(chunk, invalidParams);
       if (writeId === "") throw invalidParams("writeId must not be empty");
       return whenStarted(session, processId, () => {
-        const entry = session.process(processId);
+        const entry = session.processes.get(processId);
         return writeId === undefined
           ? writeWithoutId(entry, { processId, bytes }, limits)
           : write(entry, { bytes, writeId }, limits);
@@ -92,13 +94,13 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
 
     "process/signal": ({ session }, { processId, signal }) =>
       whenStarted(session, processId, () => {
-        session.process(processId)?.process.signal(SIGNALS[signal]);
+        session.processes.get(processId)?.process.signal(SIGNALS[signal]);
         return {};
       }),
 
     "process/terminate": ({ session }, { processId, mode, timeoutMs }) =>
       whenStarted(session, processId, () => {
-        const process = session.process(processId)?.process;
+        const process = session.processes.get(processId)?.process;
         if (process === undefined) return { running: false };
         const running = process.state.exitCode === undefined;
         if (mode === "graceful") process.terminate(timeoutMs ?? TERMINATE_GRACE_MS, "client");
@@ -110,7 +112,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
 }
 
 function startAnswer(session: Session, { processId, tellPid }: ProcessStart): Result<"process/start"> {
-  const pid = tellPid === true ? session.process(processId)?.process.pid : undefined;
+  const pid = tellPid === true ? session.processes.get(processId)?.process.pid : undefined;
   return { processId, sandboxType: "none", ...(pid === undefined ? {} : { pid }) };
 }
 
@@ -124,7 +126,7 @@ export function startError(error: unknown): unknown {
 /** True if the same client has already started the same process with the same key. */
 function isRepeated(session: Session, params: ProcessStart): boolean {
   const { idempotencyKey: key } = params;
-  const earlier = typeof key === "string" ? session.startedWith(key) : undefined;
+  const earlier = typeof key === "string" ? session.processes.startedWith(key) : undefined;
   if (earlier === undefined) return false;
   if (isDeepStrictEqual(earlier.body, params)) return true;
   throw new RpcError(

@@ -1,0 +1,58 @@
+import { findCodexHome } from "../capabilities/host/codex-home.ts";
+import { readHostInfo } from "../capabilities/host/host-info.ts";
+import type { Environment } from "../capabilities/process/env-policy.ts";
+import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
+import { Router } from "../rpc/router.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import { describeEnvironment } from "./environment-info.ts";
+import { listExtensions } from "./extensions.ts";
+import { commandHandlers } from "./handlers/command.ts";
+import { discoveryHandlers } from "./handlers/discovery.ts";
+import { environmentHandlers } from "./handlers/environment.ts";
+import { fileHandlers } from "./handlers/files.ts";
+import { httpHandlers } from "./handlers/http.ts";
+import { processHandlers } from "./handlers/process.ts";
+import { processAttachHandlers } from "./handlers/process-attach.ts";
+import { processExtensionHandlers } from "./handlers/process-extensions.ts";
+import { sessionHandlers } from "./handlers/session.ts";
+import type { ServerLimits } from "./limits.ts";
+import { Places } from "./places.ts";
+import type { SessionRegistry } from "./session-registry.ts";
+
+/** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
+export function createRouter({
+  environment,
+  limits,
+  sessions,
+  starter,
+}: {
+  environment: Environment;
+  limits: ServerLimits;
+  sessions: SessionRegistry;
+  starter: ProcessStarter;
+}): Router<ClientConnection> {
+  const host = readHostInfo(environment);
+  const codexHome = findCodexHome(environment, host.homeDirectory);
+  const places = new Places(limits.fsRoots);
+  const handlers = {
+    ...processHandlers(environment, limits),
+    ...processAttachHandlers(sessions),
+    ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
+    ...fileHandlers(places),
+    ...httpHandlers(environment),
+    ...discoveryHandlers(codexHome, places),
+    ...commandHandlers(starter, limits),
+  };
+  const environmentInfo = describeEnvironment(
+    host,
+    listExtensions({ ...handlers, initialize: sessionHandlers }),
+  );
+  return new Router<ClientConnection>(
+    {
+      ...sessionHandlers(environmentInfo),
+      ...environmentHandlers(environmentInfo, codexHome, places),
+      ...handlers,
+    },
+    (client, family) => client.gate(family),
+  );
+}
