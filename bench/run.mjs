@@ -1,10 +1,11 @@
 /**
- * Runs one case over one transport on every target, round by round in turn.
+ * Runs one case over one transport on every target, in alternating rounds.
  *
- * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `setUp()` (a fixture with `stop()`),
- * `fresh` (each round opens its own servers) and `maxRounds`. A metric is `{name, better: "higher" | "lower"}`, with `context` where it is
- * shown beside others but is no comparison itself. The context is `{server, open, quick, transport, fixture}`.
- * `run` gives `{metric: value}`; a value is null where it cannot be measured, and `note` is a remark.
+ * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `setUp()` (a fixture
+ * with `stop()`), `fresh` (each round opens its own servers) and `maxRounds`. A metric is
+ * `{name, better: "higher" | "lower"}`, with `context` if it is shown beside others but not compared itself. The
+ * context is `{server, open, quick, transport, fixture}`. `run` returns `{metric: value}`; a value is null if it cannot
+ * be measured, and `note` is a remark.
  */
 export async function runCase(benchCase, targets, transport, { rounds, quick, report }) {
   const what = targets.length === 0 ? "" : `${benchCase.name} ${transport}`;

@@ -6,7 +6,7 @@ export function quantile(values, q) {
   return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
 }
 
-/** Of the values that were measured; null when none was. */
+/** Statistics of the measured values; null if there are none. */
 export function summarize(values) {
   const measured = values.filter((value) => typeof value === "number" && Number.isFinite(value));
   if (measured.length === 0) return null;
@@ -18,13 +18,15 @@ export function summarize(values) {
   };
 }
 
-/** `a` divided by `b`, round by round: neighbours in time share the noise of the machine. */
+/** `a` divided by `b`, round by round: neighbouring measurements share the noise of the machine. */
 export const ratiosOf = (a, b) =>
   a.map((value, round) =>
     typeof value === "number" && typeof b[round] === "number" ? value / b[round] : null,
   );
 
-/** The exponent e of `cost ~ size^e`, by least squares over the logarithms: 1 where a unit costs the same at every size. */
+/**
+ * The exponent e of `cost ~ size^e`, by least squares over the logarithms: 1 if a unit costs the same at every size.
+ */
 export function slope(sizes, costs) {
   const x = sizes.map(Math.log);
   const y = costs.map(Math.log);

@@ -73,7 +73,7 @@ export const buildProgram = (version) =>
     plugins: [onlyEnglish, lateModules],
     define: {
       EXEC_SERVER_VERSION: JSON.stringify(version),
-      // A path serves as well where it is used.
+      // A path works as well where it is used.
       "import.meta.url": "__filename",
       // Native parts that `ws` would look for.
       "process.env.WS_NO_BUFFER_UTIL": '"1"',

@@ -1,5 +1,6 @@
-// Checks that package-lock.json is complete, so that `npm ci` works on every platform. npm leaves the package of a platform out of the lock if it was
-// never published; a gap therefore means that a dependency must stay at a version that was published for every platform.
+// Checks that package-lock.json is complete, so that `npm ci` works on every platform. npm omits a platform package
+// from the lock if it was never published; a gap therefore means that a dependency must stay at a version that was
+// published for every platform.
 import { readFileSync } from "node:fs";
 
 const lock = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"));

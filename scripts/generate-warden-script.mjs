@@ -1,5 +1,5 @@
-// Writes warden-script.ts from warden.sh: a server needs the script as text, wherever its code ends up. With `--check` it
-// writes nothing, fails if the file on disk is out of date, and lets ShellCheck look at the script.
+// Writes warden-script.ts from warden.sh: a server needs the script as text, wherever its code ends up. With `--check`
+// it writes nothing, fails if the file on disk is out of date, and runs ShellCheck on the script.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const DIRECTORY = fileURLToPath(new URL("../src/capabilities/process/ending/", i
 const SOURCE = `${DIRECTORY}warden.sh`;
 const TARGET = `${DIRECTORY}warden-script.ts`;
 
-/** Comments are left out, because the script shows in the list of processes. */
+/** Comments are removed, because the script shows in process listings. */
 const lines = readFileSync(SOURCE, "utf8")
   .split("\n")
   .filter((line) => line !== "" && !/^\s*#/.test(line));
@@ -19,7 +19,7 @@ ${lines.map((line) => `  ${JSON.stringify(line)},`).join("\n")}
 ].join("\\n");
 `;
 
-/** It is a Debian package. As root it is installed when it is missing. */
+/** It is a Debian package. Root installs it if it is missing. */
 function runShellCheck() {
   const run = () => spawnSync("shellcheck", [SOURCE], { stdio: "inherit" });
   let { error, status } = run();

@@ -13,7 +13,10 @@ const REQUESTS = [
   },
 ];
 
-/** Serves one client with one process, so that the first real server finds a cache of what every server needs. A build can do without. */
+/**
+ * Serves one client with one process, so that the first real server finds a cache of what every server needs. A failure
+ * does not fail the build.
+ */
 export async function warmCodeCache(program) {
   const server = spawn(process.execPath, [program, "--listen", "stdio"], {
     stdio: ["pipe", "pipe", "inherit"],

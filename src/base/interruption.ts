@@ -1,9 +1,9 @@
-/** Ends one wait after another when something happens. A `Promise.race` in a loop would keep a reaction of every round. */
+/** Interrupts successive waits with an error. A `Promise.race` in a loop would leak a reaction per iteration. */
 export class Interruption {
   #cause: { readonly error: unknown } | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
-  /** The present wait rejects with this error, and so does every later one. */
+  /** Rejects the current wait with this error, and every later one. */
   interrupt(error: unknown): void {
     this.#cause ??= { error };
     this.#reject?.(this.#cause.error);

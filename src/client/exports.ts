@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What every entry of the client has, whatever it runs in.
+// Exports of every client entry point, in Node and in browsers.
 export {
   ConnectionError,
   type ConnectionErrorCode,

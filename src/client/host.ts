@@ -25,24 +25,24 @@ import {
 import { unsupported } from "./session/unsupported.ts";
 import { abortable } from "../base/deadlines.ts";
 
-/** How a command is run to its end. */
+/** How to run a command to its end. */
 export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
-  /** What the process reads from its stdin, and then its end. */
+  /** Written to stdin, which is then closed. */
   readonly input?: string | Uint8Array | InputSource;
   /** Rejects with a CommandError unless the exit status is 0. */
   readonly check?: boolean;
 }
 
-/** How a script is run. */
+/** How to run a script. */
 export interface ShellOptions extends RunOptions {
-  /** The shell; one that takes `-c` and has the parameters of POSIX. Default: `/bin/sh`. */
+  /** A shell that takes `-c` and has POSIX parameters. Default: `/bin/sh`. */
   readonly shell?: string;
 }
 
-/** What a finished command wrote and how it ended. */
+/** Output and exit of a finished command. */
 export type RunResult = Collected;
 
-/** A command ended with another status than 0, where that was not wanted. */
+/** A command run with `check` ended with a status other than 0. */
 export class CommandError extends ExecError {
   readonly argv: readonly string[];
   readonly result: RunResult;
@@ -58,10 +58,10 @@ export class CommandError extends ExecError {
   }
 }
 
-/** A machine on which processes run, files lie and requests are made, through one session with its server. */
+/** A machine for running processes, accessing files and making requests, through one session with its server. */
 export class Host implements Caller, AsyncDisposable {
   readonly files: Files;
-  /** Makes an HTTP request from the host's machine. Takes and gives what the global `fetch` does. */
+  /** Makes an HTTP request from the host's machine, with the signature of the global `fetch`. */
   readonly fetch: typeof globalThis.fetch;
   readonly #session: ClientSession;
 
@@ -75,12 +75,12 @@ export class Host implements Caller, AsyncDisposable {
     this.fetch = createFetch(session, session.bodies);
   }
 
-  /** What the server said about itself and its machine. Old servers say nothing. */
+  /** The server's description of itself and its machine. Old servers send none. */
   get environment(): EnvironmentInfo | undefined {
     return this.#session.environment;
   }
 
-  /** Names the session. Whoever knows it can resume the session while it has no connection. */
+  /** The session id, assigned by the server. Anyone who knows it can resume the session while it has no connection. */
   get sessionId(): string {
     return this.#session.id;
   }
@@ -90,27 +90,27 @@ export class Host implements Caller, AsyncDisposable {
     return this.#session.state;
   }
 
-  /** Resolves when the session is over. `reason` is undefined when it was closed here. */
+  /** Resolves when the session is over. `reason` is undefined if it was closed here. */
   get closed(): Promise<SessionEnd> {
     return this.#session.closed;
   }
 
-  /** Calls `listener` with every change of `state`, until the function returned is called. */
+  /** Calls `listener` on every change of `state`, until the returned function is called. */
   onStateChange(listener: (state: SessionState) => void): () => void {
     return this.#session.onStateChange(listener);
   }
 
-  /** True for a method beyond Codex's wire that this server has, such as `process/resize`. */
+  /** True if this server has the given extension of Codex's protocol, such as `process/resize`. */
   supports(extension: string): boolean {
     return this.#session.supports(extension);
   }
 
-  /** One request of the wire. */
+  /** Sends one request of the wire protocol. */
   request<M extends MethodName>(method: M, params: Params<M>, options?: RequestOptions): Promise<Result<M>> {
     return this.#session.request(method, params, options);
   }
 
-  /** Runs a command to its end and returns what it wrote. */
+  /** Runs a command to its end and returns its output. */
   async run(argv: Argv | readonly string[], options: RunOptions = {}): Promise<RunResult> {
     const { input, check = false, maxOutputBytes, ...rest } = options;
     const params = startParams(
@@ -141,9 +141,10 @@ export class Host implements Caller, AsyncDisposable {
   }
 
   /**
-   * Runs a script: `` await host.sh`grep -r ${pattern} ${files}` ``. Values are passed to the shell as arguments and never become code, in quotes or out of them; a
-   * list stands for its words. The shell is `/bin/sh`, without a login profile, unless `host.sh({ shell })` names another. Options come first:
-   * `` await host.sh({ cwd: "/repo", check: true })`make ${target}` ``.
+   * Runs a script: `` await host.sh`grep -r ${pattern} ${files}` ``. Values are passed to the shell as arguments and
+   * never become code, quoted or not; a list stands for its words. The shell is `/bin/sh`, without a login profile,
+   * unless `host.sh({ shell })` names another. Options come first: `` await host.sh({ cwd: "/repo", check: true
+   * })`make ${target}` ``.
    */
   sh(strings: TemplateStringsArray, ...values: readonly ShellValue[]): Promise<RunResult>;
   sh(
@@ -164,7 +165,7 @@ export class Host implements Caller, AsyncDisposable {
     return await this.run([shell, "-c", script, "sh", ...words], options);
   }
 
-  /** Starts a process whose output is read while it runs. */
+  /** Starts a process and returns while it runs. */
   async start(argv: Argv | readonly string[], options: StartOptions = {}): Promise<RemoteProcess> {
     const params = startParams(this.#session, argv, options, false);
     // Awaited, so that the stack of its errors names the caller.
@@ -178,14 +179,17 @@ export class Host implements Caller, AsyncDisposable {
     return await startProcess(this.#session, params, options.signal, { asked });
   }
 
-  /** What this session runs and ran lately; with the scope `server` and a server that allows it, what all sessions do. */
+  /**
+   * Lists this session's processes, running and recently ended; with the scope `server`, those of all sessions, if the
+   * server allows it.
+   */
   async processes({ scope }: { scope?: "session" | "server" } = {}): Promise<ListedProcess[]> {
     if (!this.supports("process/list")) throw unsupported("process/list");
     const params = scope === undefined ? {} : { scope };
     return (await this.#session.request("process/list", params)).processes;
   }
 
-  /** Follows a process of a resumed session that another client has started. */
+  /** Follows a process that another client of a resumed session has started. */
   async adopt(processId: string, { tty = false }: { tty?: boolean } = {}): Promise<RemoteProcess> {
     const route = this.#session.register(processId);
     try {
@@ -199,8 +203,8 @@ export class Host implements Caller, AsyncDisposable {
   }
 
   /**
-   * Follows a process of another session, whose id is the permission to do so. It can be read and waited for, but not written to or ended, and it
-   * does not wait for this reader: what the reader is too slow for is a gap.
+   * Follows a process of another session; its id is the permission to do so. It can be read and waited for, but not
+   * written to or ended, and it does not wait for this reader: output that the reader is too slow for is a gap.
    */
   async attach(sessionId: string, processId: string): Promise<RemoteProcess> {
     if (!this.supports("process/attach")) throw unsupported("process/attach");
@@ -225,7 +229,10 @@ export class Host implements Caller, AsyncDisposable {
     return this.#session.close();
   }
 
-  /** Closes the connection only. The server keeps the session for a while, for a client that connects with `resumeSessionId`. */
+  /**
+   * Closes only the connection. The server keeps the session for a while, for a client that connects with
+   * `resumeSessionId`.
+   */
   detach(): Promise<void> {
     return this.#session.close({ detach: true });
   }

@@ -10,7 +10,7 @@ export type ListenAddress =
 
 const MAX_PORT = 65_535;
 
-/** Throws a UsageError, in which `name` says what was given. */
+/** Throws a UsageError; `name` says in it what was given. */
 export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
   const path = socketPathOf(url, "unix");

@@ -72,7 +72,7 @@ interface ListenOptions extends ServerOptions {
   readonly logger: Logger;
 }
 
-/** Only the machine knows that it cannot serve, or that a root of the limits does not exist. */
+/** Some faults only show on this machine: it cannot serve, or a configured root does not exist. */
 async function orFailure<T>(start: () => T | Promise<T>): Promise<T> {
   try {
     return await start();
@@ -126,7 +126,7 @@ function parseLevel(text: string): LogLevel {
 
 async function serveListening({ url, authentication, ...options }: ListenOptions): Promise<void> {
   const server = await orFailure(() =>
-    // Whether it may go without authentication was decided by the flags.
+    // The flags have already decided whether it may run without authentication.
     startListening({ ...options, listen: url, authentication, insecureNoAuth: true }),
   );
   onStopSignal(async (signal) => {

@@ -3,7 +3,7 @@ import type { Collected } from "./collect.ts";
 import { type InputSource, isInputSource } from "./input-source.ts";
 import { abortable } from "../../base/deadlines.ts";
 
-/** The side of a process that takes its input. */
+/** The input side of a process. */
 export interface Fed {
   write(data: string | Uint8Array, options?: { signal?: AbortSignal }): Promise<void>;
   writeFrom(source: InputSource, options?: { end?: boolean; signal?: AbortSignal }): Promise<void>;
@@ -11,8 +11,8 @@ export interface Fed {
 }
 
 /**
- * Gives a process all of its input, and the end of it where `close` says so, while its output is collected. A process may end, or close its stdin, without reading
- * everything: that is its business.
+ * Writes all input to a process, and closes it if `close` is set, while its output is collected. A process may end, or
+ * close its stdin, without reading everything; that is not an error.
  */
 export function feed(
   process: Fed,
@@ -28,7 +28,7 @@ export function feed(
   })();
   const given = new Promise<never>((_, reject) => {
     fed.catch((error: unknown) => {
-      // The end of the session, and an abort, end the collecting too, each in its own way.
+      // The end of the session and an abort also end the collection, each in its own way.
       if (!signal?.aborted && !(error instanceof ExecError && HARMLESS.includes(error.code))) reject(error);
     });
   });

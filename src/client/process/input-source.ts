@@ -3,18 +3,18 @@ import { UsageError } from "../../base/errors.ts";
 /** A piece of input. */
 export type InputChunk = string | Uint8Array;
 
-/** Where input comes from: a Node `Readable`, a web `ReadableStream`, or anything that can be iterated. */
+/** A source of input: a Node `Readable`, a web `ReadableStream`, or any iterable. */
 export type InputSource = AsyncIterable<InputChunk> | Iterable<InputChunk> | ReadableStream<InputChunk>;
 
-/** One reader of a source, which can be given up at any time. */
+/** One reader of a source, which can be cancelled at any time. */
 export interface OpenSource {
   /** The next piece, or undefined at the end. */
   next(): Promise<InputChunk | undefined>;
-  /** Nobody reads on. */
+  /** Stops reading. */
   cancel(): void;
 }
 
-/** True for what is not input itself, but gives it. */
+/** True for a source of input, false for the input itself. */
 export function isInputSource(input: string | Uint8Array | InputSource): input is InputSource {
   return typeof input !== "string" && !(input instanceof Uint8Array);
 }
@@ -26,7 +26,7 @@ export function openSource(source: InputSource): OpenSource {
   throw new UsageError("input must be text, bytes, a stream or something to iterate over");
 }
 
-/** Not every browser can iterate over one. */
+/** Not every browser can iterate over a ReadableStream. */
 function isReadableStream(source: object): source is ReadableStream<InputChunk> {
   return "getReader" in source && typeof source.getReader === "function";
 }
@@ -51,7 +51,7 @@ function fromIterator(
       return done === true ? undefined : checked(value);
     },
     cancel: () => {
-      // The iterator of a Node stream that waits for data does not hear of `return` before there is some.
+      // The iterator of a Node stream that waits for data does not notice `return` before data arrives.
       if ("destroy" in source && typeof source.destroy === "function") source.destroy();
       else void Promise.resolve(iterator.return?.()).catch(() => {});
     },

@@ -5,16 +5,19 @@ import { concatBytes, cutEnd } from "./utf8-boundary.ts";
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 const DEFAULT_MAX_LINE_BYTES = 1024 * 1024;
-/** A piece has to have room for one character. */
+/** A piece must have room for one character. */
 const MIN_LINE_BYTES = 4;
 
-/** How output is cut into lines. */
+/** How to split output into lines. */
 export interface LineOptions {
-  /** The longest line. A longer one comes in pieces, cut between characters. Default: 1 MiB. */
+  /** Maximum line length. A longer line is split between characters. Default: 1 MiB. */
   readonly maxLineBytes?: number;
 }
 
-/** Cuts output into lines of text. A line ends with LF or CR LF, which is left out; the rest after the last one is a line too. */
+/**
+ * Splits output into lines of text. A line ends with LF or CR LF, which is removed; the rest after the last one is a
+ * line too.
+ */
 export async function* readLines(
   output: AsyncIterableIterator<OutputChunk>,
   { maxLineBytes = DEFAULT_MAX_LINE_BYTES }: LineOptions,
@@ -39,7 +42,7 @@ export async function* readLines(
 class LineSplitter {
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** Chunks of a line whose end has not come. */
+  /** Chunks of an unfinished line. */
   #parts: Uint8Array[] = [];
   #partBytes = 0;
 
@@ -70,7 +73,7 @@ class LineSplitter {
     this.#partBytes += part.length;
   }
 
-  /** What a line that is too long has too much, from its beginning. */
+  /** Pieces from the start of a line that is too long. */
   *#pieces(): Generator<string, void, void> {
     if (this.#partBytes <= this.#maxBytes) return;
     let rest = this.#take();

@@ -1,7 +1,7 @@
 import { Interruption } from "../../base/interruption.ts";
 import type { OutputChunk } from "./process-events.ts";
 
-/** The part of a Node `Writable` that is written to. */
+/** The part of a Node `Writable` that is needed. */
 export interface NodeWritable {
   write(chunk: Uint8Array): boolean;
   end(): unknown;
@@ -10,13 +10,13 @@ export interface NodeWritable {
   readonly destroyed?: boolean;
 }
 
-/** How output is piped. */
+/** How to pipe output. */
 export interface PipeOptions {
-  /** Ends the destination after the output. Default: true, but not for the stdout and stderr of this program. */
+  /** Ends the destination after the output. Default: true, except for this program's stdout and stderr. */
   readonly end?: boolean;
 }
 
-/** Output as a web stream. Nothing is taken before it is asked for, so a reader that stops makes the process wait. */
+/** Output as a web stream. Nothing is taken before it is requested, so a reader that stops makes the process wait. */
 export function toReadableStream(output: AsyncIterableIterator<OutputChunk>): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {
@@ -33,7 +33,7 @@ export function toReadableStream(output: AsyncIterableIterator<OutputChunk>): Re
   );
 }
 
-/** Writes output to a stream of Node or of the web, as fast as that takes it. Resolves when all of it was taken. */
+/** Writes output to a Node or web stream, as fast as it accepts it. Resolves when all of it was accepted. */
 export async function pipeOutput(
   output: AsyncIterableIterator<OutputChunk>,
   destination: NodeWritable | WritableStream<Uint8Array>,

@@ -17,22 +17,28 @@ import { unsupported } from "../session/unsupported.ts";
 import { abortable, settledWithin, within } from "../../base/deadlines.ts";
 import { decodeBytes } from "../session/wire-bytes.ts";
 
-/** Input is sent in pieces, each waited for, so that a process that does not read makes the writer wait. */
+/** Input is sent in pieces, each awaited, so that a process that does not read makes the writer wait. */
 const MAX_WRITE_BYTES = 256 * 1024;
-/** After so much input other work has its turn: a server in this program answers without a pause, and could never tell that the process has ended. */
+/**
+ * After this much input, other work gets its turn: a server in this program answers without a pause, and could never
+ * report that the process has ended.
+ */
 const TURN_BYTES = 1024 * 1024;
-/** How long the end of a killed process may take before it is given up. */
+/** Timeout for the end of a killed process. */
 const DISPOSE_DEADLINE_MS = 5_000;
 
-/** How output is read. */
+/** How to read output. */
 export interface OutputOptions {
-  /** Ends the reading, with the signal's reason. The process goes on. */
+  /** Ends reading with the signal's reason. The process continues. */
   readonly signal?: AbortSignal;
-  /** Told where output is missing that the server no longer had. Without it, that is an error with the code OUTPUT_LOST. */
+  /**
+   * Called where output is missing that the server no longer had. Without it, missing output is an error with the code
+   * OUTPUT_LOST.
+   */
   readonly onGap?: (gap: Gap) => void;
-  /** Told how many events this reader was too slow for; see `events`. */
+  /** Called with the number of events that this reader was too slow for; see `events`. */
   readonly onLag?: (events: number) => void;
-  /** What is read: `both` streams, or one of them. A terminal has one, which counts as `stdout`. Default: `both`. */
+  /** What to read: `both` streams, or one of them. A terminal has one, which counts as `stdout`. Default: `both`. */
   readonly stream?: OutputChoice;
 }
 
@@ -45,14 +51,14 @@ const STREAMS: Readonly<Record<OutputChoice, readonly OutputChunk["stream"][] | 
   both: undefined,
 };
 
-/** How long an end is waited for. */
+/** How long to wait for an end. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
-  /** Rejects with the code TIMED_OUT after this long; Infinity is never. The process goes on. */
+  /** Rejects with the code TIMED_OUT after this time; Infinity means never. The process continues. */
   readonly timeoutMs?: number;
 }
 
-/** How much is kept, and what gives up. */
+/** How much output to keep, and when to give up. */
 export interface CommunicateOptions extends CollectOptions {
   readonly signal?: AbortSignal;
 }
@@ -62,12 +68,12 @@ export interface Snapshot {
   readonly running: boolean;
   readonly exitCode: number | null;
   readonly streams: readonly StreamSnapshot[];
-  /** What the terminal shows, where it was asked for and there is one. */
+  /** Contents of the terminal, if requested and there is one. */
   readonly screen?:
     | {
         readonly lines: readonly string[];
         readonly cursor: { readonly row: number; readonly col: number };
-        /** False when the beginning of the output was given up, and something that it set up may be missing. */
+        /** False if the beginning of the output was evicted, so that state it set up may be missing. */
         readonly complete: boolean;
       }
     | undefined;
@@ -76,7 +82,7 @@ export interface Snapshot {
 /** Both ends of one stream. */
 export interface StreamSnapshot {
   readonly stream: OutputChunk["stream"];
-  /** All of it when nothing is left out. */
+  /** The whole output if nothing is omitted. */
   readonly head: Uint8Array;
   readonly omittedBytes: number;
   readonly tail: Uint8Array;
@@ -88,7 +94,7 @@ export class RemoteProcess implements AsyncDisposable {
   readonly id: string;
   /** True on a terminal. */
   readonly tty: boolean;
-  /** Number of the process on its machine; undefined where the server does not tell it. */
+  /** Process id on the server's machine; undefined if the server does not report it. */
   readonly pid: number | undefined;
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
@@ -109,24 +115,24 @@ export class RemoteProcess implements AsyncDisposable {
     this.#route = route;
   }
 
-  /** How the process ended. Output may still follow. Rejects with a ConnectionError when the session was lost for good. */
+  /** How the process ended. Output may still follow. Rejects with a ConnectionError if the session was lost. */
   get exited(): Promise<ExitReport> {
     return this.#route.exited;
   }
 
-  /** Resolves when the process has ended and so has its output. */
+  /** Resolves when the process and its output have ended. */
   get closed(): Promise<void> {
     return this.#route.closed;
   }
 
-  /** True when nothing more will happen. */
+  /** True if nothing more will happen. */
   get isClosed(): boolean {
     return this.#route.finished;
   }
 
   /**
-   * The output from its beginning, in order, every byte once. A reader that stops makes the process wait, once some buffers are full; leaving the
-   * loop lets it run on.
+   * The output from its beginning, in order, every byte once. A reader that stops makes the process wait once some
+   * buffers are full; leaving the loop lets it continue.
    */
   output(options: OutputOptions = {}): AsyncIterableIterator<OutputChunk> {
     const { stream = "both" } = options;
@@ -138,15 +144,18 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * The output as lines of text, without their ends: `for await (const line of process.lines())`. `stream` chooses what is read; the default is `stdout`, and
-   * with `both` the lines of the two streams come as they are complete.
+   * The output as lines of text, without line endings: `for await (const line of process.lines())`. `stream` selects
+   * what to read. Default: `stdout`; with `both`, the lines of the two streams arrive as they are completed.
    */
   lines({ maxLineBytes, ...options }: OutputOptions & LineOptions = {}): AsyncIterableIterator<string> {
     const output = this.output({ stream: "stdout", ...options });
     return readLines(output, maxLineBytes === undefined ? {} : { maxLineBytes });
   }
 
-  /** The output, or all that a terminal shows, as a web stream: the same one each time. A reader that stops makes the process wait. */
+  /**
+   * The output, or everything a terminal shows, as a web stream: the same one each time. A reader that stops makes the
+   * process wait.
+   */
   get stdout(): ReadableStream<Uint8Array> {
     this.#stdout ??= toReadableStream(this.output({ stream: "stdout" }));
     return this.#stdout;
@@ -158,7 +167,10 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#stderr;
   }
 
-  /** Writes the output to a Node `Writable` or a web `WritableStream`, as fast as that takes it. Resolves at the end of the output. */
+  /**
+   * Writes the output to a Node `Writable` or a web `WritableStream`, as fast as it accepts it. Resolves at the end of
+   * the output.
+   */
   pipe(
     destination: NodeWritable | WritableStream<Uint8Array>,
     { end, ...options }: OutputOptions & PipeOptions = {},
@@ -167,29 +179,30 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * Everything that happens, in order: output, `exited`, `closed`, gaps, and `failed` when the session was lost. A late reader gets the latest 256
-   * events (1 MiB) from memory and what came before them from the server.
+   * All events in order: output, `exited`, `closed`, gaps, and `failed` if the session was lost. A late reader gets the
+   * latest 256 events (1 MiB) from memory and earlier ones from the server.
    */
   events(options: Pick<OutputOptions, "signal" | "onLag"> = {}): AsyncIterableIterator<ProcessEvent> {
     return this.#route.subscribe(options);
   }
 
   /**
-   * Writes to the terminal or the piped stdin. Resolves when the server has taken it; what a lost connection interrupted is sent again. Rejects with the code
-   * STDIN_CLOSED when the process has ended or takes no input.
+   * Writes to the terminal or the piped stdin. Resolves when the server has accepted it; a write interrupted by a lost
+   * connection is sent again. Rejects with the code STDIN_CLOSED if the process has ended or takes no input.
    */
   write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
     const { signal } = options;
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
     const written = this.#lastWrite.then(() => this.#write(bytes, signal));
     this.#lastWrite = written.catch(() => {});
-    // Also while it waits for the one before it; then it is not sent.
+    // Also while it waits for the previous write; it is then not sent.
     return abortable(written, signal);
   }
 
   /**
-   * Writes all that a Node `Readable`, a web `ReadableStream` or an iterable gives, as fast as the process takes it, and then ends the input where the server can,
-   * unless `end` is false. When the process takes no more, the source is destroyed or cancelled and this rejects with the code STDIN_CLOSED.
+   * Writes everything from a Node `Readable`, a web `ReadableStream` or an iterable, as fast as the process takes it,
+   * and then ends the input if the server can, unless `end` is false. If the process takes no more, the source is
+   * destroyed or cancelled and this rejects with the code STDIN_CLOSED.
    */
   async writeFrom(
     source: InputSource,
@@ -197,7 +210,7 @@ export class RemoteProcess implements AsyncDisposable {
   ): Promise<void> {
     const options = signal === undefined ? {} : { signal };
     const input = openSource(source);
-    // Whoever waits for input need not wait on when the process has ended.
+    // A wait for input must end when the process has ended.
     const end = new Interruption();
     this.exited.then(
       () => end.interrupt(refusedWrite(this.id, "exited")),
@@ -222,14 +235,14 @@ export class RemoteProcess implements AsyncDisposable {
     if (endsInput && this.#session.supports("process/closeStdin")) await this.closeStdin(options);
   }
 
-  /** Ends the input, after all that was written. Needs a server that announces `process/closeStdin`. */
+  /** Ends the input, after everything written. Needs a server that announces `process/closeStdin`. */
   async closeStdin(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#needs("process/closeStdin");
     await abortable(this.#lastWrite, options.signal);
     await this.#session.request("process/closeStdin", { processId: this.id }, options);
   }
 
-  /** Changes the size of the terminal. Needs a server that announces `process/resize`. */
+  /** Resizes the terminal. Needs a server that announces `process/resize`. */
   async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
     this.#needs("process/resize");
     await this.#session.request("process/resize", { processId: this.id, cols, rows });
@@ -244,12 +257,13 @@ export class RemoteProcess implements AsyncDisposable {
   async signal(signal: SignalName): Promise<void> {
     if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
     const name = signal === "SIGINT" ? "interrupt" : signal;
-    // Not repeated when the answer is lost: a second Ctrl-C often means something else than the first.
+    // Not repeated if the answer is lost: a second Ctrl-C often means something different.
     await this.#session.request("process/signal", { processId: this.id, signal: name });
   }
 
   /**
-   * Asks the process group to end with SIGTERM, and kills what is left of it after `timeoutMs` (2 s). Tells whether the process had still been running.
+   * Asks the process group to end with SIGTERM, and kills what is left after `timeoutMs` (default: 2 s). Resolves with
+   * whether the process was still running.
    */
   async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
     this.#needs("process/terminate.mode");
@@ -259,8 +273,8 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * The beginning and the end of what the process has written so far, stream by stream, with the number of bytes between them. It costs neither the process nor
-   * its readers anything. Needs a server that announces `process/snapshot`.
+   * The beginning and the end of the output so far, per stream, with the number of bytes omitted between them. It costs
+   * neither the process nor its readers anything. Needs a server that announces `process/snapshot`.
    */
   async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
     this.#needs("process/snapshot");
@@ -271,7 +285,7 @@ export class RemoteProcess implements AsyncDisposable {
     return { ...rest, streams: streams.map(snapshotOf) };
   }
 
-  /** Kills the process group at once. Tells whether the process had still been running. */
+  /** Kills the process group at once. Resolves with whether the process was still running. */
   async kill(): Promise<boolean> {
     const { running } = await this.#session.request("process/terminate", { processId: this.id });
     return running;
@@ -287,8 +301,8 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * Writes `input`, ends the input where the server can, waits for the end and returns the output, head and tail of it within a bound. Call it
-   * before the process has written more than a reader that comes late can still get.
+   * Writes `input`, closes stdin if the server can, waits for the end and returns the output, limited to its head and
+   * tail. Call it before the process has written more than a late reader can still get.
    */
   async communicate(
     input?: string | Uint8Array | InputSource,
@@ -299,7 +313,10 @@ export class RemoteProcess implements AsyncDisposable {
     return feed(this, input, { close: this.#session.supports("process/closeStdin"), signal }, collected);
   }
 
-  /** One `process/read`, for those who poll; see `woken`. After the session was lost, it answers for itself, with `failure` set. */
+  /**
+   * One `process/read`, for callers that poll; see `woken`. After the session was lost, it answers locally, with
+   * `failure` set.
+   */
   async read(
     options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
   ): Promise<Result<"process/read">> {
@@ -315,7 +332,7 @@ export class RemoteProcess implements AsyncDisposable {
     }
   }
 
-  /** A number that grows with every event. */
+  /** A number that increases with every event. */
   get wake(): number {
     return this.#route.wake;
   }
@@ -328,7 +345,8 @@ export class RemoteProcess implements AsyncDisposable {
   /** Kills the process if it still runs, and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isClosed) return;
-    // Its end is all that is wanted; if the server does not answer, or somebody holds the output open, there is no more to do.
+    // Only the end matters; if the server does not answer, or something keeps the output open, there is nothing more to
+    // do.
     await settledWithin(
       this.kill().then(() => this.closed),
       DISPOSE_DEADLINE_MS,
@@ -353,7 +371,7 @@ export class RemoteProcess implements AsyncDisposable {
     }
   }
 
-  /** Before each piece: a server may take what nobody will read. */
+  /** Before each piece: a server may accept input that nothing will read. */
   #checkInput(): void {
     if (this.#route.failure !== undefined) throw this.#route.failure;
     if (this.#route.exitKnown) throw refusedWrite(this.id, "exited");
@@ -398,7 +416,7 @@ function failedRead(wake: number, failure: string): Result<"process/read"> {
   };
 }
 
-/** A time that is sent: the wire has no word for never. */
+/** A duration that is sent: the wire cannot express Infinity. */
 function checkFinite(name: string, ms: number): number {
   if (checkDuration(name, ms) < Number.MAX_SAFE_INTEGER) return ms;
   throw new UsageError(`${name} must be finite`);

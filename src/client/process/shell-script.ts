@@ -1,15 +1,16 @@
 import { UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
 
-/** What can stand in a script: one word, or a list of words. */
+/** A value in a script: one word, or a list of words. */
 export type ShellValue = string | number | bigint | boolean | readonly (string | number | bigint | boolean)[];
 
-/** How the shell reads the place where a value stands. */
+/** How the shell parses the place of a value. */
 type Context = "plain" | "double" | "single";
 
 /**
- * A script whose values are arguments of the shell and never part of its text, so that no value can be code, whatever it holds. In quotes or out of them a value
- * stands for itself; a list stands for its words. Backslashes are the shell's, except those that JavaScript needs before a backquote and before `${`.
+ * A script whose values are arguments of the shell and never part of its text, so that no value can become code. A
+ * value stands for itself, quoted or not; a list stands for its words. Backslashes belong to the shell, except those
+ * that JavaScript needs before a backquote and before `${`.
  */
 export function shellScript(
   { raw }: Pick<TemplateStringsArray, "raw">,
@@ -68,10 +69,10 @@ function wordOf(value: unknown): string {
 
 /** Follows the quotes of a script, through command substitutions and comments. */
 class QuoteScanner {
-  /** The innermost last. `$(` begins a plain one in whatever it stands. */
+  /** Innermost last. `$(` starts a plain one in any context. */
   readonly #contexts: Context[] = ["plain"];
   #isComment = false;
-  /** A `#` begins a comment only where a word could begin. */
+  /** A `#` starts a comment only at the start of a word. */
   #atWordStart = true;
   #escaped = false;
 

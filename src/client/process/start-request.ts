@@ -7,57 +7,57 @@ import type { ProcessLimits } from "../../protocol/process.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
 
-/** How a process is started. */
+/** How to start a process. */
 export interface StartOptions {
-  /** Absolute. The server's own directory unless told. */
+  /** Absolute. Default: the server's working directory. */
   readonly cwd?: string;
-  /** Set on top of what is inherited. */
+  /** Set on top of the inherited environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * What the process gets of the server's environment: all but names that look like secrets (`*KEY*`, `*SECRET*`, `*TOKEN*`), which is the default, the
-   * few that every program needs, or nothing.
+   * What to inherit from the server's environment: everything except names that look like secrets (`*KEY*`, `*SECRET*`,
+   * `*TOKEN*`), the default; the few variables that every program needs; or nothing.
    */
   readonly inheritEnv?: "all" | "core" | "none";
-  /** `pipe` gives the process a stdin to `write` to; otherwise it reads nothing. */
+  /** `pipe` gives the process a stdin to `write` to; otherwise stdin is empty. */
   readonly stdin?: "pipe" | "none";
-  /** What the program sees as its own name. */
+  /** Name that the program sees as its own. */
   readonly arg0?: string;
   /** Kills the process. */
   readonly signal?: AbortSignal;
-  /** Names the process in this session; made up unless told. */
+  /** Id of the process in this session. Default: generated. */
   readonly processId?: string;
-  // The rest needs a server that has it; a Codex server does not.
-  /** Ends the process after this long, and says so in its exit report. Infinity is never. */
+  // The options below need a server that supports them; a Codex server does not.
+  /** Ends the process after this time, and sets `timedOut` in its exit report. Infinity means never. */
   readonly timeoutMs?: number;
-  /** Ends the output with the process, although a background child may hold it open. */
+  /** Ends the output with the process, even if a background child keeps it open. */
   readonly closeOnExit?: boolean;
-  /** For people; `Host.processes` shows it. */
+  /** Human-readable; shown by `Host.processes`. */
   readonly label?: string;
-  /** What the process, and each that it starts, may use. */
+  /** Resource limits of the process and of each process it starts. */
   readonly limits?: ProcessLimits;
-  /** Keeps all that the process starts in a control group of its own, so that nothing of it outlives its end. */
+  /** Keeps everything that the process starts in a control group of its own, so that nothing outlives it. */
   readonly contain?: boolean;
-  /** `prepared` when a policy of the caller has approved this very request. */
+  /** `prepared` if the caller's policy has approved this request. */
   readonly specKind?: "direct" | "prepared";
 }
 
 const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
 
-/** The same on a terminal. */
+/** How to start a process on a terminal. */
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
-  /** 80 unless told. */
+  /** Default: 80. */
   readonly cols?: number;
-  /** 24 unless told. */
+  /** Default: 24. */
   readonly rows?: number;
 }
 
-/** What `process/start` takes. */
+/** Parameters of `process/start`. */
 export type StartParams = Params<"process/start">;
 
-/** A program and its arguments; a shell is spelled `["sh", "-c", line]`. */
+/** A program and its arguments; for a shell use `["sh", "-c", line]`. */
 export type Argv = readonly [program: string, ...args: string[]];
 
-/** Spells a start the way of the wire. */
+/** Converts a start to the parameters of the wire. */
 export function startParams(
   session: ClientSession,
   argv: readonly string[],
@@ -107,7 +107,7 @@ export function startParams(
 function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {
   const fields: Record<string, unknown> = {};
   for (const field of EXTENSION_FIELDS) {
-    // Never is what a server does unasked.
+    // The server's default is no limit.
     if (options[field] === undefined || options[field] === Number.POSITIVE_INFINITY) continue;
     if (field === "timeoutMs") checkDuration(field, options[field]);
     if (!session.supports(`process/start.${field}`)) throw unsupported(`${field} in process/start`);
@@ -116,7 +116,10 @@ function extensionFields(session: ClientSession, options: StartOptions): Partial
   return fields;
 }
 
-/** The size of a new terminal: a field where the server has it, and otherwise a shell that sets it before the program starts. */
+/**
+ * Sets the size of a new terminal: with a field if the server has it, otherwise with a shell that sets it before the
+ * program starts.
+ */
 export function withTerminalSize(
   session: ClientSession,
   params: StartParams,
@@ -133,7 +136,8 @@ export function withTerminalSize(
 }
 
 /**
- * Ends the input after `length` bytes on a server that cannot close a stdin: a program in between passes on that many and leaves.
+ * Ends the input after `length` bytes on a server that cannot close stdin: an intermediate program passes on that many
+ * and exits.
  */
 export function withInputLength(params: StartParams, length: number): StartParams {
   const script = 'length=$1; shift; head -c "$length" | exec "$@"';

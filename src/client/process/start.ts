@@ -6,15 +6,15 @@ import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
 import type { StartParams } from "./start-request.ts";
 
-/** What a start may be given besides. */
+/** Options of a start. */
 export interface StartedOn {
   /** Where its events go. */
   readonly route?: ProcessRoute;
-  /** What the caller asked for, where `params` wrap it in something else. */
+  /** What the caller asked for, if `params` wrap it in something else. */
   readonly asked?: StartParams;
 }
 
-/** Starts a process whose events go to a route that was there before it. Aborting kills it, or takes the start back. */
+/** Starts a process whose events go to an existing route. Aborting kills it, or cancels the start. */
 export async function startProcess(
   session: ClientSession,
   params: StartParams,
@@ -26,7 +26,7 @@ export async function startProcess(
     pid = await requestStart(session, params, signal, route);
     route.started = true;
   } catch (refusal) {
-    // Made here, so that its stack names the caller.
+    // Created here, so that its stack names the caller.
     const error = refusal instanceof RpcError ? new SpawnError(asked, refusal) : refusal;
     const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
     const lost = isUnknown || signal?.aborted === true;
@@ -39,14 +39,17 @@ export async function startProcess(
   return process;
 }
 
-/** A start whose answer was lost is repeated where the server knows it again by its key. Elsewhere it might start a second process. */
+/**
+ * Repeats a start whose answer was lost if the server recognizes it by its key. Otherwise a repeat might start a second
+ * process.
+ */
 async function requestStart(
   session: ClientSession,
   params: StartParams,
   signal: AbortSignal | undefined,
   route: ProcessRoute,
 ): Promise<number | undefined> {
-  // With the signal, so that a start that still waits for a connection is not made any more.
+  // With the signal, so that a start that still waits for a connection is not sent after an abort.
   const options = signal === undefined ? {} : { signal };
   if (!session.supports("process/start.idempotencyKey")) {
     return checkStarted(params, await session.request("process/start", params, options));
@@ -58,7 +61,7 @@ async function requestStart(
   };
   const { connections } = session;
   const pid = checkStarted(params, await session.request("process/start", keyed, options));
-  // What it did before the connection was back went to nobody.
+  // Events from before the reconnection were not received.
   if (session.connections !== connections) await route.catchUp();
   return pid;
 }
@@ -72,7 +75,7 @@ function checkStarted(asked: StartParams, started: Result<"process/start">): num
 function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {
   const kill = (): void => {
     process.kill().catch(() => {
-      // The connection is lost, and the session with it: the server ends the process.
+      // The connection and the session are lost: the server ends the process.
     });
   };
   if (signal.aborted) kill();

@@ -4,40 +4,43 @@ import type { OutputStream } from "../../protocol/process.ts";
 import { type NumberedEvent, type ProcessEvent, sizeOf } from "./process-events.ts";
 import { abortable } from "../../base/deadlines.ts";
 
-/** Unread bytes from which the process is asked to wait, and at which it may go on. */
+/** Unread bytes at which the process is asked to pause, and at which it may resume. */
 const HOLD_BYTES = 1024 * 1024;
 const RELEASE_BYTES = 256 * 1024;
 /**
- * What may still arrive after that: all that was on its way. Beyond it events are given up here and read again later, as far as the server
- * keeps them.
+ * Limits for data already in transit. Beyond them, events are dropped here and reread later, as far as the server keeps
+ * them.
  */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_EVENTS = 65_536;
 
-/** What a reader of events can ask for. */
+/** Options of an event reader. */
 export interface SubscriptionOptions {
   readonly signal?: AbortSignal;
-  /** Told how many events this reader was too slow for. They are read again from the server; what it no longer has shows as a gap. */
+  /**
+   * Called with the number of events that this reader was too slow for. They are reread from the server; evicted ones
+   * become a gap.
+   */
   readonly onLag?: (events: number) => void;
-  /** Leaves out the output of other streams, which then never makes the process wait. Default: every stream. */
+  /** Skips the output of other streams, which then never makes the process wait. Default: every stream. */
   readonly streams?: readonly OutputStream[];
 }
 
-/** What a subscription needs of the process it follows. */
+/** What a subscription needs from the process it follows. */
 export interface Followed {
-  /** Asks the process to wait, or to go on, on behalf of one reader. */
+  /** Asks the process to pause or resume, on behalf of one reader. */
   hold(on: boolean): void;
-  /** Events after a number, read from the server again, up to the newest. */
+  /** Rereads the events after a number from the server, up to the newest. */
   readAgain(afterSeq: number): Promise<readonly NumberedEvent[]>;
   unsubscribe(subscription: Subscription): void;
 }
 
-/** One reader of a process's events: bounded, in order, and each event once. */
+/** One reader of a process's events: bounded, in order, each event once. */
 export class Subscription implements AsyncIterableIterator<ProcessEvent> {
   readonly #followed: Followed;
   readonly #options: SubscriptionOptions;
   readonly #unread = new Fifo<ProcessEvent>();
-  /** Events that were read again; they come before the unread ones. */
+  /** Reread events; they come before the unread ones. */
   readonly #again = new Fifo<NumberedEvent>();
   readonly #wake = (): void => {
     this.#waiting?.resolve();

@@ -1,4 +1,4 @@
-/** The shapes that arguments of the tools have. */
+/** Parameter types of the tools. */
 export type ToolParameter =
   | { readonly type: "string" | "boolean"; readonly description: string }
   | { readonly type: "number" | "integer"; readonly description: string; readonly minimum?: number }
@@ -9,7 +9,7 @@ export type ToolParameter =
       readonly additionalProperties: { readonly type: "string" };
     };
 
-/** A tool as OpenAI's Responses API takes it. */
+/** A tool in the form of OpenAI's Responses API. */
 export interface ExecToolDefinition {
   readonly type: "function";
   readonly name: "exec_command" | "write_stdin";
@@ -23,7 +23,7 @@ export interface ExecToolDefinition {
   };
 }
 
-/** A tool as Anthropic's Messages API takes it. */
+/** A tool in the form of Anthropic's Messages API. */
 export interface AnthropicToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -91,7 +91,7 @@ export const execCommandDefinition = {
   },
 } as const satisfies ExecToolDefinition;
 
-/** The tool that talks to running ones. */
+/** The tool that talks to running commands. */
 export const writeStdinDefinition = {
   type: "function",
   name: "write_stdin",
@@ -121,13 +121,13 @@ export const writeStdinDefinition = {
   },
 } as const satisfies ExecToolDefinition;
 
-/** Both tools, as OpenAI's Responses API takes them. */
+/** Both tools, in the form of OpenAI's Responses API. */
 export const execToolDefinitions: readonly ExecToolDefinition[] = [
   execCommandDefinition,
   writeStdinDefinition,
 ];
 
-/** The tools, with the default of `login` that they have. */
+/** The tools with this default of `login`. */
 export function definitionsFor({ login }: { readonly login: boolean }): readonly ExecToolDefinition[] {
   if (login) return execToolDefinitions;
   const { parameters } = execCommandDefinition;
@@ -136,7 +136,7 @@ export function definitionsFor({ login }: { readonly login: boolean }): readonly
   return [{ ...execCommandDefinition, parameters: { ...parameters, properties } }, writeStdinDefinition];
 }
 
-/** The same tools as Anthropic's Messages API takes them. */
+/** The same tools in the form of Anthropic's Messages API. */
 export function toAnthropicTools(
   definitions: readonly ExecToolDefinition[] = execToolDefinitions,
 ): AnthropicToolDefinition[] {

@@ -5,48 +5,59 @@ import type { ExecToolEvent } from "./events.ts";
 import type { ToolTerminalSize } from "./tool-host.ts";
 import type { ExecToolResult } from "./tool-result.ts";
 
-/** How the tools of a model are set up. */
+/** Options of a model's tools. */
 export interface ExecToolsOptions {
-  /** Where commands run that name no `workdir`, and what a relative one is relative to. Default: the server's own directory. */
+  /**
+   * Default working directory of commands, and base of a relative `workdir`. Default: the server's working directory.
+   */
   readonly cwd?: string;
-  /** The shell for `cmd`. Default: the one that the server names, else `/bin/sh`. */
+  /** The shell for `cmd`. Default: the server's shell, else `/bin/sh`. */
   readonly shell?: string;
   /**
-   * Whether the shell reads its login profile, for calls that do not say. Default: true, as Codex's tools do; false starts faster and keeps the environment as
-   * the server and `env` set it.
+   * Whether the shell reads its login profile, for calls that do not say. Default: true, as with Codex's tools; false
+   * starts faster and keeps the environment as set by the server and `env`.
    */
   readonly login?: boolean;
-  /** Declares every start as approved by a policy of the caller (`prepared`) or not (`direct`). Needs a server that has it. Default: not declared. */
+  /**
+   * Declares every start as approved by the caller's policy (`prepared`) or not (`direct`). Needs a server that
+   * supports it. Default: not declared.
+   */
   readonly specKind?: "direct" | "prepared";
-  /** Variables for every command; a call's `env` wins. Colours and pagers are off unless set here. */
+  /** Variables for every command; a call's `env` overrides them. Colours and pagers are off unless enabled here. */
   readonly env?: Readonly<Record<string, string>>;
   /** Size of terminals. Default: the server's, 80 x 24. */
   readonly terminalSize?: ToolTerminalSize;
-  /** Processes at once, running or ended and not told yet; 64 unless told. At the bound one is given up, and the model is told. */
+  /**
+   * Maximum number of processes that run or have ended unreported. Default: 64. At the limit one is evicted, and the
+   * model is told.
+   */
   readonly maxSessions?: number;
-  /** The most that a call may return, whatever the model asks for. Default: what is kept, about 260000 tokens. */
+  /** Maximum output of a call, whatever the model asks for. Default: everything kept, about 260000 tokens. */
   readonly maxOutputTokens?: number;
-  /** Gets what no caller is told. */
+  /** Receives what no caller is told. */
   readonly logger?: Logger;
 }
 
-/** What surrounds a single call. */
+/** Options of a single call. */
 export interface ToolCallOptions {
-  /** Ends the call with the signal's reason. A process that the call started is killed; one that it only talked to runs on. */
+  /**
+   * Ends the call with the signal's reason. A process that the call started is killed; one that it only talked to
+   * continues.
+   */
   readonly signal?: AbortSignal;
-  /** Names the call in events; made up when absent. */
+  /** Id of the call in events. Default: generated. */
   readonly callId?: string;
 }
 
-/** What `call` gives, for the message that goes back to the model. */
+/** Result of `call`, for the message back to the model. */
 export interface ToolCallResult {
   readonly text: string;
   readonly isError: boolean;
-  /** Absent when the call failed. */
+  /** Absent if the call failed. */
   readonly result?: ExecToolResult;
 }
 
-/** A session that a model may still ask for. */
+/** A session that a model may still use. */
 export interface ExecSessionSummary {
   readonly sessionId: number;
   readonly callId: string;
@@ -62,19 +73,25 @@ export interface ExecSessionSummary {
   readonly pendingBytes: number;
 }
 
-/** The tools of a model on one host, with the processes that they started. */
+/** The tools of a model on one host, with the processes they started. */
 export interface ExecTools extends AsyncDisposable {
-  /** Both tools, as OpenAI's Responses API takes them; `toAnthropicTools` gives the other form. */
+  /** Both tools, in the form of OpenAI's Responses API; `toAnthropicTools` converts them. */
   readonly definitions: readonly ExecToolDefinition[];
-  /** Runs a tool by name with the arguments, or their JSON text, as a model gave them. What a model can mend comes back as text with `isError`. */
+  /**
+   * Runs a tool by name with the arguments, or their JSON text, as a model gave them. Mistakes that a model can correct
+   * are returned as text with `isError`.
+   */
   call(name: string, args: unknown, options?: ToolCallOptions): Promise<ToolCallResult>;
-  /** Starts a process and waits for its end, but no longer than the yield window. */
+  /** Starts a process and waits for its end, at most for the yield window. */
   exec_command(args: ExecCommandArgs, options?: ToolCallOptions): Promise<ExecToolResult>;
-  /** Sends input, or nothing, and returns what is new. */
+  /** Sends input, or nothing, and returns new output. */
   write_stdin(args: WriteStdinArgs, options?: ToolCallOptions): Promise<ExecToolResult>;
   list(): ExecSessionSummary[];
-  /** Calls the listener with every event from now on. Returns what takes it off again. */
+  /** Calls the listener on every event from now on. Returns a function that removes it. */
   onEvent(listener: (event: ExecToolEvent) => void): () => void;
-  /** Kills all processes and waits a moment for their ends. Background processes whose command has been told as ended go with the host. */
+  /**
+   * Kills all processes and waits briefly for their ends. Background processes of commands already reported as ended
+   * end with the host.
+   */
   close(): Promise<void>;
 }

@@ -28,15 +28,15 @@ const WRITE_YIELD_MS = 250;
 const POLL_YIELD_MS = 5_000;
 const OUTPUT_TOKENS = 10_000;
 const MAX_SESSIONS = 64;
-/** How long `close` waits for ends of processes it has killed. */
+/** How long `close` waits for the processes it has killed. */
 const CLOSE_WAIT_MS = 5_000;
 const MAX_COMMAND_CHARACTERS = 200;
 const INTERRUPT = "\u0003";
 
-/** Nobody looks at colours or leaves a pager here. */
+/** A model sees no colours and cannot leave a pager. */
 const PLAIN_OUTPUT_ENV = { NO_COLOR: "1", TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GH_PAGER: "cat" };
 
-/** Tools with which a model runs commands on a host. Sessions live as long as these tools, over any number of turns. */
+/** Tools that let a model run commands on a host. Sessions live as long as these tools, across any number of turns. */
 export function createExecTools(host: ToolHost, options: ExecToolsOptions = {}): ExecTools {
   return new Tools(host, options);
 }
@@ -47,7 +47,7 @@ class Tools implements ExecTools {
   readonly #options: ExecToolsOptions;
   readonly #logger: Logger;
   readonly #table: SessionTable;
-  /** All that have not ended, also those that left the table. */
+  /** All sessions that have not ended, including those that left the table. */
   readonly #live = new Set<ExecSession>();
   readonly #listeners = new Set<(event: ExecToolEvent) => void>();
   #lastCall = 0;
@@ -137,7 +137,7 @@ class Tools implements ExecTools {
   }
 
   close(): Promise<void> {
-    // Marked as closed before any listener hears of an end.
+    // Marked as closed before any listener sees an end.
     this.#closing ??= Promise.resolve().then(() => this.#closeAll());
     return this.#closing;
   }
@@ -147,7 +147,7 @@ class Tools implements ExecTools {
   }
 
   #dispatch(name: string, args: unknown, options: ToolCallOptions): Promise<ExecToolResult> {
-    // Both methods check what they are given.
+    // Both methods validate their arguments.
     if (name === "exec_command") return this.exec_command(args as ExecCommandArgs, options);
     if (name === "write_stdin") return this.write_stdin(args as WriteStdinArgs, options);
     throw new UsageError(`there is no tool ${JSON.stringify(name)}; there are exec_command and write_stdin`);
@@ -208,7 +208,7 @@ class Tools implements ExecTools {
       ...options
     }: ToolStartOptions & { readonly tty: boolean; readonly signal: AbortSignal | undefined },
   ): Promise<ToolProcess> {
-    // A program with an open, silent stdin waits for it, as many do that read stdin when they are given no file.
+    // A program with an open, silent stdin would wait for it, as many do that read stdin when given no file.
     const starting = tty
       ? this.#host.terminal(argv, { ...options, ...this.#options.terminalSize })
       : this.#host.start(argv, { ...options, stdin: "none" });
@@ -218,7 +218,7 @@ class Tools implements ExecTools {
       this.#killProcess(process);
     } catch (error) {
       if (signal?.aborted || !(error instanceof ExecError)) throw error;
-      // A SpawnError names both already.
+      // A SpawnError already names both.
       if (error instanceof SpawnError)
         throw new ExecError(error.code, `exec_command: ${error.message}`, { cause: error });
       const where = options.cwd === undefined ? "" : ` in ${options.cwd}`;
@@ -239,7 +239,7 @@ class Tools implements ExecTools {
     return [program, (login ?? this.#options.login ?? true) ? "-lc" : "-c", cmd ?? ""];
   }
 
-  /** Sends input and returns what is to be said about it. */
+  /** Sends input and returns notes about it. */
   async #send(
     session: ExecSession,
     {
@@ -263,7 +263,7 @@ class Tools implements ExecTools {
       return taken ? [] : ["The process has not taken the input yet; do not send it again."];
     } catch (error) {
       if (signal?.aborted) throw error;
-      // Often the first sign of an end whose event is still on its way.
+      // Often the first sign of an end whose event is still in transit.
       await waitAtMost(session.done, WRITE_YIELD_MS, signal);
       if (session.over) return [`The input was not taken: ${messageOf(error)}.`];
       throw new ExecError(codeOf(error), `session ${id} did not take the input: ${messageOf(error)}`, {
@@ -351,7 +351,7 @@ class Tools implements ExecTools {
   }
 }
 
-/** Rejects with the signal's reason as soon as there is one. What the promise gives after that goes to `late`. */
+/** Rejects with the signal's reason as soon as it is aborted. A later result of the promise goes to `late`. */
 function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

@@ -1,7 +1,7 @@
 /** A stream of output. */
 export type ToolStream = "stdout" | "stderr" | "pty";
 
-/** What the tools need to hear of a process. */
+/** The process events that the tools need. */
 export type ToolProcessEvent =
   | { readonly kind: "output"; readonly stream: ToolStream; readonly bytes: Uint8Array }
   | { readonly kind: "exited"; readonly exitCode: number | null; readonly sandboxDenied?: boolean }
@@ -34,7 +34,7 @@ export interface ToolTerminalSize {
 
 /** The part of a host that the tools use. */
 export interface ToolHost {
-  /** What the server says about its machine; the shell and the working directory are used. */
+  /** The server's description of its machine, of which the tools use the shell and the working directory. */
   readonly environment?:
     | { readonly shell?: { readonly path: string }; readonly cwd?: string | null | undefined }
     | undefined;

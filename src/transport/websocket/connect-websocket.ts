@@ -77,7 +77,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
     if (!url.startsWith("ws+unix:")) return new WebSocket(url, options);
     const path = socketPathOf(url, "ws+unix");
     if (path === undefined) throw new Error("expected ws+unix:///PATH");
-    // The library knows such URLs, but takes escapes and colons in the path for something else.
+    // The library supports such URLs, but misreads escapes and colons in the path.
     return new WebSocket("ws://localhost/", { ...options, createConnection: () => connect({ path }) });
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);

@@ -21,7 +21,7 @@ const LINGER_MS = 1_000;
 
 /** A listening server. */
 export interface WebSocketListener {
-  /** What clients connect to, with the port actually bound: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
+  /** The URL for clients, with the port actually bound: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
   /** Stops accepting. Existing connections continue. */
   close(): Promise<void>;
@@ -215,7 +215,7 @@ function destroyThis(this: Socket): void {
 }
 
 function addressOf({ remoteAddress, remotePort = 0 }: Socket): string {
-  // Peers of a Unix socket have none.
+  // Peers of a Unix socket have no address.
   return remoteAddress === undefined ? "unix" : `${formatHost(remoteAddress)}:${remotePort}`;
 }
 
@@ -223,7 +223,7 @@ function describeSource(socket: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`;
 }
 
-/** `release` gives the place up before the server is closed. */
+/** `release` frees the place before the server is closed. */
 async function bind(http: HttpServer, place: ListenPlace): Promise<{ url: string; release: () => void }> {
   if ("path" in place) return { url: socketUrl(place.path), release: await bindUnixSocket(http, place.path) };
   await new Promise<void>((resolve, reject) => {
