@@ -1,11 +1,12 @@
-// `npm run test:nodes`: builds and tests with every supported major version of Node. Arguments choose among them: `npm run test:nodes -- 22 24`.
+// `npm run test:nodes`: builds and tests with every supported major version of Node. Arguments select versions:
+// `npm run test:nodes -- 22 24`.
 import { installNode } from "./install-node.mjs";
 import { runSteps } from "./run-steps.mjs";
 
 /** Published for x64 and arm64 alike. */
 const VERSIONS = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
-/** Processes, terminals, files and HTTP over every transport; the program with its cache; the library in a browser; what the package shows to users. */
+/** Processes, terminals, files and HTTP over every transport; the client for browsers; the examples; the built program. */
 const SMOKE_TESTS = [
   "test/client/end-to-end.test.ts",
   "test/client/browser-bundle.test.ts",

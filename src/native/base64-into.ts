@@ -6,8 +6,8 @@ export function base64Length(bytes: number): number {
 }
 
 /**
- * Writes bytes as base64 into a buffer, which must have room for them, and returns where they end. It takes the function
- * below Node's own interface where this Node exports it.
+ * Writes bytes as base64 into a buffer, which must have room for them, and returns where they end. Uses Node's internal
+ * encoder where this Node exports it.
  */
 export function base64Into(target: Buffer, start: number, bytes: Uint8Array): number {
   if (start + base64Length(bytes.length) > target.length)
@@ -17,7 +17,7 @@ export function base64Into(target: Buffer, start: number, bytes: Uint8Array): nu
   return start + encode(bytes, bytes.length, target.subarray(start), 0);
 }
 
-/** A multiple of 3. Longer strings outlive the youngest generation of the garbage collector, which takes as long again. */
+/** A multiple of 3. Longer strings outlive the youngest generation of the garbage collector, which doubles the time. */
 const PIECE_BYTES = 12 * 1024;
 
 /** The only way that Node offers. It takes several times as long. */

@@ -67,7 +67,7 @@ export interface Libc {
   base64: Base64Function | undefined;
 }
 
-/** Writes bytes as base64, and returns the number of characters. Node itself uses this function, but puts a string in between. */
+/** Writes bytes as base64, and returns the number of characters. Node's own interface adds a string in between. */
 export type Base64Function = (
   bytes: Uint8Array,
   length: number,
