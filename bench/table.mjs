@@ -4,7 +4,10 @@ import { ratiosOf, summarize } from "./statistics.mjs";
 
 const REFERENCE = "peer";
 
-/** One row per metric and target other than the peer. `ratio` is target / peer; `timesBetter` above 1 means better than the peer. */
+/**
+ * One row per metric and target other than the peer. `ratio` is target / peer; `timesBetter` above 1 means better than
+ * the peer.
+ */
 export function compare(benchCase, transport, results, requirements) {
   const names = Object.keys(results);
   const shown = names.length > 1 ? names.filter((name) => name !== REFERENCE) : names;

@@ -18,7 +18,9 @@ export type AuthenticationPolicy =
       readonly maxClockSkewSeconds: number;
     };
 
-/** Resolves with the refusal message for the peer, or undefined if it may connect. `from` is its address, for the log. */
+/**
+ * Resolves with the refusal message for the peer, or undefined if it may connect. `from` is its address, for the log.
+ */
 export type Authenticate = (authorization: string | undefined, from?: string) => Promise<string | undefined>;
 
 /** Logs who is refused, and why. */

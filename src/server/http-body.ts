@@ -12,7 +12,10 @@ const MAX_DELTA_BYTES = 1024 * 1024;
 /** A larger body does not fit into one message anyway. */
 const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
 
-/** The answer with the whole body between two pieces of JSON. The upstream server waits while the client's budget is used up. */
+/**
+ * The answer with the whole body between two pieces of JSON. The upstream server waits while the client's budget is
+ * used up.
+ */
 export function answerWithBody(
   response: HttpResponse,
   {

@@ -48,7 +48,10 @@ const number = (
   doc: string,
 ): NumberLimit => ({ kind: "number", unit, min, default: fallback, max, doc });
 
-/** Every limit of a server. Flags, `--help`, configuration-file validation and docs/guide/configuration.md derive from it. */
+/**
+ * Every limit of a server. Flags, `--help`, configuration-file validation and docs/guide/configuration.md derive from
+ * it.
+ */
 export const LIMITS = {
   maxConnections: number(
     "count",

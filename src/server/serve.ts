@@ -6,7 +6,7 @@ import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./au
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
 import { createServer, type Server, type ServerOptions } from "./server.ts";
 
-/** Where a server listens, and whom it lets in. */
+/** Where a server listens, and whom it admits. */
 export interface ServeOptions extends ServerOptions {
   /**
    * `ws://IP:PORT`, where port 0 picks a free port, or `unix:///PATH` for a socket that only this user can connect to.
@@ -19,9 +19,9 @@ export interface ServeOptions extends ServerOptions {
   readonly insecureNoAuth?: boolean;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface ListeningServer extends Server, AsyncDisposable {
-  /** What clients connect to: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
+  /** The URL for clients: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
   /** Stops listening, kills all processes and closes every connection. */
   close(): Promise<void>;

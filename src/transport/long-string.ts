@@ -25,7 +25,10 @@ export function liftLongString(bytes: Buffer, release: () => void = () => {}): L
   return undefined;
 }
 
-/** Undefined if the string has no end, ends far from the end of the message, or contains a quote, which base64 never does. */
+/**
+ * Undefined if the string has no end, ends far from the end of the message, or contains a quote, which base64 never
+ * does.
+ */
 function lift(bytes: Buffer, start: number, release: () => void): LongMessage | undefined {
   const end = bytes.indexOf(QUOTE, start + 1);
   if (end < 0 || bytes[end - 1] === BACKSLASH || bytes.length - end > MAX_REST_BYTES) return undefined;

@@ -131,7 +131,10 @@ export class FakeConnection {
   }
 }
 
-/** A server that does nothing but talk. Every connection is a new one of the same session unless the test says otherwise. */
+/**
+ * A server that does nothing but talk. Every connection is a new one of the same session unless the test says
+ * otherwise.
+ */
 export class FakeServer {
   readonly connections: FakeConnection[] = [];
   readonly answers = new Map<string, Answer>([

@@ -64,7 +64,10 @@ const file = (name: string, more: object = {}) => entry(name, { isFile: true, ..
 const directory = (name: string) => entry(name, { isDirectory: true });
 const link = (name: string) => entry(name, { isSymlink: true });
 
-/** A server whose directories have these entries, by their paths below `/r`. Every link leads to `outside`, every file has the same contents. */
+/**
+ * A server whose directories have these entries, by their paths below `/r`. Every link leads to `outside`, every file
+ * has the same contents.
+ */
 async function lying(
   listings: Readonly<Record<string, readonly object[]>>,
   extensions: readonly string[] = EXTENSIONS,

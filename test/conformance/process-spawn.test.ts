@@ -73,7 +73,10 @@ verifies("spawn.pipe:environment", async ({ peer }) => {
   expect(output).toBe("A=1\n");
 });
 
-/** Signals 32 and 33 belong to the C library, whose posix_spawn sets them to be ignored until the program's own takes them. */
+/**
+ * Signals 32 and 33 belong to the C library, whose posix_spawn sets them to be ignored until the program's own takes
+ * them.
+ */
 const LIBRARY_SIGNALS = 0b11n << 31n;
 
 verifies("spawn:signals", async ({ peer }) => {

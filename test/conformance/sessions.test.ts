@@ -38,7 +38,9 @@ async function openSession({ connect }: VerifyContext) {
   };
 }
 
-/** Runs a process that says `one`, waits until it is released, says `two`, and then does as the rest of its script says. */
+/**
+ * Runs a process that says `one`, waits until it is released, says `two`, and then does as the rest of its script says.
+ */
 async function withReleasedProcess(
   context: VerifyContext,
   rest: string,

@@ -13,7 +13,10 @@ const READY_THEN_SLEEP = "'echo ready; exec sleep 1000'";
 const READY_THEN_HIDE = `'echo ready; exec sleep 1000 ${OWN_OUTPUT}'`;
 const IGNORE_THEN_HIDE = `'trap "" TERM; echo ready; exec sleep 1000 ${OWN_OUTPUT}'`;
 
-/** Each has left the process group in a way that can still be traced. Jobs are bash's: other shells have none without a terminal. */
+/**
+ * Each has left the process group in a way that can still be traced. Jobs are bash's: other shells have none without a
+ * terminal.
+ */
 export const TRACEABLE: readonly Kind[] = [
   { name: "a fork bomb", script: `echo ready; exec sh ${bomb} ${GENERATIONS}` },
   {

@@ -7,7 +7,10 @@ import * as model from "./file-model.ts";
 import { RpcFailure, type SessionClient } from "./session-client.ts";
 import { takeSnapshot, type TreeSnapshot } from "./tree-snapshot.ts";
 
-/** A tree on disk. `home` is the directory that belongs to it alone; links may lead out of `root`, but not out of `home`. */
+/**
+ * A tree on disk. `home` is the directory that belongs to it alone; links may lead out of `root`, but not out of
+ * `home`.
+ */
 export interface Place {
   home: BytePath;
   root: BytePath;

@@ -18,7 +18,8 @@ const SEARCH = {
   interruptAfterTimeLimit: 40_000 * faultRounds,
   markInterruptAsFailure: true,
 };
-// A relative link that is copied to a higher directory leads out of the tree. It must not lead out of what belongs to the test.
+// A relative link that is copied to a higher directory leads out of the tree. It must not lead out of what belongs to
+// the test.
 const PADDING = "/p".repeat(2 * MAX_TREE_DEPTH + 2);
 
 const directory: Entry = { kind: "directory", mode: 0o755, entries: [] };

@@ -78,7 +78,10 @@ export interface ReadyProcesses {
   readonly isClosed: (processId: string) => boolean;
 }
 
-/** Starts one process of each kind, named after it, and waits until all have said that they are ready. `more` is added to each start. */
+/**
+ * Starts one process of each kind, named after it, and waits until all have said that they are ready. `more` is added
+ * to each start.
+ */
 export async function startReady(
   url: string,
   kinds: readonly Kind[],

@@ -29,7 +29,9 @@ export function processesMarked(marker: string): number[] {
 
 export const commandLine = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
 
-/** Fields of /proc/PID/stat after the name, which may itself contain blanks: state is 0, ppid 1, session 3, start 19. */
+/**
+ * Fields of /proc/PID/stat after the name, which may itself contain blanks: state is 0, ppid 1, session 3, start 19.
+ */
 const statFields = (pid: number): string[] => {
   const stat = read(`/proc/${pid}/stat`);
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -31,7 +31,10 @@ const entry = (method: string, params: RootsRequest["params"]): RootsRequest => 
   params,
 });
 
-/** Every method that takes a path of the client's, with it in each place that it takes one. `inside` is a name in the root that is free. */
+/**
+ * Every method that takes a path of the client's, with it in each place that it takes one. `inside` is a name in the
+ * root that is free.
+ */
 export const ROOTS_REQUESTS: readonly RootsRequest[] = [
   target("fs/readFile"),
   noLink("fs/readFile"),

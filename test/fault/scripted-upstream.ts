@@ -63,7 +63,9 @@ export class ScriptedUpstream implements AsyncDisposable {
   }
 }
 
-/** Writes the same bytes until the other side has gone, no faster than it reads; returns a counter of what was written. */
+/**
+ * Writes the same bytes until the other side has gone, no faster than it reads; returns a counter of what was written.
+ */
 export function writeForEver(socket: Socket, bytes: string | Buffer): { written: number } {
   const block = Buffer.from(bytes);
   const counter = { written: 0 };

@@ -7,7 +7,8 @@ import { pollUntil, withDeadline } from "./deadline.ts";
 import { limitedCli } from "./limited-server.ts";
 import { frame, upgradeRequest } from "./raw-websocket.ts";
 
-// Strangers are sockets that never become sessions. They do everything to stay: they keep their end open, whatever the server does with its own.
+// Strangers are sockets that never become sessions. They do everything to stay: they keep their end open, whatever the
+// server does with its own.
 
 const DEADLINE_MS = 15_000;
 const STRANGERS = 10;

@@ -15,7 +15,9 @@ export interface Experience {
   readonly worstRawMs: number;
 }
 
-/** A client that asks for the status all the time, from another process, so that an attack's own work cannot delay it. */
+/**
+ * A client that asks for the status all the time, from another process, so that an attack's own work cannot delay it.
+ */
 export class Bystander implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #lost: Promise<never>;

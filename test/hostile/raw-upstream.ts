@@ -20,7 +20,10 @@ export interface Script {
   readonly steps: readonly Step[];
 }
 
-/** An HTTP server that breaks the rules: `/clean/TEXT` is answered with TEXT, every other path with the script of the moment. */
+/**
+ * An HTTP server that breaks the rules: `/clean/TEXT` is answered with TEXT, every other path with the script of the
+ * moment.
+ */
 export class RawUpstream implements AsyncDisposable {
   #script: Script = { name: "nothing", steps: [] };
   /** Connections on which a script still has something to say. */

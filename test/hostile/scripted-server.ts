@@ -55,7 +55,10 @@ interface ScriptedProcess {
   closed: boolean;
 }
 
-/** A server that knows the protocol and does nothing, and a way to make it lie. One session, over any number of connections. */
+/**
+ * A server that knows the protocol and does nothing, and a way to make it lie. One session, over any number of
+ * connections.
+ */
 export class ScriptedServer {
   /** Honest messages by method: the first answers and notifications. */
   readonly results = new Map<string, unknown>();

@@ -26,7 +26,9 @@ class Streams {
   }
 }
 
-/** A request that gets an answer or a reason, and whose body, if it is streamed, ends in time. True when all of it came. */
+/**
+ * A request that gets an answer or a reason, and whose body, if it is streamed, ends in time. True when all of it came.
+ */
 async function ask(
   session: SessionClient,
   streams: Streams,

@@ -1,7 +1,8 @@
 import type * as z from "zod";
 import { SeededRandom } from "../fault/seeded-random.ts";
 
-// Lies are made from the table of the wire: every place of an honest value, the members among them that it could have and has not, with whatever does not belong there.
+// Lies are made from the table of the wire: every place of an honest value, the members among them that it could have
+// and has not, with whatever does not belong there.
 
 /** Stands for JSON that no value of the program can express: it is inserted into the message literally. */
 const RAW = "\u0001raw:";

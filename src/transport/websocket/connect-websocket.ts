@@ -18,7 +18,10 @@ export interface ConnectOptions {
   readonly life?: LifeTimes;
 }
 
-/** Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with the signal's reason. */
+/**
+ * Opens a WebSocket to a server. Rejects with a ConnectionError, whose status is the server's if it refused, or with
+ * the signal's reason.
+ */
 export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
   const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
   return new Promise((resolve, reject) => {

@@ -45,12 +45,12 @@ export async function bindUnixSocket(server: Server, path: string): Promise<() =
   const own = lstatSync(path);
   return () => {
     const found = lstatSync(path, { throwIfNoEntry: false });
-    // Another server may have taken the place after somebody removed the socket.
+    // Another server may have taken the place after the socket was removed.
     if (found !== undefined && isSame(found, own)) unlinkSync(path);
   };
 }
 
-/** In a directory where others may write, they could put a socket of their own in the place of this one. */
+/** In a directory that others can write to, they could replace this socket with their own. */
 function checkDirectory(directory: string, path: string): void {
   const refuse = (why: string): UsageError => new UsageError(`cannot listen on ${path}: ${directory} ${why}`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES)
@@ -85,7 +85,7 @@ async function removeStale(path: string): Promise<void> {
   if (now !== undefined && isSame(now, found)) unlinkSync(path);
 }
 
-/** Undefined when somebody answers. */
+/** Undefined if something answers. */
 function tryToConnect(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ path });
