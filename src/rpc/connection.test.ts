@@ -54,7 +54,7 @@ describe("Connection", () => {
     const first = client.request("a", null);
     const second = client.request("b", { x: 1 });
     await vi.waitFor(() => expect(ids).toEqual(["1", "2"]));
-    server.respond("2", '"second"');
+    server.sendResult("2", '"second"');
     server.fail("1", { code: -32000, message: "first failed", data: { why: 1 } });
     await expect(second).resolves.toBe("second");
     await expect(first).rejects.toMatchObject({ rpcCode: -32000, message: "first failed", data: { why: 1 } });
@@ -63,8 +63,8 @@ describe("Connection", () => {
 
   it("carries requests in both directions at once", async () => {
     const [left, right] = connect(
-      { request: ({ id }) => left.respond(id, '"from left"') },
-      { request: ({ id }) => right.respond(id, '"from right"') },
+      { request: ({ id }) => left.sendResult(id, '"from left"') },
+      { request: ({ id }) => right.sendResult(id, '"from right"') },
     );
     await expect(Promise.all([left.request("m", null), right.request("m", null)])).resolves.toEqual([
       "from right",

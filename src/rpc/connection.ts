@@ -142,17 +142,17 @@ export class Connection {
     this.#transport.sendLazily(message, flushed);
   }
 
-  respond(id: IdText, resultJson: string): void {
+  sendResult(id: IdText, resultJson: string): void {
     this.#transport.send(formatResponse(id, resultJson));
   }
 
   /** Like `respond`, for an answer that is not urgent: it may wait to be sent together with others. */
-  respondLazily(id: IdText, resultJson: string): void {
+  sendResultLazily(id: IdText, resultJson: string): void {
     this.#transport.sendLazily(formatResponse(id, resultJson));
   }
 
   /** `parts` are encoded JSON, split anywhere. `flushed` returns them to their owner. */
-  respondInParts(id: IdText, parts: readonly Uint8Array[], flushed?: () => void): void {
+  sendResultInParts(id: IdText, parts: readonly Uint8Array[], flushed?: () => void): void {
     const encoder = new TextEncoder();
     const head = encoder.encode(`{"id":${id},"result":`);
     this.#transport.sendParts([head, ...parts, encoder.encode("}")], flushed);
