@@ -260,6 +260,23 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("on $
     });
   });
 
+  it.each(["new", "there"])(
+    "a copy into a directory of its own that is %s comes to an end",
+    async (inner) => {
+      for (const copy of [host.files.uploadTree.bind(host.files), host.files.downloadTree.bind(host.files)]) {
+        const tree = await mkdtemp(join(base, "tree-"));
+        await mkdir(join(tree, "d"));
+        await writeFile(join(tree, "d/f"), "text");
+        if (inner === "there") await mkdir(join(tree, inner));
+        await copy(tree, join(tree, inner));
+        expect(await readFile(join(tree, inner, "d/f"), "utf8")).toBe("text");
+        expect((await readdir(join(tree, inner))).toSorted()).toEqual(
+          inner === "new" ? ["d"] : ["d", "there"],
+        );
+      }
+    },
+  );
+
   it("pipes and sockets are passed over, and named", async () => {
     const tree = join(base, "tree");
     await mkdir(tree);

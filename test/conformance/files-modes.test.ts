@@ -59,7 +59,6 @@ verifies(
       name: linkedTo("hard"),
       target: fileOfMode("old", 0o644),
       lf: link("target"),
-      fifo,
     },
     async (context) => {
       const { on, tree } = context;
@@ -86,6 +85,14 @@ verifies(
       expect(await modeOf(context, "large")).toBe(0o4701);
       expect((await lstat(tree.path("lf"))).isSymbolicLink()).toBe(true);
       expect((await stat(tree.path("name"))).nlink).toBe(2);
+      // What is no regular file keeps its own.
+      const { mode } = await stat("/dev/null");
+      await context.connection.request("fs/writeFile", {
+        path: "file:///dev/null",
+        dataBase64: base64("x"),
+        mode: 0o600,
+      });
+      expect((await stat("/dev/null")).mode).toBe(mode);
       // Without a mode all is as it was.
       await on("fs/writeFile", "old", { dataBase64: base64("again"), mode: null });
       expect(await modeOf(context, "old")).toBe(0o604);

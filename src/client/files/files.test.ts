@@ -87,6 +87,56 @@ describe("Files", () => {
     await expect(new Files(fakeCaller({}).caller).read("/a\0b")).rejects.toThrow(UsageError);
   });
 
+  it("asks for modes only where the server has them, and refuses what a server would ignore", async () => {
+    const found = {
+      isDirectory: false,
+      isFile: true,
+      isSymlink: false,
+      size: 1,
+      createdAtMs: 0,
+      modifiedAtMs: 0,
+    };
+    const answers = {
+      "fs/getMetadata": ({ includeMode }: { includeMode?: boolean }) =>
+        includeMode ? { ...found, mode: 0o640 } : found,
+      "fs/writeFile": () => ({}),
+      "fs/chmod": () => ({}),
+    };
+    const plain = fakeCaller(answers);
+    const without = new Files(plain.caller);
+    expect((await without.stat("/x")).mode).toBeUndefined();
+    await expect(without.write("/x", "", { mode: 0o600 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(without.writeStream("/x", [], { mode: 0o600 })).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+    });
+    await expect(without.listDetails("/x")).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    expect(plain.calls).toEqual([{ method: "fs/getMetadata", params: { path: "file:///x" } }]);
+    const { caller, calls } = fakeCaller(answers);
+    const files = new Files(caller, { supports: () => true });
+    expect((await files.stat("/x")).mode).toBe(0o640);
+    for (const mode of [-1, 0o10000, 1.5, Number.NaN]) {
+      await expect(files.write("/x", "", { mode })).rejects.toBeInstanceOf(UsageError);
+      await expect(files.chmod("/x", mode)).rejects.toBeInstanceOf(UsageError);
+    }
+    await files.write("/x", "", { mode: 0 });
+    expect(calls.at(-1)?.params).toEqual({ path: "file:///x", dataBase64: "", mode: 0 });
+  });
+
+  it("refuses targets of links that no system takes, and offsets that are none", async () => {
+    const files = new Files(fakeCaller({}).caller);
+    for (const target of ["a\0b", "\ud800"])
+      await expect(files.symlink(target, "/x")).rejects.toBeInstanceOf(UsageError);
+    for (const offset of [-1, 0.5, 2 ** 60])
+      expect(() => files.readStream("/x", { offset })).toThrow(UsageError);
+  });
+
+  it("copies no trees where there are no local files", async () => {
+    const files = new Files(fakeCaller({}).caller);
+    const failure = { code: "UNSUPPORTED", message: expect.stringContaining("only Node has") as string };
+    await expect(files.uploadTree("/a", "/b")).rejects.toMatchObject(failure);
+    await expect(files.downloadTree("/a", "/b")).rejects.toMatchObject(failure);
+  });
+
   it("spells paths as URIs", async () => {
     const { caller, calls } = fakeCaller({ "fs/remove": () => ({}) });
     await new Files(caller).remove("/a b/%41?#é");

@@ -128,10 +128,10 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     url,
     close: () =>
       new Promise((resolve) => {
-        release();
         http.close(() => resolve());
         http.closeAllConnections();
         guests.destroyAll();
+        release();
       }),
   };
 }
@@ -223,7 +223,7 @@ function describeSource(socket: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`;
 }
 
-/** `release` frees the place before the server is closed. */
+/** `release` removes what the server leaves in its place. */
 async function bind(http: HttpServer, place: ListenPlace): Promise<{ url: string; release: () => void }> {
   if ("path" in place) return { url: socketUrl(place.path), release: await bindUnixSocket(http, place.path) };
   await new Promise<void>((resolve, reject) => {

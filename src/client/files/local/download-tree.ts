@@ -71,14 +71,14 @@ export async function downloadTree(
   const { kind, size, mode } = await access.files.stat(remote, request);
   if (kind !== "directory") throw notADirectory(OPERATION, remote);
   const real = copy.symlinks === "follow" ? await access.files.realpath(remote, request) : "";
-  // The caller has chosen this directory, so links on the way to it are followed.
-  const created = await onLocal(OPERATION, local, () => mkdir(local, { recursive: true }));
-  const root = await onLocal(OPERATION, local, () => realpath(local));
   const downloader = new Downloader(copy);
-  return downloader.run(
-    { remote, local: root, path: "", size, mode, real, above: new Set() },
-    { isNew: created !== undefined },
-  );
+  return downloader.run({ remote, local, path: "", size, mode, real, above: new Set() });
+}
+
+/** Where a directory is filled, and whether it was created for that. */
+interface MadeDirectory {
+  readonly local: string;
+  readonly isNew: boolean;
 }
 
 class Downloader {
@@ -88,35 +88,27 @@ class Downloader {
     this.#copy = copy;
   }
 
-  run(root: DirectoryDownload, options: { isNew: boolean }): Promise<TreeResult> {
-    return this.#copy.run((push, signal) => this.#fill(root, options, push, signal));
+  run(root: DirectoryDownload): Promise<TreeResult> {
+    return this.#copy.run((push, signal) =>
+      this.#directory(root, () => makeTarget(root.local), push, signal),
+    );
   }
 
   async #directory(
     download: DirectoryDownload,
+    make: () => Promise<MadeDirectory>,
     push: (task: Task) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const isNew = await makeDirectory(
-      download.local,
-      this.#modeOf(download) === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE,
-    );
-    await this.#fill(download, { isNew }, push, signal);
-  }
-
-  async #fill(
-    download: DirectoryDownload,
-    { isNew }: { isNew: boolean },
-    push: (task: Task) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { remote, local, path, real } = download;
+    const { remote, path, real } = download;
+    // Listed before it is created, so that a copy into the directory itself does not find itself.
+    const entries = await this.#list(remote, signal);
+    const { local, isNew } = await make();
     const mode = this.#modeOf(download);
     if (isNew && mode !== undefined)
       this.#copy.setModeLater(path, () => onLocal(OPERATION, local, () => chmod(local, mode)));
     this.#copy.copied("directories", path);
     const above = new Set([...download.above, real]);
-    const entries = await this.#list(remote, signal);
     // The last one pushed is the first one taken.
     for (const entry of entries.reverse()) {
       const place = {
@@ -164,7 +156,9 @@ class Downloader {
     else {
       const real = isFollowed ? await this.#copy.access.files.realpath(remote, { signal }) : place.real;
       if (isFollowed && place.above.has(real)) throw endlessLink(OPERATION, remote);
-      push((pushMore, later) => this.#directory({ ...download, real }, pushMore, later));
+      const newMode = this.#modeOf(download) === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE;
+      const make = (): Promise<MadeDirectory> => makeDirectory(place.local, newMode);
+      push((pushMore, later) => this.#directory({ ...download, real }, make, pushMore, later));
     }
   }
 
@@ -239,14 +233,20 @@ class Downloader {
   }
 }
 
-/** True if it is new. An existing path must be a directory, not a link to one. */
-async function makeDirectory(path: string, mode: number): Promise<boolean> {
+/** The directory that the caller has chosen, so links on the way to it are followed. */
+async function makeTarget(path: string): Promise<MadeDirectory> {
+  const created = await onLocal(OPERATION, path, () => mkdir(path, { recursive: true }));
+  return { local: await onLocal(OPERATION, path, () => realpath(path)), isNew: created !== undefined };
+}
+
+/** A directory in it. An existing one must be a directory, and not a link to one. */
+async function makeDirectory(path: string, mode: number): Promise<MadeDirectory> {
   try {
     await onLocal(OPERATION, path, () => mkdir(path, { mode }));
-    return true;
+    return { local: path, isNew: true };
   } catch (error) {
     const found = await lstat(path).catch(() => undefined);
-    if (found?.isDirectory()) return false;
+    if (found?.isDirectory()) return { local: path, isNew: false };
     if (found === undefined) throw error;
     const what = found.isSymbolicLink()
       ? "it is a symbolic link, which is not followed"

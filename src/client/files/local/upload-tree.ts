@@ -66,6 +66,8 @@ class Uploader {
 
   async #directory(upload: DirectoryUpload, push: (task: Task) => void, signal: AbortSignal): Promise<void> {
     const { local, remote, path, isParentNew } = upload;
+    // Listed before it is created there, so that a copy into the directory itself does not find itself.
+    const names = await onLocal(OPERATION, local, () => readdir(local, { encoding: "buffer" }));
     const isNew = isParentNew || !(await this.#isThere(remote, signal));
     if (isNew) {
       await this.#copy.access.files.mkdir(remote, { signal });
@@ -77,7 +79,6 @@ class Uploader {
     }
     this.#copy.copied("directories", path);
     const above = new Set([...upload.above, identityOf(upload.stat)]);
-    const names = await onLocal(OPERATION, local, () => readdir(local, { encoding: "buffer" }));
     // The last one pushed is the first one taken.
     for (const name of names
       .map((bytes) => textOf(bytes, local))
