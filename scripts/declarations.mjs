@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 const STATEMENT = /^(?=export |declare |import |interface |type |\/\*\*|\/\/|const )/m;
 const DECLARATION =
   /^(?:export )?(?:declare )?(?:abstract )?(?:function|class|interface|type|const|let) (\w+)/;
-const FROM = /^(import|export) (?:type )?(\{[\s\S]*?\}|\*(?: as \w+)?) from "([^"]+)";/;
-const SPECIFIER = /(?:type )?(\w+)(?: as (\w+))?/g;
+const FROM = /^(import|export) (type )?(\{[\s\S]*?\}|\*(?: as \w+)?) from "([^"]+)";/;
+const SPECIFIER = /(type )?(\w+)(?: as (\w+))?/g;
+const VALUE = /^export declare (?:const|let|function) /;
 
 /** The declaration files that tsc has written to a folder. Their layout is always the same, so they are read as text. */
 export class Declarations {
@@ -22,8 +23,10 @@ export class Declarations {
     const { declared, reexported, everythingOf } = this.#read(path);
     const names = new Map();
     for (const from of everythingOf) for (const [name, found] of this.exportsOf(from)) names.set(name, found);
-    for (const [name, { from, original }] of reexported)
-      names.set(name, this.exportsOf(from).get(original) ?? []);
+    for (const [name, { from, original, isType }] of reexported) {
+      const found = this.exportsOf(from).get(original) ?? [];
+      names.set(name, isType ? found.filter(({ text }) => !VALUE.test(text)) : found);
+    }
     for (const [name, texts] of declared) {
       const exported = texts.filter((text) => text.startsWith("export "));
       if (exported.length > 0)
@@ -57,7 +60,7 @@ export class Declarations {
 function parse(path, text) {
   const file = { declared: new Map(), imported: new Map(), reexported: new Map(), everythingOf: [] };
   for (const statement of publicPartOf(text).split(STATEMENT)) {
-    const [, keyword, names, specifier] = FROM.exec(statement) ?? [];
+    const [, keyword, type, names, specifier] = FROM.exec(statement) ?? [];
     if (keyword === undefined) {
       const [, name] = DECLARATION.exec(statement) ?? [];
       if (name !== undefined) file.declared.set(name, [...(file.declared.get(name) ?? []), statement.trim()]);
@@ -65,8 +68,8 @@ function parse(path, text) {
       const from = join(dirname(path), specifier.replace(/\.[jt]s$/, ".d.ts"));
       if (names === "*") file.everythingOf.push(from);
       const table = keyword === "import" ? file.imported : file.reexported;
-      for (const [, original, alias = original] of names.matchAll(SPECIFIER))
-        table.set(alias, { from, original });
+      for (const [, typeOnly, original, alias = original] of names.matchAll(SPECIFIER))
+        table.set(alias, { from, original, isType: (type ?? typeOnly) !== undefined });
     }
   }
   return file;
