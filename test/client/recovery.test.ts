@@ -244,7 +244,7 @@ test("a server that is overloaded is tried again, one that refuses the client is
   expect(await inTime(host.closed, "the end")).toEqual({
     reason:
       "exec-server transport disconnected; failed to resume exec-server session: failed to connect: HTTP 401 Unauthorized",
-    code: "CONNECTION_CLOSED",
+    code: "UNAUTHORIZED",
   });
 });
 

@@ -452,7 +452,10 @@ test("a failed start gives its process id free", async () => {
   server.answers.set("process/start", () => new Refusal(-32603, "no such program"));
   const failed = host.start(["any"], { processId: "p" });
   await expect(failed).rejects.toBeInstanceOf(RpcError);
-  await expect(failed).rejects.toMatchObject({ rpcCode: -32603, message: "no such program" });
+  await expect(failed).rejects.toMatchObject({
+    rpcCode: -32603,
+    message: "cannot start any in /: no such program",
+  });
   server.answers.set("process/start", () => ({ processId: "p" }));
   await expect(host.start(["any"], { processId: "p" })).resolves.toMatchObject({ id: "p" });
 });
