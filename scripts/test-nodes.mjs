@@ -6,7 +6,9 @@ import { runSteps } from "./run-steps.mjs";
 /** Published for x64 and arm64 alike. */
 const VERSIONS = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
-/** Processes, terminals, files and HTTP over every transport; the client for browsers; the examples; the built program. */
+/**
+ * Processes, terminals, files and HTTP over every transport; the client for browsers; the examples; the built program.
+ */
 const SMOKE_TESTS = [
   "test/client/end-to-end.test.ts",
   "test/client/browser-bundle.test.ts",
