@@ -46,7 +46,14 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     const close = async (): Promise<void> => {
       await Promise.all([listener.close(), server.close()]);
     };
-    return { ...server, url: listener.url, close, [Symbol.asyncDispose]: close };
+    return {
+      url: listener.url,
+      refusal: () => server.refusal(),
+      accept: (transport, accepted) => server.accept(transport, accepted),
+      link: (events) => server.link(events),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (error) {
     await server.close();
     throw listenError(error, address);
