@@ -9,7 +9,9 @@ const FROM = /^(import|export) (type )?(\{[\s\S]*?\}|\*(?: as \w+)?) from "([^"]
 const SPECIFIER = /(type )?(\w+)(?: as (\w+))?/g;
 const VALUE = /^export declare (?:const|let|function) /;
 
-/** The declaration files that tsc has written to a folder. Their layout is always the same, so they are read as text. */
+/**
+ * The declaration files that tsc has written to a folder. Their layout is always the same, so they are read as text.
+ */
 export class Declarations {
   #folder;
   #files = new Map();
