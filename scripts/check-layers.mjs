@@ -9,7 +9,7 @@ const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 const ALLOWED = {
   base: [],
   protocol: ["base", "zod"],
-  transport: ["base", "protocol/envelope.ts", "protocol/limits.ts", "node:*", "ws"],
+  transport: ["base", "protocol/envelope.ts", "protocol/wire-limits.ts", "node:*", "ws"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
   client: ["base", "protocol", "transport", "rpc", "node:*"],
   native: ["base", "node:*", "koffi"],
@@ -22,8 +22,8 @@ const ALLOWED = {
 const ISOMORPHIC =
   /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local)|files\/local\/.*)\.ts).*)/;
 
-/** Handlers reach files only through places that `server/places.ts` creates from the paths of the wire. */
-const HANDLERS = /^server\/(?:handlers\/|file-watches\.ts)/;
+/** Handlers reach files only through places that `server/files/places.ts` creates from the paths of the wire. */
+const HANDLERS = /^server\/(?:handlers\/|files\/file-watches\.ts)/;
 const BESIDE_THE_DOOR =
   /^node:fs|^capabilities\/files\/(?:place|native-path|file-access|allowed-roots|link-walk|no-follow)\.ts$/;
 
@@ -53,7 +53,9 @@ function check(file, layer, allowed) {
       );
     const isType = match[0].startsWith("import type ");
     if (HANDLERS.test(file) && BESIDE_THE_DOOR.test(target) && !isType)
-      faults.push(`src/${file} may not import ${target}: a path becomes a place in server/places.ts alone`);
+      faults.push(
+        `src/${file} may not import ${target}: a path becomes a place in server/files/places.ts alone`,
+      );
     if (!fits || (isNode && ISOMORPHIC.test(file))) faults.push(`src/${file} may not import ${target}`);
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describeErrno } from "../native/os-error.ts";
-import type { AuthenticationPolicy } from "../server/authentication.ts";
+import type { AuthenticationPolicy } from "../server/access/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
 
 /** Authentication flags with the placeholders of their values. */

@@ -47,7 +47,7 @@ export {
   type Snapshot,
   type StreamSnapshot,
   type WaitOptions,
-} from "./process/process.ts";
+} from "./process/remote-process.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
 export type { SessionState } from "./session/session.ts";

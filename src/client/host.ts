@@ -9,7 +9,7 @@ import { createFetch } from "./http/fetch.ts";
 import { Files } from "./files/files.ts";
 import type { LocalTrees } from "./files/trees.ts";
 import { type InputSource, isInputSource } from "./process/input-source.ts";
-import { RemoteProcess } from "./process/process.ts";
+import { RemoteProcess } from "./process/remote-process.ts";
 import type { ClientSession, SessionState } from "./session/session.ts";
 import type { SessionEnd } from "./session/session-end.ts";
 import { shellScript, type ShellValue } from "./process/shell-script.ts";

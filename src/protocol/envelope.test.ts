@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatError, formatResponse, MalformedMessageError, parseMessage } from "./envelope.ts";
-import { MAX_JSON_VALUES } from "./limits.ts";
+import { MAX_JSON_VALUES } from "./wire-limits.ts";
 
 const request = (id: string, rest = ""): string => `{"id":${id},"method":"m"${rest}}`;
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { commandMethods, commandNotifications } from "./command.ts";
+import { commandMethods, commandNotifications } from "./command-v0.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";

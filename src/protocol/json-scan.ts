@@ -1,6 +1,6 @@
 import { stringEnd } from "../base/json-string.ts";
 import { shorten } from "../base/shorten.ts";
-import { MAX_JSON_VALUES } from "./limits.ts";
+import { MAX_JSON_VALUES } from "./wire-limits.ts";
 
 /** Facts about JSON text, collected before it is parsed. */
 interface JsonScan {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { V0_PROTOCOL_VERSION } from "./command.ts";
+import { V0_PROTOCOL_VERSION } from "./command-v0.ts";
 import { method, notification } from "./define.ts";
 import { EnvironmentInfo } from "./environment.ts";
 import { optional } from "./fields.ts";

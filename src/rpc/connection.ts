@@ -12,7 +12,7 @@ import {
   parseMessage,
   type WireError,
 } from "../protocol/envelope.ts";
-import { MALFORMED_MESSAGE_ID } from "../protocol/limits.ts";
+import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
 import { parseLongRequest } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";

@@ -1,6 +1,6 @@
 import { messageOf, UsageError } from "../base/errors.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
-import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 
 // Refers to `Buffer` through globalThis, because this code also runs where there is none.
 const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;

@@ -3,10 +3,10 @@ import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Router } from "../rpc/router.ts";
-import type { ClientConnection } from "./client-connection.ts";
+import type { ClientConnection } from "./connection/client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
 import { listExtensions } from "./extensions.ts";
-import { commandHandlers } from "./handlers/command.ts";
+import { commandHandlers } from "./handlers/command-v0.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
@@ -16,8 +16,8 @@ import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import type { ServerLimits } from "./limits.ts";
-import { Places } from "./places.ts";
-import type { SessionRegistry } from "./session-registry.ts";
+import { Places } from "./files/places.ts";
+import type { SessionRegistry } from "./sessions/session-registry.ts";
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
 export function createRouter({

@@ -3,7 +3,7 @@ export {
   type AuthenticationPolicy,
   createAuthenticator,
   identityOf,
-} from "./authentication.ts";
+} from "./access/authentication.ts";
 export {
   LIMITS,
   type LimitDefinition,

@@ -4,8 +4,8 @@ import {
   EXITED_PROCESS_RETENTION_MS,
   MAX_MESSAGE_BYTES,
   MAX_RETAINED_BYTES,
-} from "../protocol/limits.ts";
-import { HANDSHAKE_TIMEOUT_MS, MAX_PENDING_CONNECTIONS } from "../transport/websocket/guests.ts";
+} from "../protocol/wire-limits.ts";
+import { HANDSHAKE_TIMEOUT_MS, MAX_PENDING_CONNECTIONS } from "../transport/websocket/pending-sockets.ts";
 import { HIGH_WATER_BYTES } from "../transport/transport.ts";
 
 /** A limit that is a whole number. */

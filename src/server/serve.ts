@@ -2,7 +2,7 @@ import { CapabilityError, UsageError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
-import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./authentication.ts";
+import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./access/authentication.ts";
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
 import { createServer, type Server, type ServerOptions } from "./server.ts";
 

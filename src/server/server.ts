@@ -3,20 +3,20 @@ import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
-import { MAX_RETAINED_CHUNKS } from "../protocol/limits.ts";
+import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
-import { ByteBudget } from "./byte-budget.ts";
-import { ClientConnection, type ClientConnectionOptions } from "./client-connection.ts";
+import { ByteBudget } from "./connection/byte-budget.ts";
+import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
-import { LocalLink } from "./local-link.ts";
-import type { Peer, PeerHooks } from "./peer.ts";
-import { ProcessQuota } from "./process-quota.ts";
-import { Session } from "./session.ts";
-import { SessionRegistry } from "./session-registry.ts";
-import { TransportPeer } from "./transport-peer.ts";
+import { LocalLink } from "./connection/local-link.ts";
+import type { Peer, PeerHooks } from "./connection/peer.ts";
+import { ProcessQuota } from "./processes/process-quota.ts";
+import { Session } from "./sessions/session.ts";
+import { SessionRegistry } from "./sessions/session-registry.ts";
+import { TransportPeer } from "./connection/transport-peer.ts";
 
 /** Deadline for reporting exits after the kill. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
@@ -161,7 +161,7 @@ function createSessions(limits: ServerLimits, starter: ProcessStarter): SessionR
   const retentionMs = limits.exitedProcessRetentionMs;
   const maxUnheard = limits.maxProcessesPerSession;
   return new SessionRegistry({
-    create: (id) => new Session(id, { starter, retentionMs, maxUnheard, takePlace: quota.share() }),
+    create: (id) => new Session(id, { starter, retentionMs, maxUnheard, takeSlot: quota.share() }),
     detachedTtlMs: limits.detachedSessionTtlMs,
     maxSessions: limits.maxSessions,
   });

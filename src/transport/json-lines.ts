@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
-import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 import { decodeText, NO_TEXT } from "./decode-text.ts";
 import { FlushTimer } from "./flush-timer.ts";
 import { liftLongString } from "./long-string.ts";

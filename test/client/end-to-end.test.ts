@@ -11,7 +11,7 @@ import { ConnectionError, RpcError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
 import { CommandError, type Host } from "../../src/client/host.ts";
 import type { OutputChunk } from "../../src/client/process/process-events.ts";
-import type { RemoteProcess } from "../../src/client/process/process.ts";
+import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";

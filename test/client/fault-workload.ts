@@ -3,7 +3,7 @@
 import { ConnectionError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
-import type { RemoteProcess } from "../../src/client/process/process.ts";
+import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import type { StartOptions } from "../../src/client/process/start-request.ts";
 import { SeededRandom } from "../fault/seeded-random.ts";
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import type { OutputChunk } from "../../src/client/process/process-events.ts";
-import type { RemoteProcess } from "../../src/client/process/process.ts";
+import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { hashOutput } from "../fault/child-output-hash.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { FIRST_FIXED_WIDTH } from "../fault/numbered-lines.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { RpcCode } from "../../src/protocol/errors.ts";
 import { methods, notifications, serverMethods } from "../../src/protocol/index.ts";
-import * as limits from "../../src/protocol/limits.ts";
+import * as limits from "../../src/protocol/wire-limits.ts";
 
 it("a client may send these requests", () => {
   expect(Object.keys(methods).sort()).toEqual([

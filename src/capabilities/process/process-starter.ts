@@ -10,7 +10,7 @@ import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ContainedFamily } from "./ending/contained-family.ts";
 import type { ControlGroup } from "../../native/control-group.ts";
 import { ControlGroups } from "./ending/control-groups.ts";
-import { gated } from "./gate.ts";
+import { gated } from "./gated-program.ts";
 import { applyLimits, checkLimits, type ResourceLimits } from "../../native/resource-limits.ts";
 import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";

@@ -1,5 +1,5 @@
 import type { OpenLink } from "../../rpc/link.ts";
-import { openTransportLink } from "../../rpc/transport-link.ts";
+import { openTransportLink } from "./transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Connector } from "./connector.ts";
 

@@ -1,6 +1,6 @@
 import { ConnectionError, ExecError, messageOf, ProtocolError, RpcError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
-import { RemoteProcess } from "./process.ts";
+import { RemoteProcess } from "./remote-process.ts";
 import { SpawnError } from "./spawn-error.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";

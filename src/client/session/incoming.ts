@@ -1,7 +1,7 @@
 import { ProtocolError } from "../../base/errors.ts";
 import type { FileWatches } from "../files/file-watches.ts";
 import type { HttpBodies } from "../http/http-bodies.ts";
-import { processEventOf } from "./notifications.ts";
+import { processEventOf } from "../process/notified-events.ts";
 import type { ProcessRoute } from "../process/process-route.ts";
 import { checkedParams } from "./wire-check.ts";
 

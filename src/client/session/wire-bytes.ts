@@ -1,6 +1,6 @@
 import { decodeBase64 } from "../../base/base64.ts";
 import { ProtocolError } from "../../base/errors.ts";
-import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 
 /** Room in a message besides its bytes: a path or URL, headers. */
 const RESERVED_BYTES = 1024 * 1024;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import { ProtocolError } from "../../base/errors.ts";
 import { type MethodName, methods, notifications } from "../../protocol/index.ts";
-import { processEventOf } from "./notifications.ts";
+import { processEventOf } from "../process/notified-events.ts";
 import { checkedParams, checkedResult, type ReadNotification } from "./wire-check.ts";
 import { notificationShapes, resultShapes } from "./wire-shapes.ts";
 

@@ -17,8 +17,8 @@ import { Turns } from "../../capabilities/turns.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import type { Places } from "../places.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Places } from "../files/places.ts";
 import { refuseProtection } from "../refuse-protection.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];

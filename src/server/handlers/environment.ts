@@ -13,8 +13,8 @@ import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { invalidParams } from "../invalid-params.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import type { Places } from "../places.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Places } from "../files/places.ts";
 
 /** Requested often, and constant. */
 const READY = new JsonText('{"status":"ready"}');

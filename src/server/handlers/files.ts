@@ -1,6 +1,6 @@
 import type { Handlers } from "../../rpc/router.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import type { Places } from "../places.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Places } from "../files/places.ts";
 import { directoryHandlers } from "./files/directories.ts";
 import { entryHandlers } from "./files/entries.ts";
 import { openFileHandlers } from "./files/open-files.ts";

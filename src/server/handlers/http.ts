@@ -12,11 +12,11 @@ import { dataOf } from "../../rpc/error-wire.ts";
 import type { Attachment } from "../../rpc/incoming-request.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
-import { ActiveHttpRequest } from "../active-http-request.ts";
-import type { Reservation } from "../byte-budget.ts";
-import type { ClientConnection } from "../client-connection.ts";
+import { ActiveHttpRequest } from "../http/active-http-request.ts";
+import type { Reservation } from "../connection/byte-budget.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
 import { invalidParams } from "../invalid-params.ts";
-import { answerWithBody, streamBody } from "../http-body.ts";
+import { answerWithBody, streamBody } from "../http/http-body.ts";
 
 type RequestParams = Params<"http/request">;
 

@@ -1,10 +1,11 @@
 import { RpcError } from "../../base/errors.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import { unknownProcess, visible, whenStarted } from "../known-process.ts";
-import type { Session } from "../session.ts";
-import type { SessionRegistry } from "../session-registry.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import { unknownProcess, visible } from "../processes/known-process.ts";
+import { whenStarted } from "../processes/when-started.ts";
+import type { Session } from "../sessions/session.ts";
+import type { SessionRegistry } from "../sessions/session-registry.ts";
 
 export function processAttachHandlers(sessions: SessionRegistry) {
   return {

@@ -8,11 +8,12 @@ import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import { known, visible, whenStarted } from "../known-process.ts";
-import { waitForProcess } from "../wait-for-process.ts";
-import type { ProcessEntry } from "../process-table.ts";
-import type { Session } from "../session.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import { known, visible } from "../processes/known-process.ts";
+import { whenStarted } from "../processes/when-started.ts";
+import { waitForProcess } from "../processes/wait-for-process.ts";
+import type { ProcessEntry } from "../processes/process-table.ts";
+import type { Session } from "../sessions/session.ts";
 
 /** Default size of a snapshot, per stream. */
 const SNAPSHOT_BYTES = 2 * EDGE_BYTES;

@@ -8,25 +8,26 @@ import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/proc
 import type { ResourceLimits } from "../../native/resource-limits.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
-import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/limits.ts";
+import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import { visible, whenStarted } from "../known-process.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
+import { visible } from "../processes/known-process.ts";
+import { whenStarted } from "../processes/when-started.ts";
 import type { ServerLimits } from "../limits.ts";
-import { pathFromParam } from "../path-dialect.ts";
-import { writeInput } from "../process-input.ts";
+import { pathFromParam } from "../files/path-param.ts";
+import { writeInput } from "../processes/process-input.ts";
 import { invalidParams } from "../invalid-params.ts";
-import { waitForProcess } from "../wait-for-process.ts";
-import type { ProcessEntry, StartDetails } from "../process-table.ts";
-import type { Session } from "../session.ts";
-import { checkSpecKind } from "../spec-kind.ts";
+import { waitForProcess } from "../processes/wait-for-process.ts";
+import type { ProcessEntry, StartDetails } from "../processes/process-table.ts";
+import type { Session } from "../sessions/session.ts";
+import { checkSpecKind } from "../processes/spec-kind.ts";
 import { refuseProtection } from "../refuse-protection.ts";
-import { writeWithoutId } from "../write-dialect.ts";
-import { WriteIds } from "../write-ids.ts";
+import { writeWithoutId } from "../processes/write-without-id.ts";
+import { WriteIds } from "../processes/write-ids.ts";
 
 const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
   interrupt: "SIGINT",

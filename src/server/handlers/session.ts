@@ -1,9 +1,9 @@
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
-import { V0_PROTOCOL_VERSION } from "../../protocol/command.ts";
+import { V0_PROTOCOL_VERSION } from "../../protocol/command-v0.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import type { Session } from "../session.ts";
-import type { ClientConnection } from "../client-connection.ts";
+import type { Session } from "../sessions/session.ts";
+import type { ClientConnection } from "../connection/client-connection.ts";
 
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
   const answer = ({ id }: Session): Result<"initialize"> => ({

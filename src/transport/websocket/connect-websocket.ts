@@ -6,7 +6,7 @@ import { ConnectionError, UsageError } from "../../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
 import { socketPathOf } from "../../base/socket-url.ts";
 import { shownUrl } from "../../base/shown-url.ts";
-import { MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { Transport } from "../transport.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 

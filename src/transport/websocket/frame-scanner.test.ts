@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_FRAME_BYTES } from "../../protocol/limits.ts";
+import { MAX_FRAME_BYTES } from "../../protocol/wire-limits.ts";
 import { FrameScanner } from "./frame-scanner.ts";
 
 /**

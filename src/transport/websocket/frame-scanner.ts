@@ -1,4 +1,4 @@
-import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import { FrameHeader, MAX_HEADER_BYTES } from "./frame-header.ts";
 
 const FIRST_CONTROL_OPCODE = 8;

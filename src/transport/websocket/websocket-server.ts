@@ -7,8 +7,8 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { socketUrl } from "../../base/socket-url.ts";
-import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/limits.ts";
-import { type GuestLimits, Guests } from "./guests.ts";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
+import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import { installFastPath } from "./fast-path.ts";
 import type { Transport } from "../transport.ts";
 import { bindUnixSocket } from "./unix-socket.ts";
@@ -33,8 +33,8 @@ export type ListenPlace = { readonly host: string; readonly port: number } | { r
 /** Where to listen, and whom to admit. */
 export type ListenOptions = ListenPlace & AdmissionOptions;
 
-/** Whom to admit. `GuestLimits` limits sockets that are not connections yet. */
-export interface AdmissionOptions extends GuestLimits {
+/** Whom to admit. `PendingLimits` limits sockets that are not connections yet. */
+export interface AdmissionOptions extends PendingLimits {
   /**
    * Checks the Authorization header of an upgrade from an address; resolves with the reason of a refusal. Without it,
    * everyone is admitted.
@@ -60,18 +60,18 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     // Offered subprotocols are ignored: none is ever selected.
     handleProtocols: () => false,
   });
-  const guests = new Guests(options);
+  const pending = new PendingSockets(options);
   const http = createServer({ keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS, noDelay: true });
-  http.on("connection", (socket) => guests.admit(socket));
+  http.on("connection", (socket) => pending.admit(socket));
   http.on("request", (request, response) => {
     // A body that continues after the answer gets no more time.
-    response.once("close", () => request.complete && guests.renew(request.socket));
+    response.once("close", () => request.complete && pending.renew(request.socket));
     answer(request, response);
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
     const turnAway = (text: string): void => {
-      guests.renew(socket, LINGER_MS);
+      pending.renew(socket, LINGER_MS);
       // Unread bytes would turn the end into a reset, and the peer could lose the answer.
       socket.resume();
       socket.end(text);
@@ -105,7 +105,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
 
   function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      guests.release(socket);
+      pending.release(socket);
       const transport = new WebSocketTransport(webSocket, socket, {
         side: "server",
         describeSource: () => describeSource(socket),
@@ -130,7 +130,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       new Promise((resolve) => {
         http.close(() => resolve());
         http.closeAllConnections();
-        guests.destroyAll();
+        pending.destroyAll();
         release();
       }),
   };

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { formatDuration } from "../../base/duration.ts";
 import { type LifeTimes, LifeWatch } from "../../base/life-watch.ts";
-import { MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../../protocol/limits.ts";
+import { MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../../protocol/wire-limits.ts";
 import { decodeText, NO_TEXT } from "../decode-text.ts";
 import { FlushTimer } from "../flush-timer.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";

@@ -1,5 +1,5 @@
 import { Fifo } from "../../../base/fifo.ts";
-import { EvictedOutput } from "./evicted-output.ts";
+import { EvictedEdges } from "./evicted-edges.ts";
 import type { ExitReport } from "../ending/exit-report.ts";
 
 export type StreamName = "stdout" | "stderr" | "pty";
@@ -34,7 +34,7 @@ interface StreamRecord {
   totalBytes: number;
   /** Part of them in the log. */
   retainedBytes: number;
-  evicted: EvictedOutput | undefined;
+  evicted: EvictedEdges | undefined;
 }
 
 interface OutputEntry {
@@ -187,8 +187,8 @@ export class OutputLog {
     return this.#records.find((record) => record.stream === stream);
   }
 
-  #evictedOf(record: StreamRecord): EvictedOutput {
-    record.evicted ??= new EvictedOutput(this.#edgeBytes);
+  #evictedOf(record: StreamRecord): EvictedEdges {
+    record.evicted ??= new EvictedEdges(this.#edgeBytes);
     return record.evicted;
   }
 

@@ -8,7 +8,7 @@ import { inFiles } from "../../../capabilities/files/file-error.ts";
 import { checkWalkLimits, walk } from "../../../capabilities/files/walk.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../client-connection.ts";
+import type { ClientConnection } from "../../connection/client-connection.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Methods that create and list directories. */

@@ -7,7 +7,7 @@ import { readMetadata } from "../../../capabilities/files/metadata.ts";
 import { remove } from "../../../capabilities/files/remove.ts";
 import { rename } from "../../../capabilities/files/rename.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../client-connection.ts";
+import type { ClientConnection } from "../../connection/client-connection.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Methods for any kind of entry: describe, link, move, copy and remove. */

@@ -2,8 +2,8 @@ import { decodeBase64, encodeBase64 } from "../../../base/base64.ts";
 import { inFiles } from "../../../capabilities/files/file-error.ts";
 import { FileHandles } from "../../../capabilities/files/file-handles.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import { BulkAnswer } from "../../bulk-answer.ts";
-import type { ClientConnection } from "../../client-connection.ts";
+import { BulkAnswer } from "../../bulk/bulk-answer.ts";
+import type { ClientConnection } from "../../connection/client-connection.ts";
 import { invalidParams } from "../../invalid-params.ts";
 import type { PlaceOf } from "./place-of.ts";
 

@@ -1,5 +1,5 @@
 import type { Place } from "../../../capabilities/files/place.ts";
-import type { Places } from "../../places.ts";
+import type { Places } from "../../files/places.ts";
 import { refuseProtection } from "../../refuse-protection.ts";
 
 /** The place that a request names. A request for unsupported protection is refused first. */

@@ -4,9 +4,9 @@ import type { Place } from "../../../capabilities/files/place.ts";
 import { MAX_WATCHED_PATHS } from "../../../capabilities/files/watch-missing.ts";
 import { Turns } from "../../../capabilities/turns.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../client-connection.ts";
-import { FileWatches } from "../../file-watches.ts";
-import type { Places } from "../../places.ts";
+import type { ClientConnection } from "../../connection/client-connection.ts";
+import { FileWatches } from "../../files/file-watches.ts";
+import type { Places } from "../../files/places.ts";
 import { MissingWatches } from "./missing-watches.ts";
 import type { PlaceOf } from "./place-of.ts";
 

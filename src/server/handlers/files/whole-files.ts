@@ -8,8 +8,8 @@ import { RpcCode } from "../../../protocol/errors.ts";
 import type { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import { BulkAnswer } from "../../bulk-answer.ts";
-import type { ClientConnection } from "../../client-connection.ts";
+import { BulkAnswer } from "../../bulk/bulk-answer.ts";
+import type { ClientConnection } from "../../connection/client-connection.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Files that are read or written with one request. */

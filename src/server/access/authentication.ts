@@ -1,0 +1,139 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import { parseJson } from "../../protocol/json-scan.ts";
+import { LoginLog } from "./refused-logins.ts";
+
+/** Who may open a connection. */
+export type AuthenticationPolicy =
+  | {
+      readonly mode: "capability-token";
+      /** SHA-256 of the token, so the token itself need not be stored. */
+      readonly tokenSha256: Buffer;
+    }
+  | {
+      readonly mode: "signed-bearer-token";
+      readonly secret: Uint8Array;
+      readonly issuer?: string;
+      readonly audience?: string;
+      readonly maxClockSkewSeconds: number;
+    };
+
+/**
+ * Resolves with the refusal message for the peer, or undefined if it may connect. `from` is its address, for the log.
+ */
+export type Authenticate = (authorization: string | undefined, from?: string) => Promise<string | undefined>;
+
+/** Logs who is refused, and why. */
+export function createAuthenticator(
+  policy: AuthenticationPolicy,
+  logger: Logger = silentLogger,
+): Authenticate {
+  const log = new LoginLog(logger);
+  const check = authenticator(policy);
+  return async (authorization, from) => {
+    const refusal = await check(authorization);
+    if (refusal !== undefined) log.refused(refusal, from);
+    return refusal;
+  };
+}
+
+function authenticator(policy: AuthenticationPolicy): Authenticate {
+  return async (authorization) => {
+    if (authorization === undefined) return "missing websocket bearer token";
+    const token = bearerToken(authorization);
+    if (token === undefined) return "invalid authorization header";
+    if (policy.mode === "signed-bearer-token") return checkJwt(token, policy);
+    const presented = createHash("sha256").update(token).digest();
+    return timingSafeEqual(presented, policy.tokenSha256) ? undefined : "invalid websocket bearer token";
+  };
+}
+
+/**
+ * Identifies the holder of a valid token: by its subject if it has one, so that a renewed token counts as the same
+ * holder, else by the token itself. Reveals nothing about the token.
+ */
+export function identityOf(authorization: string | undefined): string {
+  const token = bearerToken(authorization ?? "") ?? "";
+  return createHash("sha256")
+    .update(subjectOf(token) ?? token)
+    .digest("base64");
+}
+
+function subjectOf(token: string): string | undefined {
+  const payload = token.split(".")[1];
+  if (payload === undefined) return undefined;
+  try {
+    const { iss, sub } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    return typeof sub === "string" && sub !== "" ? JSON.stringify([iss ?? null, sub]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bearerToken(authorization: string): string | undefined {
+  const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\t\x20-\x7e]*)$/.exec(authorization) ?? [];
+  const token = rest.trim();
+  return scheme?.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+}
+
+type JwtPolicy = Extract<AuthenticationPolicy, { mode: "signed-bearer-token" }>;
+
+interface Claims {
+  readonly exp: number;
+  readonly nbf: number | undefined;
+  readonly iss: string | undefined;
+  readonly aud: readonly string[];
+}
+
+async function checkJwt(token: string, policy: JwtPolicy): Promise<string | undefined> {
+  const claims = await verifyToken(token, policy.secret);
+  if (claims === undefined) return "invalid websocket jwt";
+  const { exp, nbf, iss, aud } = claims;
+  const now = Math.floor(Date.now() / 1000);
+  if (now > exp + policy.maxClockSkewSeconds) return "expired websocket jwt";
+  if (nbf !== undefined && now < nbf - policy.maxClockSkewSeconds) return "websocket jwt is not valid yet";
+  if (policy.issuer !== undefined && iss !== policy.issuer) return "websocket jwt issuer mismatch";
+  if (policy.audience !== undefined && !aud.includes(policy.audience))
+    return "websocket jwt audience mismatch";
+  return undefined;
+}
+
+const COMPACT_JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** Claims of a token signed with HS256 and this secret; undefined if the token is invalid in any way. */
+async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | undefined> {
+  if (!COMPACT_JWT.test(token)) return undefined;
+  const { compactVerify } = await import("jose");
+  try {
+    const { payload, protectedHeader } = await compactVerify(token, secret, { algorithms: ["HS256"] });
+    if (protectedHeader.typ !== undefined && typeof protectedHeader.typ !== "string") return undefined;
+    return readClaims(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+  } catch {
+    // The peer only learns that the token is invalid.
+    return undefined;
+  }
+}
+
+/** Throws if a claim is missing, repeated or of the wrong type. */
+function readClaims(text: string): Claims {
+  const claims = parseJson(text).value;
+  if (typeof claims !== "object" || claims === null || Array.isArray(claims)) throw new Error("no object");
+  const { nbf, iss, aud } = claims as Record<string, unknown>;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined || aud === null ? [] : [aud];
+  if (!audiences.every((audience) => typeof audience === "string")) throw new Error("aud");
+  if (iss !== undefined && iss !== null && typeof iss !== "string") throw new Error("iss");
+  return {
+    exp: readInteger(text, "exp"),
+    nbf: nbf === undefined || nbf === null ? undefined : readInteger(text, "nbf"),
+    iss: iss ?? undefined,
+    aud: audiences,
+  };
+}
+
+/** Parsed from the text: a fraction, an exponent or a 65th bit is not an integer, even if its value is one. */
+function readInteger(text: string, name: string): number {
+  const digits = parseJson(text, name).memberText ?? "";
+  if (!/^-?[0-9]{1,19}$/.test(digits) || BigInt.asIntN(64, BigInt(digits)) !== BigInt(digits))
+    throw new Error(name);
+  return Number(digits);
+}

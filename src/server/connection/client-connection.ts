@@ -1,0 +1,371 @@
+import { setMaxListeners } from "node:events";
+import { RpcError } from "../../base/errors.ts";
+import { Fifo } from "../../base/fifo.ts";
+import { shorten } from "../../base/shorten.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { IdText, WireError } from "../../protocol/envelope.ts";
+import {
+  type Family,
+  type NotificationName,
+  type NotificationParams,
+  RpcCode,
+} from "../../protocol/index.ts";
+import { SESSION_TAKEN_CLOSE_CODE } from "../../protocol/wire-limits.ts";
+import { toWire } from "../../rpc/error-wire.ts";
+import type { IncomingRequest } from "../../rpc/incoming-request.ts";
+import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
+import type { HandlerResult, Router } from "../../rpc/router.ts";
+import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import { HIGH_WATER_BYTES } from "../../transport/transport.ts";
+import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
+import type { ServerLimits } from "../limits.ts";
+import { limitError } from "../limit-error.ts";
+import type { Peer, PeerHooks } from "./peer.ts";
+import { ProcessOrder } from "../processes/process-order.ts";
+import { RequestIntake } from "./request-intake.ts";
+import type { Session } from "../sessions/session.ts";
+import { sessionLabel } from "../sessions/session-label.ts";
+import type { SessionHolder, SessionRegistry } from "../sessions/session-registry.ts";
+import { giveSignOfLife } from "./sign-of-life.ts";
+
+export interface ClientConnectionOptions {
+  readonly router: Router<ClientConnection>;
+  readonly sessions: SessionRegistry;
+  readonly logger: Logger;
+  readonly concurrency: number;
+  readonly limits: Pick<
+    ServerLimits,
+    "maxUnansweredRequests" | "maxBufferedBytesPerConnection" | "maxMessageBytes" | "initializeTimeoutMs"
+  >;
+  readonly budget: ByteBudget;
+  /** False if a lost connection cannot be replaced: the session then ends with it. */
+  readonly resumable: boolean;
+  /** See `SessionHolder`. */
+  readonly identity: string | undefined;
+  ended(): void;
+}
+
+/** Requests of a client in its handshake. */
+export interface InitializeOptions {
+  readonly resumeSessionId: string | undefined;
+  /** See the parameter of `initialize`. */
+  readonly urgentInput: boolean;
+}
+
+const AT_ONCE = { lazily: false };
+const LAZILY = { lazily: true };
+
+/** One client: its handshake, session and requests. Handlers receive it as their context. */
+export class ClientConnection implements SessionHolder {
+  /** Memory budget of this client. A handler that collects a lot reserves it first; see `ConnectionBudget`. */
+  readonly budget: ConnectionBudget;
+  readonly peer: Peer;
+  readonly identity: string | undefined;
+  readonly #options: ClientConnectionOptions;
+  readonly #requests: RequestQueue;
+  readonly #order = new ProcessOrder({
+    isRunning: (processId) => this.#session?.isRunning(processId) ?? false,
+  });
+  /** Created on demand: most connections never need it. */
+  #abort: AbortController | undefined;
+  #closing = false;
+  #ended = false;
+  #session: Session | undefined;
+  /** The handshake waits for the connection that holds the session, and all later requests wait too. */
+  #resuming = false;
+  #initialized = false;
+  #signOfLife: Promise<boolean> | undefined;
+  /** The session now belongs to another connection. */
+  #surrendered = false;
+  readonly #drainWaiters: (() => void)[] = [];
+  readonly #drainListeners: (() => void)[] = [];
+  #initializeTimer: NodeJS.Timeout | undefined;
+  readonly #intake: RequestIntake;
+  /** Answers to be built when there is room for them. */
+  readonly #late = new Fifo<Pick<IncomingRequest, "id" | "method"> & { readonly make: () => unknown }>();
+
+  constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
+    this.#options = options;
+    this.identity = options.identity;
+    this.peer = connect({
+      request: (request, bytes) => this.#enqueue(request, bytes),
+      notification: (method) => {
+        if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
+      },
+      tooLong: () => this.#tooLong(),
+      drain: () => this.#drained(),
+      closed: (reason) => this.#closed(reason),
+    });
+    this.#intake = new RequestIntake(options.limits, this.peer);
+    this.budget = options.budget.connect({
+      queuedBytes: () => this.peer.queuedBytes,
+      ping: (answered) => this.peer.ping(answered),
+    });
+    this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
+  }
+
+  /** Aborted when the connection ends, for handlers that wait. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      // Every waiting request listens to it.
+      setMaxListeners(0, this.#abort.signal);
+      if (this.#ended) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  open(): void {
+    this.peer.open();
+    const { resumable, limits } = this.#options;
+    // The only client of a server on stdio or in this program has no deadline.
+    if (!resumable || this.#session !== undefined || this.#ended) return;
+    this.#initializeTimer = setTimeout(() => this.#drop("no initialize in time"), limits.initializeTimeoutMs);
+    this.#initializeTimer.unref();
+  }
+
+  /** Still sends what is queued, but ignores further requests. */
+  close(): void {
+    this.#closing = true;
+    this.#requests.clear();
+    this.peer.close();
+  }
+
+  notify<N extends NotificationName>(method: N, params: NotificationParams<N>): void {
+    this.peer.notify(method, params);
+  }
+
+  /** One piece of a streamed HTTP body. */
+  sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void {
+    this.peer.sendBodyDelta(requestId, seq, bytes);
+  }
+
+  /** True while bulk data has to wait. */
+  get full(): boolean {
+    return !this.peer.ended && this.peer.queuedBytes >= HIGH_WATER_BYTES;
+  }
+
+  /** Resolves when the client has read enough to accept more bulk data, or is gone. */
+  async drained(): Promise<void> {
+    if (!this.full) return;
+    await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
+  }
+
+  /** Calls `listener` each time there is room for more bulk, until the connection ends. */
+  onDrain(listener: () => void): void {
+    this.#drainListeners.push(listener);
+  }
+
+  /** Throws unless the handshake is complete. */
+  gate(family: Family): void {
+    if (this.#session === undefined)
+      throw new RpcError(
+        RpcCode.invalidRequest,
+        `client must call initialize before using ${family} methods`,
+      );
+    if (!this.#initialized)
+      throw new RpcError(
+        RpcCode.invalidRequest,
+        `client must send initialized before using ${family} methods`,
+      );
+  }
+
+  initialize({ resumeSessionId, urgentInput }: InitializeOptions): Session | Promise<Session> {
+    if (this.#session !== undefined)
+      throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
+    this.#order.urgentInput = urgentInput;
+    const { sessions } = this.#options;
+    const session =
+      resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);
+    if (session instanceof Promise) return this.#resume(session);
+    return this.#begin(session);
+  }
+
+  async #resume(resuming: Promise<Session>): Promise<Session> {
+    this.#resuming = true;
+    try {
+      return this.#begin(await resuming);
+    } finally {
+      this.#resuming = false;
+      // After the answer.
+      setImmediate(() => this.#requests.resume());
+    }
+  }
+
+  #begin(session: Session): Session {
+    this.#session = session;
+    clearTimeout(this.#initializeTimer);
+    return session;
+  }
+
+  isAlive(): Promise<boolean> {
+    // A paused client cannot be heard, so assume it is alive.
+    if (this.#intake.isPaused && !this.#ended) return Promise.resolve(true);
+    this.#signOfLife ??= giveSignOfLife(this.peer).finally(() => {
+      this.#signOfLife = undefined;
+    });
+    return this.#signOfLife;
+  }
+
+  surrender(): void {
+    this.#surrendered = true;
+    this.#closing = true;
+    this.#stop();
+    const reason = "another connection has taken over the session";
+    this.peer.close({ code: SESSION_TAKEN_CLOSE_CODE, reason });
+  }
+
+  /** Only for handlers behind the gate. */
+  get session(): Session {
+    if (this.#session === undefined) throw new Error("there is no session before initialize");
+    return this.#session;
+  }
+
+  #notified(method: string): undefined {
+    if (method === "initialized" && this.#session !== undefined) this.#initialized = true;
+    else this.#drop(`unexpected notification ${shorten(method)}`);
+  }
+
+  #enqueue(request: IncomingRequest, bytes: number): void {
+    if (this.#closing) return;
+    this.#intake.came(bytes);
+    const run: Task = () => {
+      const pending = this.#run(request);
+      if (pending !== undefined) return pending.then(() => this.#intake.done(bytes));
+      this.#intake.done(bytes);
+      return undefined;
+    };
+    if (!this.#initialized || (this.#options.concurrency === 1 && this.#requests.isFree))
+      this.#requests.submit(run, "ordinary");
+    else this.#enqueueByPrecedence(request, run);
+  }
+
+  /** Requests without precedence wait, or run concurrently. */
+  #enqueueByPrecedence({ method, params }: IncomingRequest, run: Task): void {
+    const precedence = this.#options.router.precedenceOf(method);
+    if (this.#order.mayOvertake(precedence, params)) {
+      this.#requests.submit(run, "urgent");
+      return;
+    }
+    const waited = this.#order.wait(precedence, params);
+    const { lane = "ordinary" } = this.#options.concurrency > 1 ? precedence : {};
+    this.#requests.submit(() => {
+      waited();
+      return run();
+    }, lane);
+  }
+
+  #run({ id, method, params, attachment }: IncomingRequest): Promise<void> | undefined {
+    let result: HandlerResult<unknown>;
+    try {
+      result = this.#options.router.call(method, this, params, attachment);
+    } catch (error) {
+      this.#fail(id, method, error);
+      return undefined;
+    }
+    if (result instanceof Promise) return this.#settle(id, method, result);
+    this.#finish(id, method, result);
+    return undefined;
+  }
+
+  #settle(id: IdText, method: string, result: Promise<unknown>): Promise<void> {
+    return result.then(
+      (value) => this.#finish(id, method, value),
+      (error: unknown) => this.#fail(id, method, error),
+    );
+  }
+
+  /** A deferred answer no longer holds up later requests. */
+  #finish(id: IdText, method: string, result: unknown): void {
+    if (!(result instanceof DeferredAnswer)) {
+      this.#respond(id, result);
+      return;
+    }
+    void (result as DeferredAnswer<unknown>).promise.then(
+      (value) => {
+        if (value instanceof LazyAnswer) this.#late.push({ id, method, make: value.make as () => unknown });
+        else this.#respond(id, value, LAZILY);
+        this.#makeLate();
+      },
+      (error: unknown) => this.#fail(id, method, error),
+    );
+  }
+
+  /** Thousands may have waited for the same event. Their order does not matter, so build a few at a time. */
+  #makeLate(): void {
+    while (this.#late.size > 0 && !this.full) {
+      const { id, method, make } = this.#late.shift()!;
+      let result: unknown;
+      try {
+        result = make();
+      } catch (error) {
+        this.#fail(id, method, error);
+        continue;
+      }
+      this.#respond(id, result, LAZILY);
+    }
+  }
+
+  #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
+    this.peer.respond(id, result, when);
+    if (this.full) this.budget.queueChanged();
+    this.#intake.answered();
+  }
+
+  #fail(id: IdText, method: string, error: unknown): void {
+    let wire = toWire(error);
+    if (wire === undefined) {
+      this.#options.logger.error("a handler failed", {
+        method,
+        error: error instanceof Error ? error.stack : String(error),
+      });
+      wire = { code: RpcCode.internal, message: `${method}: internal error` };
+    }
+    this.peer.fail(id, wire);
+    this.#intake.answered();
+  }
+
+  #drained(): void {
+    this.budget.queueChanged();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+    this.#session?.drain();
+    for (const listener of this.#drainListeners) listener();
+    this.#makeLate();
+    this.#requests.resume();
+  }
+
+  #tooLong(): WireError {
+    const { maxMessageBytes } = this.#options.limits;
+    const error = limitError("maxMessageBytes", maxMessageBytes, "the message is too long");
+    return { code: error.rpcCode, message: error.message, data: error.data };
+  }
+
+  /** Disconnects a peer that violates the protocol without an answer, as Codex does. */
+  #drop(reason: string): void {
+    this.peer.destroy(reason);
+  }
+
+  #closed(reason: string | undefined): void {
+    this.#options.logger.info("connection ended", {
+      session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
+      reason,
+    });
+    clearTimeout(this.#initializeTimer);
+    this.#stop();
+    if (this.#session !== undefined && !this.#surrendered) {
+      if (this.#options.resumable) this.#options.sessions.detach(this.#session);
+      else void this.#options.sessions.end(this.#session);
+    }
+    this.#options.ended();
+  }
+
+  /** Releases everything that waits on this connection. */
+  #stop(): void {
+    this.#requests.clear();
+    this.#late.clear();
+    this.#ended = true;
+    this.budget.close();
+    this.#abort?.abort();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+  }
+}

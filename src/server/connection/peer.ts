@@ -1,0 +1,44 @@
+import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
+import type { IdText, WireError } from "../../protocol/envelope.ts";
+import type { IncomingRequest } from "../../rpc/incoming-request.ts";
+import type { Farewell } from "../../transport/transport.ts";
+
+/** Events of a client's connection. */
+export interface PeerHooks {
+  /** `bytes` is the approximate size of the request. */
+  request(request: IncomingRequest, bytes: number): void;
+  notification(method: string, params: unknown): void;
+  /** The answer to a message that exceeds the limit. */
+  tooLong(): WireError;
+  /** The queue has drained enough for more bulk data. */
+  drain(): void;
+  /** The end, reported once. */
+  closed(reason?: string): void;
+}
+
+/** A client as the server sees it, over a transport or in the same program. */
+export interface Peer {
+  readonly ended: boolean;
+  /** Bytes that were sent but not yet taken by the client. */
+  readonly queuedBytes: number;
+  /** Bytes received from the client; undefined if they are not counted. */
+  readonly receivedBytes: number | undefined;
+  open(): void;
+  /** Pings the client, and calls `answered` when it responds. False if it cannot be pinged. */
+  ping(answered: () => void): boolean;
+  /** `result` is a value, a JsonText or a JsonParts. A lazy answer may be sent together with others. */
+  respond(id: IdText, result: unknown, options: { lazily: boolean }): void;
+  fail(id: IdText, error: WireError): void;
+  notify(method: string, params: unknown): void;
+  /** Returns a function that sends events of that process. It uses the bytes of an event only during the call. */
+  eventSender(processId: string): (event: ProcessEvent) => void;
+  /** One piece of a streamed HTTP body. */
+  sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void;
+  /** Stops and restarts the reading of requests. */
+  pause(): void;
+  resume(): void;
+  /** Sends what is queued, then ends. The farewell gives the reason if the transport can carry one. */
+  close(farewell?: Farewell): void;
+  /** Ends at once. */
+  destroy(reason?: string): void;
+}

@@ -1,0 +1,34 @@
+import { CapabilityError } from "../../base/errors.ts";
+import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
+import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
+import { type FileAccess, freeAccess } from "../../capabilities/files/file-access.ts";
+import { toNativePath } from "../../capabilities/files/native-path.ts";
+import { Place } from "../../capabilities/files/place.ts";
+import { invalidParams } from "../invalid-params.ts";
+import { pathFromParam } from "./path-param.ts";
+
+/**
+ * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots.
+ */
+export class Places {
+  readonly #access: FileAccess;
+
+  /** Throws a UsageError if a root is not a directory. Without roots, everything is allowed. */
+  constructor(roots: readonly string[]) {
+    this.#access = roots.length > 0 ? new AllowedRoots(roots) : freeAccess;
+  }
+
+  /**
+   * Text that is not a path is an invalid parameter; a path that cannot exist on this host, or is too long, fails like
+   * a file operation.
+   */
+  at(text: string): Place {
+    try {
+      return new Place(toNativePath(pathFromParam(text)), this.#access);
+    } catch (error) {
+      if (error instanceof PathUriError) throw invalidParams(error.message);
+      if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);
+      throw error;
+    }
+  }
+}

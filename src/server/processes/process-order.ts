@@ -1,0 +1,56 @@
+import type { Precedence } from "../../rpc/router.ts";
+
+export interface ProcessOrderOptions {
+  /** True if the client knows a running process by that id and no start with that id is in progress. */
+  readonly isRunning: (processId: string) => boolean;
+}
+
+/**
+ * Decides which requests of one connection may pass queued ones. Requests about one process keep their order, and a
+ * request about a process that is still to be started waits for the start.
+ */
+export class ProcessOrder {
+  readonly #isRunning: (processId: string) => boolean;
+  /** Number of queued requests per process. */
+  readonly #waiting = new Map<string, number>();
+  /** The client wants its input to pass queued requests too. */
+  urgentInput = false;
+
+  constructor({ isRunning }: ProcessOrderOptions) {
+    this.#isRunning = isRunning;
+  }
+
+  /** True if a request need not wait for others. */
+  mayOvertake(precedence: Precedence, params: unknown): boolean {
+    const { ordered, overtakes } = precedence;
+    if (overtakes === undefined || (overtakes === "urgentInput" && !this.urgentInput)) return false;
+    const key = keyOf(precedence, params);
+    if (key === undefined || this.#waiting.has(key)) return false;
+    return ordered === "v0" || this.#isRunning(processIdOf(precedence, params) ?? "");
+  }
+
+  /** Registers a queued request. Call the returned function when its turn comes. */
+  wait(precedence: Precedence, params: unknown): () => void {
+    const key = keyOf(precedence, params);
+    if (key === undefined) return () => {};
+    this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1);
+    return () => {
+      const left = (this.#waiting.get(key) ?? 0) - 1;
+      if (left > 0) this.#waiting.set(key, left);
+      else this.#waiting.delete(key);
+    };
+  }
+}
+
+/** Undefined for a request that is not about a process. */
+function keyOf(precedence: Precedence, params: unknown): string | undefined {
+  if (precedence.ordered === "v0") return "v0";
+  const processId = processIdOf(precedence, params);
+  return processId === undefined ? undefined : `process ${processId}`;
+}
+
+function processIdOf({ ordered }: Precedence, params: unknown): string | undefined {
+  if (ordered === undefined || typeof params !== "object" || params === null) return undefined;
+  const processId: unknown = (params as Readonly<Record<string, unknown>>)[ordered];
+  return typeof processId === "string" ? processId : undefined;
+}

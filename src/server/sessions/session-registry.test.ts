@@ -1,0 +1,110 @@
+import { expect, it } from "vitest";
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { SessionRegistry } from "./session-registry.ts";
+import type { SessionHolder } from "./session-registry.ts";
+import type { Peer } from "../connection/peer.ts";
+import type { Session } from "./session.ts";
+
+interface FakeHolder extends SessionHolder {
+  readonly peer: Peer & { ended: boolean };
+  readonly life: Deferred<boolean>;
+  asked: number;
+  surrendered: boolean;
+}
+
+function holder(identity?: string): FakeHolder {
+  const life = createDeferred<boolean>();
+  const made: FakeHolder = {
+    peer: { ended: false } as Peer & { ended: boolean },
+    identity,
+    life,
+    asked: 0,
+    surrendered: false,
+    isAlive: () => {
+      made.asked += 1;
+      return life.promise;
+    },
+    surrender: () => {
+      made.surrendered = true;
+    },
+  };
+  return made;
+}
+
+/** What a session is attached to, in order; undefined for nothing. */
+type Attachments = (Peer | undefined)[];
+
+function createRegistry(): { sessions: SessionRegistry; attachments: Attachments } {
+  const attachments: Attachments = [];
+  const create = (id: string): Session => {
+    const session: Partial<Session> = {
+      id,
+      attach: (peer) => void attachments.push(peer),
+      detach: () => void attachments.push(undefined),
+      end: async () => {},
+    };
+    return session as Session;
+  };
+  return { sessions: new SessionRegistry({ create, detachedTtlMs: 1000, maxSessions: 10 }), attachments };
+}
+
+const ATTACHED = /is already attached to another connection$/;
+
+it("a silent session goes to a connection of the same identity", async () => {
+  const { sessions, attachments } = createRegistry();
+  const [old, next] = [holder("ann"), holder("ann")];
+  const { id } = sessions.open(old);
+  const resumed = sessions.resume(id, next);
+  old.life.resolve(false);
+  expect(await resumed).toBe(sessions.get(id));
+  expect(old.surrendered).toBe(true);
+  expect(attachments).toEqual([old.peer, undefined, next.peer]);
+});
+
+it.each([
+  ["another", "bob"],
+  ["none", undefined],
+])(
+  "a session that has a connection is not taken by one of %s identity, and nobody is asked",
+  (_, identity) => {
+    const { sessions } = createRegistry();
+    const old = holder("ann");
+    const { id } = sessions.open(old);
+    expect(() => sessions.resume(id, holder(identity))).toThrow(ATTACHED);
+    expect([old.asked, old.surrendered]).toEqual([0, false]);
+  },
+);
+
+it("a session that ends while somebody waits for it is unknown to them", async () => {
+  const { sessions } = createRegistry();
+  const old = holder();
+  const { id } = sessions.open(old);
+  const resumed = sessions.resume(id, holder());
+  await sessions.endAll();
+  old.life.resolve(false);
+  await expect(resumed).rejects.toThrow(`unknown session id ${id}`);
+  expect(old.surrendered).toBe(false);
+});
+
+it("a connection that has ended while it waited gets nothing", async () => {
+  const { sessions, attachments } = createRegistry();
+  const [old, next] = [holder(), holder()];
+  const { id } = sessions.open(old);
+  const resumed = sessions.resume(id, next);
+  next.peer.ended = true;
+  old.life.resolve(false);
+  await expect(resumed).rejects.toThrow("the connection has ended");
+  expect(attachments).toEqual([old.peer]);
+});
+
+it("the quicker one keeps a session that two wait for, also when it was free in between", async () => {
+  const { sessions } = createRegistry();
+  const [old, first, second] = [holder(), holder(), holder()];
+  const session = sessions.open(old);
+  const waiting = sessions.resume(session.id, second);
+  sessions.detach(session);
+  expect(sessions.resume(session.id, first)).toBe(session);
+  old.life.resolve(false);
+  await expect(waiting).rejects.toThrow(ATTACHED);
+  expect([first.surrendered, old.surrendered]).toEqual([false, false]);
+});

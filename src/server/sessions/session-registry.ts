@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { RpcError } from "../../base/errors.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { limitError } from "../limit-error.ts";
+import type { Peer } from "../connection/peer.ts";
+import type { Session } from "./session.ts";
+
+/** A connection that holds a session, or claims one. */
+export interface SessionHolder {
+  readonly peer: Peer;
+  /**
+   * Authenticated identity of the connection. A session is taken over only from a connection with the same identity.
+   */
+  readonly identity: string | undefined;
+  /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
+  isAlive(): Promise<boolean>;
+  /** Its session belongs to another connection from now on. */
+  surrender(): void;
+}
+
+interface Entry {
+  readonly session: Session;
+  /** Undefined while the session waits for its client to reconnect. */
+  holder: SessionHolder | undefined;
+  expiry: NodeJS.Timeout | undefined;
+}
+
+/** Finds sessions again after their connection was lost, until they expire. */
+export class SessionRegistry {
+  readonly #create: (id: string) => Session;
+  readonly #detachedTtlMs: number;
+  readonly #maxSessions: number;
+  readonly #sessions = new Map<string, Entry>();
+
+  constructor(options: { create: (id: string) => Session; detachedTtlMs: number; maxSessions: number }) {
+    this.#create = options.create;
+    this.#detachedTtlMs = options.detachedTtlMs;
+    this.#maxSessions = options.maxSessions;
+  }
+
+  *[Symbol.iterator](): IterableIterator<Session> {
+    for (const { session } of this.#sessions.values()) yield session;
+  }
+
+  open(holder: SessionHolder): Session {
+    if (this.#sessions.size >= this.#maxSessions)
+      throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
+    const session = this.#create(randomUUID());
+    this.#sessions.set(session.id, { session, holder, expiry: undefined });
+    session.attach(holder.peer);
+    return session;
+  }
+
+  /** Throws an RpcError if there is no such session. */
+  get(id: string): Session {
+    return this.#entry(id).session;
+  }
+
+  /**
+   * Attaches a connection to a session without one, or to one whose client gives no sign of life: a failed network
+   * reports nothing, and the client may be back before the server notices.
+   */
+  resume(id: string, claimant: SessionHolder): Session | Promise<Session> {
+    const entry = this.#entry(id);
+    const { holder } = entry;
+    if (holder === undefined) return this.#attach(entry, claimant);
+    if (holder.identity !== claimant.identity) throw attached(id);
+    return holder.isAlive().then((isAlive) => this.#takeOver(id, { from: holder, to: claimant, isAlive }));
+  }
+
+  #takeOver(
+    id: string,
+    { from, to, isAlive }: { from: SessionHolder; to: SessionHolder; isAlive: boolean },
+  ): Session {
+    // The session may have ended meanwhile.
+    const entry = this.#entry(id);
+    if (to.peer.ended) throw new RpcError(RpcCode.internal, "the connection has ended");
+    if (entry.holder === undefined) return this.#attach(entry, to);
+    // Another connection may have been quicker.
+    if (isAlive || entry.holder !== from) throw attached(id);
+    entry.session.detach();
+    from.surrender();
+    return this.#attach(entry, to);
+  }
+
+  #attach(entry: Entry, holder: SessionHolder): Session {
+    clearTimeout(entry.expiry);
+    entry.holder = holder;
+    entry.session.attach(holder.peer);
+    return entry.session;
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#sessions.get(id);
+    if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
+    return entry;
+  }
+
+  /** The session's connection is gone; it can be resumed until it expires. */
+  detach(session: Session): void {
+    const entry = this.#sessions.get(session.id);
+    session.detach();
+    if (entry === undefined) return;
+    entry.holder = undefined;
+    entry.expiry = setTimeout(() => void this.end(session), this.#detachedTtlMs).unref();
+  }
+
+  async end(session: Session): Promise<void> {
+    clearTimeout(this.#sessions.get(session.id)?.expiry);
+    this.#sessions.delete(session.id);
+    await session.end();
+  }
+
+  async endAll(): Promise<void> {
+    await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session)));
+  }
+}
+
+function attached(id: string): RpcError {
+  return new RpcError(RpcCode.sessionAttached, `session ${id} is already attached to another connection`);
+}
