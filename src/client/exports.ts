@@ -50,6 +50,7 @@ export {
 } from "./process/remote-process.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
+export type { HostEvent } from "./session/event-feed.ts";
 export type { SessionState } from "./session/session.ts";
 export type { SessionEnd } from "./session/session-end.ts";
 export type { InputChunk, InputSource } from "./process/input-source.ts";

@@ -10,6 +10,7 @@ import { Files } from "./files/files.ts";
 import type { LocalTrees } from "./files/trees.ts";
 import { type InputSource, isInputSource } from "./process/input-source.ts";
 import { RemoteProcess } from "./process/remote-process.ts";
+import type { HostEvent } from "./session/event-feed.ts";
 import type { ClientSession, SessionState } from "./session/session.ts";
 import type { SessionEnd } from "./session/session-end.ts";
 import { shellScript, type ShellValue } from "./process/shell-script.ts";
@@ -80,7 +81,10 @@ export class Host implements Caller, AsyncDisposable {
     return this.#session.environment;
   }
 
-  /** The session id, assigned by the server. Anyone who knows it can resume the session while it has no connection. */
+  /**
+   * The session id, assigned by the server. Anyone who knows it can resume the session while it has no connection. Empty
+   * on an older server, which has no sessions to resume.
+   */
   get sessionId(): string {
     return this.#session.id;
   }
@@ -98,6 +102,14 @@ export class Host implements Caller, AsyncDisposable {
   /** Calls `listener` on every change of `state`, until the returned function is called. */
   onStateChange(listener: (state: SessionState) => void): () => void {
     return this.#session.onStateChange(listener);
+  }
+
+  /**
+   * The events of all processes of this session from now on, each with its `processId`, until the session ends. A slow
+   * reader makes no process wait: beyond 16 MiB unread the oldest events are dropped, and `lagged` says how many.
+   */
+  events(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<HostEvent> {
+    return this.#session.events(options);
   }
 
   /** True if this server has the given extension of Codex's protocol, such as `process/resize`. */

@@ -157,11 +157,35 @@ test("a refused initialize is the server's error, and the connection is closed",
   expect(server.attempts).toBe(1);
 });
 
-test("an answer to initialize without a session id is a protocol error", async () => {
+test("an older server, which answers initialize with nothing, is used, and its loss is the end", async () => {
   const server = new FakeServer();
   server.answers.set("initialize", () => ({}));
-  await expect(connect(server.open)).rejects.toMatchObject({ code: "PROTOCOL_ERROR" });
-  await inTime(server.connections[0]!.closed, "the end of the connection");
+  const host = keep(await connect(server.open));
+  expect(host.sessionId).toBe("");
+  const running = host.start(["any"]);
+  const { params } = await server.connections[0]!.request("process/start");
+  const process = await inTime(running, "the start");
+  expect(process.id).toBe(params["processId"]);
+  server.connections[0]!.cut();
+  expect(await inTime(host.closed, "the end")).toMatchObject({ code: "CONNECTION_CLOSED" });
+  expect(server.attempts).toBe(1);
+});
+
+test.each([[[]], ["text"], [{ sessionId: null }], [{ sessionId: 5 }]])(
+  "an answer to initialize like %j is a protocol error",
+  async (answer) => {
+    const server = new FakeServer();
+    server.answers.set("initialize", () => answer);
+    await expect(connect(server.open)).rejects.toMatchObject({ code: "PROTOCOL_ERROR" });
+    await inTime(server.connections[0]!.closed, "the end of the connection");
+  },
+);
+
+test("an older server has no session to resume", async () => {
+  const server = new FakeServer();
+  server.answers.set("initialize", () => ({}));
+  const connecting = connect(server.open, { resumeSessionId: "wanted" });
+  await expect(connecting).rejects.toMatchObject({ code: "PROTOCOL_ERROR" });
 });
 
 test("the session of another client that is still connected cannot be resumed, and can be told apart", async () => {

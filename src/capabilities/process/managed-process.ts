@@ -46,6 +46,8 @@ export interface ProcessOptions {
   readonly timeoutMs?: number;
   /** Ends the output with the process, even if something else keeps it open. */
   readonly closeOnExit?: boolean;
+  /** Called once, when output is given up to make room for more. */
+  readonly evicted?: () => void;
 }
 
 /**
@@ -92,7 +94,10 @@ export class ManagedProcess {
     this.#family = parts.family;
     this.#input = parts.input;
     this.#terminal = parts.terminal;
-    this.#log = new OutputLog({ maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks });
+    this.#log = new OutputLog(
+      { maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks },
+      options.evicted,
+    );
     this.#closeOnExit = options.closeOnExit ?? false;
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();

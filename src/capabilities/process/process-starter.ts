@@ -2,6 +2,7 @@ import { closeSync, writeSync } from "node:fs";
 import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
+import { shorten } from "../../base/shorten.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { descriptorReserve } from "../../native/descriptor-reserve.ts";
 import { MAX_ASYNC_CALLS } from "../../native/libc.ts";
@@ -53,6 +54,7 @@ const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 /** Starts processes, and makes sure that none is forgotten. */
 export class ProcessStarter {
   readonly #limits: LogLimits;
+  readonly #logger: Logger;
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
@@ -64,6 +66,7 @@ export class ProcessStarter {
   #prepared = false;
 
   constructor(limits: LogLimits, logger: Logger = silentLogger) {
+    this.#logger = logger;
     this.#limits = limits;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
     // Before connections and files can take them. Without them nothing is started.
@@ -196,7 +199,10 @@ export class ProcessStarter {
     let managed: ManagedProcess;
     try {
       const family = this.#family(pid, group, controlGroup);
-      managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, request);
+      const program = shorten(request.argv[0] ?? "");
+      const evicted = (): void =>
+        this.#logger.warn("output of a process was evicted to retain newer output", { pid, program });
+      managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, { ...request, evicted });
     } catch (error) {
       // It runs, and nobody would ever end it.
       group.signal("SIGKILL");

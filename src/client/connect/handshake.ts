@@ -84,11 +84,17 @@ async function initialize(
   const result = await link.request("initialize", params).catch((error: unknown) => {
     throw withoutSessionId(error, resumeSessionId);
   });
-  const answer = checkedResult("initialize", result);
+  const answer = checkedResult("initialize", withSession(result));
   if (resumeSessionId !== undefined && answer.sessionId !== resumeSessionId)
     throw new ProtocolError("the server's answer to initialize names a different session");
   link.notify("initialized", {});
   return answer;
+}
+
+/** Older servers have no sessions and answer `{}`. */
+function withSession(result: unknown): unknown {
+  const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
+  return isObject && !("sessionId" in result) ? { ...result, sessionId: "" } : result;
 }
 
 /** Servers name the session that they refuse. Its id is a secret, and messages end up in logs. */

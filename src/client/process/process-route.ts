@@ -28,6 +28,8 @@ export interface RouteOwner {
    * connection.
    */
   overdue(route: ProcessRoute): boolean;
+  /** An event, in order, for those who follow every process. */
+  published(route: ProcessRoute, event: ProcessEvent): void;
   /** No further event will come: the route may be forgotten. */
   finished(route: ProcessRoute): void;
 }
@@ -239,6 +241,7 @@ export class ProcessRoute implements Followed {
 
   #hand(event: ProcessEvent): void {
     this.#history.add(event);
+    this.#owner.published(this, event);
     for (const subscription of this.#subscriptions) subscription.push(event);
   }
 

@@ -87,6 +87,8 @@ export interface StreamSnapshot {
   readonly omittedBytes: number;
   readonly tail: Uint8Array;
   readonly totalBytes: number;
+  /** True if bytes were left out between head and tail. */
+  readonly truncated: boolean;
 }
 
 /** A process on the server's machine. */
@@ -388,7 +390,7 @@ function snapshotOf(wire: Result<"process/snapshot">["streams"][number]): Stream
   const tail = decodeBytes(wire.tail, "the tail of a process/snapshot");
   if (head.length + omittedBytes + tail.length !== totalBytes)
     throw new ProtocolError(`process/snapshot: the parts of ${stream} are not its ${totalBytes} bytes`);
-  return { stream, head, omittedBytes, tail, totalBytes };
+  return { stream, head, omittedBytes, tail, totalBytes, truncated: omittedBytes > 0 };
 }
 
 function refusedWrite(processId: string, status: string): ExecError {

@@ -21,9 +21,11 @@ import { type HandshakeOptions, openSession } from "../connect/handshake.ts";
 import { FileWatches } from "../files/file-watches.ts";
 import { FlowControl } from "../process/flow-control.ts";
 import { HttpBodies } from "../http/http-bodies.ts";
+import { EventFeed } from "./event-feed.ts";
 import { type Recipients, receiveNotification } from "./incoming.ts";
 import { Orphans } from "./orphans.ts";
 import { isTransient } from "./transient-errors.ts";
+import type { ProcessEvent } from "../process/process-events.ts";
 import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
 import { RecoveryBudget } from "../connect/recovery-budget.ts";
 import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
@@ -77,6 +79,7 @@ export class ClientSession implements Caller, RouteOwner {
   readonly #listeners = new Set<(state: SessionState) => void>();
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
+  readonly #feeds = new Set<EventFeed>();
   readonly #orphans = new Orphans();
   /** Links that ended before they were used. */
   readonly #dead = new WeakSet<Link>();
@@ -130,6 +133,11 @@ export class ClientSession implements Caller, RouteOwner {
   /** Resolves when the session is over for any reason. */
   get closed(): Promise<SessionEnd> {
     return this.#closed.promise;
+  }
+
+  /** An older server names no session, so there is nothing to come back to. */
+  get #isResumable(): boolean {
+    return this.#connector.resumable && this.#sessionId !== "";
   }
 
   /** True for an extension of Codex's protocol that this server announced: a method or a field. */
@@ -224,6 +232,18 @@ export class ClientSession implements Caller, RouteOwner {
     return true;
   }
 
+  published(route: ProcessRoute, event: ProcessEvent): void {
+    for (const feed of this.#feeds) feed.push(route.processId, event);
+  }
+
+  /** The events of all processes from now on. Ends with the session. */
+  events({ signal }: { signal?: AbortSignal | undefined }): EventFeed {
+    const feed = new EventFeed(signal, (left) => this.#feeds.delete(left));
+    if (this.#end === undefined) this.#feeds.add(feed);
+    else feed.end();
+    return feed;
+  }
+
   finished(route: ProcessRoute): void {
     if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
     this.#flow.forget("process", route.processId);
@@ -289,7 +309,7 @@ export class ClientSession implements Caller, RouteOwner {
     const { message } = disconnected(reason);
     this.bodies.failAll(message);
     if (this.isClosing) this.#finish(undefined);
-    else if (!this.#connector.resumable) this.#finish(new ConnectionError(message));
+    else if (!this.#isResumable) this.#finish(new ConnectionError(message));
     else void this.#recover(message);
   }
 
@@ -372,6 +392,7 @@ export class ClientSession implements Caller, RouteOwner {
     this.#end = end;
     this.#link = undefined;
     for (const route of this.#routes.values()) route.fail(end);
+    for (const feed of this.#feeds) feed.end();
     this.#calls.finish(end);
     this.bodies.failAll(end.message);
     this.watches.endAll(end);

@@ -79,6 +79,7 @@ export class ClientConnection implements SessionHolder {
   #surrendered = false;
   readonly #drainWaiters: (() => void)[] = [];
   readonly #drainListeners: (() => void)[] = [];
+  #hasViolated = false;
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
   /** Answers to be built when there is room for them. */
@@ -93,6 +94,7 @@ export class ClientConnection implements SessionHolder {
         if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
       },
       tooLong: () => this.#tooLong(),
+      violated: (reason) => this.#violated(reason),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
     });
@@ -223,7 +225,10 @@ export class ClientConnection implements SessionHolder {
 
   #notified(method: string): undefined {
     if (method === "initialized" && this.#session !== undefined) this.#initialized = true;
-    else this.#drop(`unexpected notification ${shorten(method)}`);
+    else {
+      this.#violated("unexpected notification");
+      this.#drop(`unexpected notification ${shorten(method)}`);
+    }
   }
 
   #enqueue(request: IncomingRequest, bytes: number): void {
@@ -332,6 +337,16 @@ export class ClientConnection implements SessionHolder {
     for (const listener of this.#drainListeners) listener();
     this.#makeLate();
     this.#requests.resume();
+  }
+
+  /** Logged once for each connection: a client could fill the log. */
+  #violated(reason: string): void {
+    if (this.#hasViolated) return;
+    this.#hasViolated = true;
+    this.#options.logger.warn("a client violated the protocol", {
+      session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
+      reason,
+    });
   }
 
   #tooLong(): WireError {

@@ -10,6 +10,8 @@ export interface PeerHooks {
   notification(method: string, params: unknown): void;
   /** The answer to a message that exceeds the limit. */
   tooLong(): WireError;
+  /** The client sent what the protocol does not allow. `reason` holds nothing of what it sent. */
+  violated(reason: string): void;
   /** The queue has drained enough for more bulk data. */
   drain(): void;
   /** The end, reported once. */

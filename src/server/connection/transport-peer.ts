@@ -15,10 +15,19 @@ export class TransportPeer extends Connection implements Peer {
   constructor(transport: Transport, hooks: PeerHooks) {
     super(transport, {
       ...hooks,
-      malformed: (reason) => this.failMalformed({ code: RpcCode.invalidRequest, message: reason }),
-      tooLong: () => this.failMalformed(hooks.tooLong()),
+      malformed: (reason) => {
+        hooks.violated("malformed message");
+        this.failMalformed({ code: RpcCode.invalidRequest, message: reason });
+      },
+      tooLong: () => {
+        hooks.violated("message too long");
+        this.failMalformed(hooks.tooLong());
+      },
       // Disconnects a peer that violates the protocol without an answer, as Codex does.
-      unsolicited: (id) => this.destroy(`unexpected answer to request ${shorten(id)}`),
+      unsolicited: (id) => {
+        hooks.violated("unexpected answer");
+        this.destroy(`unexpected answer to request ${shorten(id)}`);
+      },
     });
   }
 

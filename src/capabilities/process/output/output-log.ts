@@ -70,12 +70,15 @@ export class OutputLog {
   /** At most three. */
   #records: StreamRecord[] = NO_RECORDS;
   readonly #entries = new Fifo<Entry>();
+  #evicted: (() => void) | undefined;
   #ring = NO_BYTES;
   #head = 0;
   #bytes = 0;
   #nextSeq = 1;
 
-  constructor(limits: { maxBytes: number; maxChunks: number; edgeBytes?: number }) {
+  /** `evicted` is called once, when the first output is given up. */
+  constructor(limits: { maxBytes: number; maxChunks: number; edgeBytes?: number }, evicted?: () => void) {
+    this.#evicted = evicted;
     this.#maxBytes = limits.maxBytes;
     this.#maxChunks = limits.maxChunks;
     this.#edgeBytes = limits.edgeBytes ?? EDGE_BYTES;
@@ -188,7 +191,11 @@ export class OutputLog {
   }
 
   #evictedOf(record: StreamRecord): EvictedEdges {
-    record.evicted ??= new EvictedEdges(this.#edgeBytes);
+    if (record.evicted === undefined) {
+      this.#evicted?.();
+      this.#evicted = undefined;
+      record.evicted = new EvictedEdges(this.#edgeBytes);
+    }
     return record.evicted;
   }
 
