@@ -148,7 +148,14 @@ const processOperations: Operation[] = [
       running: z.boolean(),
       exitCode: z.number().int().nullable(),
       streams: z.array(
-        strict({ stream: OutputStream(), head: bytes, omittedBytes: count, tail: bytes, totalBytes: count }),
+        strict({
+          stream: OutputStream(),
+          head: bytes,
+          omittedBytes: count,
+          tail: bytes,
+          totalBytes: count,
+          truncated: z.boolean(),
+        }),
       ),
       screen: TerminalScreen().optional(),
     }),
