@@ -1,7 +1,7 @@
 import { UsageError } from "../base/errors.ts";
 import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
-import { type ConnectOptions, connectTimeout, openHost } from "./connect/connect-options.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./connect/open-host.ts";
 import {
   inProcessConnector,
   type InProcessServer,

@@ -18,7 +18,7 @@ export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./session/caller.ts";
 export type { CollectOptions } from "./process/collect.ts";
-export type { ConnectOptions } from "./connect/connect-options.ts";
+export type { ConnectOptions } from "./connect/open-host.ts";
 export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
 export { FileError } from "./files/file-error.ts";

@@ -1,6 +1,6 @@
 import { afterEach } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
-import type { ConnectOptions } from "../../src/client/connect/connect-options.ts";
+import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
 import type { Host } from "../../src/client/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import type { FakeServer } from "./fake-server.ts";

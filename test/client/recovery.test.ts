@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { ConnectionError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
-import type { ConnectOptions } from "../../src/client/connect/connect-options.ts";
+import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { ProcessEvent } from "../../src/client/process/process-events.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";

@@ -3,7 +3,7 @@ import { silentLogger } from "../../base/logger.ts";
 import { type ChildCommand, startChild } from "../../transport/child.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
-import { type ConnectOptions, connectTimeout, openHost } from "./connect-options.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
 import type { Connector } from "./connector.ts";
 import {
   inProcessConnector,

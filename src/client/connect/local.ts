@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { connect } from "./connect.ts";
-import type { ConnectOptions } from "./connect-options.ts";
+import type { ConnectOptions } from "./open-host.ts";
 import type { Host } from "../host.ts";
 
 /** How to start and connect to a local server. */

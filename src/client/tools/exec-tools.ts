@@ -18,6 +18,7 @@ import type {
   ToolCallResult,
 } from "./exec-tools-api.ts";
 import { SessionTable } from "./session-table.ts";
+import { shellCommand } from "./shell-command.ts";
 import type { ToolHost, ToolProcess, ToolStartOptions } from "./tool-host.ts";
 import { type ExecToolResult, toText } from "./tool-result.ts";
 import { pathOfServer, resolveWorkdir } from "./working-directory.ts";
@@ -159,7 +160,7 @@ class Tools implements ExecTools {
   ): Promise<{ readonly session: ExecSession; readonly notes: string[] }> {
     if (this.#closing !== undefined) throw new UsageError("exec_command: the tools are closed");
     signal?.throwIfAborted();
-    const argv = given.argv ?? this.#shellArgv(given);
+    const argv = given.argv ?? shellCommand(given, this.#options, this.#host.environment);
     const base = this.#options.cwd ?? pathOfServer(this.#host.environment?.cwd);
     const cwd = resolveWorkdir(given.workdir ?? "", base);
     const command = shorten(given.cmd ?? argv.join(" "));
@@ -226,17 +227,6 @@ class Tools implements ExecTools {
       throw new ExecError(error.code, message, { cause: error });
     }
     throw new UsageError("exec_command: the tools were closed");
-  }
-
-  #shellArgv({ cmd, shell, login }: ExecCommandArgs): string[] {
-    const { environment } = this.#host;
-    const named = environment === undefined ? "/bin/sh" : environment.shell?.path;
-    const program = shell ?? this.#options.shell ?? named;
-    if (program === undefined)
-      throw new UsageError(
-        "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
-      );
-    return [program, (login ?? this.#options.login ?? true) ? "-lc" : "-c", cmd ?? ""];
   }
 
   /** Sends input and returns notes about it. */
