@@ -60,18 +60,43 @@ export class DescriptorReserve {
 
 /** Descriptors that the first process and its warden need. If fewer are left, new connections are refused. */
 const FOR_A_START = 10;
+/** One look serves this many connections, and no longer than this: looking costs as much as the rest of a handshake. */
+const CONNECTIONS_PER_LOOK = 16;
+const LOOK_VALID_MS = 20;
 
 /** Whether descriptors are left for ordinary work. */
 export function hasFreeDescriptors(): boolean {
+  return countFree(FOR_A_START) === FOR_A_START;
+}
+
+/** Refuses connections before the last descriptors are gone. */
+export class ConnectionAdmission {
+  #admitted = 0;
+  #validUntil = 0;
+
+  /** Whether one more connection leaves enough descriptors for a start. */
+  admits(): boolean {
+    const now = performance.now();
+    if (this.#admitted > 0 && now < this.#validUntil) {
+      this.#admitted -= 1;
+      return true;
+    }
+    this.#admitted = countFree(FOR_A_START + CONNECTIONS_PER_LOOK) - FOR_A_START;
+    this.#validUntil = now + LOOK_VALID_MS;
+    return this.#admitted >= 0;
+  }
+}
+
+/** The number of descriptors that can be opened, up to `limit`. */
+function countFree(limit: number): number {
   const opened: number[] = [];
   try {
-    while (opened.length < FOR_A_START) opened.push(openSync("/", "r"));
-    return true;
+    while (opened.length < limit) opened.push(openSync("/", "r"));
   } catch {
-    return false;
-  } finally {
-    for (const fd of opened) closeSync(fd);
+    // There are no more.
   }
+  for (const fd of opened) closeSync(fd);
+  return opened.length;
 }
 
 export function isOutOfDescriptors(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
-import { hasFreeDescriptors } from "../native/descriptor-reserve.ts";
+import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
@@ -69,6 +69,7 @@ class ExecServer implements Server {
     ClientConnectionOptions,
     "router" | "sessions" | "logger" | "limits" | "budget" | "concurrency"
   >;
+  readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
   #closing: Promise<void> | undefined;
 
@@ -102,7 +103,7 @@ class ExecServer implements Server {
     if (this.#closing !== undefined) return "the server is closing";
     if (this.#clients.size >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
-    return hasFreeDescriptors() ? undefined : "the server has no file descriptors left";
+    return this.#admission.admits() ? undefined : "the server has no file descriptors left";
   }
 
   accept(transport: Transport, { resumable = true, identity, ended }: AcceptOptions = {}): void {
