@@ -44,10 +44,9 @@ export {
   type OutputChoice,
   type OutputOptions,
   RemoteProcess,
-  type Snapshot,
-  type StreamSnapshot,
   type WaitOptions,
 } from "./process/remote-process.ts";
+export type { Snapshot, StreamSnapshot } from "./process/snapshot.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
 export type { HostEvent } from "./session/event-feed.ts";

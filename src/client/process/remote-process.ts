@@ -1,6 +1,6 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { checkDuration } from "../../base/duration.ts";
-import { ConnectionError, ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
+import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { SignalName } from "../../protocol/process.ts";
@@ -13,9 +13,9 @@ import { type InputSource, openSource } from "./input-source.ts";
 import { type LineOptions, readLines } from "./line-reader.ts";
 import { OutputReader } from "./output-reader.ts";
 import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
+import { readSnapshot, type Snapshot } from "./snapshot.ts";
 import { unsupported } from "../session/unsupported.ts";
 import { abortable, settledWithin, within } from "../../base/deadlines.ts";
-import { decodeBytes } from "../session/wire-bytes.ts";
 
 /** Input is sent in pieces, each awaited, so that a process that does not read makes the writer wait. */
 const MAX_WRITE_BYTES = 256 * 1024;
@@ -61,34 +61,6 @@ export interface WaitOptions {
 /** How much output to keep, and when to give up. */
 export interface CommunicateOptions extends CollectOptions {
   readonly signal?: AbortSignal;
-}
-
-/** See `RemoteProcess.snapshot`. */
-export interface Snapshot {
-  readonly running: boolean;
-  readonly exitCode: number | null;
-  readonly streams: readonly StreamSnapshot[];
-  /** Contents of the terminal, if requested and there is one. */
-  readonly screen?:
-    | {
-        readonly lines: readonly string[];
-        readonly cursor: { readonly row: number; readonly col: number };
-        /** False if the beginning of the output was evicted, so that state it set up may be missing. */
-        readonly complete: boolean;
-      }
-    | undefined;
-}
-
-/** Both ends of one stream. */
-export interface StreamSnapshot {
-  readonly stream: OutputChunk["stream"];
-  /** The whole output if nothing is omitted. */
-  readonly head: Uint8Array;
-  readonly omittedBytes: number;
-  readonly tail: Uint8Array;
-  readonly totalBytes: number;
-  /** True if bytes were left out between head and tail. */
-  readonly truncated: boolean;
 }
 
 /** A process on the server's machine. */
@@ -280,11 +252,7 @@ export class RemoteProcess implements AsyncDisposable {
    */
   async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
     this.#needs("process/snapshot");
-    const { streams, ...rest } = await this.#session.request("process/snapshot", {
-      processId: this.id,
-      ...options,
-    });
-    return { ...rest, streams: streams.map(snapshotOf) };
+    return readSnapshot(await this.#session.request("process/snapshot", { processId: this.id, ...options }));
   }
 
   /** Kills the process group at once. Resolves with whether the process was still running. */
@@ -382,15 +350,6 @@ export class RemoteProcess implements AsyncDisposable {
   #needs(method: string): void {
     if (!this.#session.supports(method)) throw unsupported(method);
   }
-}
-
-function snapshotOf(wire: Result<"process/snapshot">["streams"][number]): StreamSnapshot {
-  const { stream, omittedBytes, totalBytes } = wire;
-  const head = decodeBytes(wire.head, "the head of a process/snapshot");
-  const tail = decodeBytes(wire.tail, "the tail of a process/snapshot");
-  if (head.length + omittedBytes + tail.length !== totalBytes)
-    throw new ProtocolError(`process/snapshot: the parts of ${stream} are not its ${totalBytes} bytes`);
-  return { stream, head, omittedBytes, tail, totalBytes, truncated: omittedBytes > 0 };
 }
 
 function refusedWrite(processId: string, status: string): ExecError {

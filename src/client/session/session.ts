@@ -23,6 +23,7 @@ import { FlowControl } from "../process/flow-control.ts";
 import { HttpBodies } from "../http/http-bodies.ts";
 import { EventFeed } from "./event-feed.ts";
 import { type Recipients, receiveNotification } from "./incoming.ts";
+import { ObservedState } from "./observed-state.ts";
 import { Orphans } from "./orphans.ts";
 import { isTransient } from "./transient-errors.ts";
 import type { ProcessEvent } from "../process/process-events.ts";
@@ -65,6 +66,7 @@ export class ClientSession implements Caller, RouteOwner {
   readonly #connector: Connector;
   readonly #options: SessionOptions;
   readonly #budget: RecoveryBudget;
+  readonly #state: ObservedState<SessionState>;
   readonly #routes = new Map<string, ProcessRoute>();
   readonly #recipients: Recipients = {
     routes: this.#routes,
@@ -76,7 +78,6 @@ export class ClientSession implements Caller, RouteOwner {
       this.unregister(route, { orphan: true });
     },
   };
-  readonly #listeners = new Set<(state: SessionState) => void>();
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
   readonly #feeds = new Set<EventFeed>();
@@ -85,7 +86,6 @@ export class ClientSession implements Caller, RouteOwner {
   readonly #dead = new WeakSet<Link>();
   #sessionId = "";
   #environment: EnvironmentInfo | undefined;
-  #state: SessionState = "connected";
   #link: Link | undefined;
   /** A new link on which the session is being recovered. */
   #candidate: Link | undefined;
@@ -96,6 +96,7 @@ export class ClientSession implements Caller, RouteOwner {
     this.#connector = connector;
     this.#options = options;
     this.#budget = new RecoveryBudget(options.recoveryTimeoutMs);
+    this.#state = new ObservedState<SessionState>("connected", options.logger);
   }
 
   static async open(
@@ -117,7 +118,7 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   get state(): SessionState {
-    return this.#state;
+    return this.#state.value;
   }
 
   /** Number of connections so far. */
@@ -146,8 +147,7 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   onStateChange(listener: (state: SessionState) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#state.listen(listener);
   }
 
   async request<M extends MethodName>(
@@ -299,7 +299,7 @@ export class ClientSession implements Caller, RouteOwner {
     this.#environment = environmentInfo ?? this.#environment;
     this.#flow.renew();
     this.#calls.use(link);
-    this.#change("connected");
+    this.#state.change("connected");
   }
 
   #lost(reason: string | undefined): void {
@@ -314,7 +314,7 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   async #recover(message: string): Promise<void> {
-    this.#change("recovering");
+    this.#state.change("recovering");
     const { recoveryTimeoutMs, logger } = this.#options;
     const budget = this.#budget;
     const { signal } = this.#closing;
@@ -396,21 +396,9 @@ export class ClientSession implements Caller, RouteOwner {
     this.#calls.finish(end);
     this.bodies.failAll(end.message);
     this.watches.endAll(end);
-    this.#change("closed");
-    this.#listeners.clear();
+    this.#state.change("closed");
+    this.#state.forget();
     this.#closed.resolve({ reason: error?.message, code: error?.code });
-  }
-
-  #change(state: SessionState): void {
-    if (this.#state === state) return;
-    this.#state = state;
-    for (const listener of this.#listeners) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#options.logger.error("a listener of the session's state failed", { error: messageOf(error) });
-      }
-    }
   }
 }
 

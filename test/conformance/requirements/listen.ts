@@ -261,15 +261,8 @@ export const listenRequirements = {
   },
   "cli.listen:in-use": {
     section: "1.6",
-    behavior: "A port in use is refused with status 1.",
+    behavior: "A port in use is refused with status 1. Ours names the address.",
     transports: ["cli"],
-  },
-  "cli.listen:in-use-named": {
-    section: "1.6",
-    behavior: "The error about a port in use names the address.",
-    transports: ["cli"],
-    origin: "ours",
-    note: "The real server says only that an address is in use.",
   },
   "cli.listen:not-local": {
     section: "1.6",
