@@ -1,8 +1,15 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { UsageError } from "../../base/errors.ts";
 import { shellScript, type ShellValue } from "./shell-script.ts";
+
+/** Random scripts redirect output to random names. */
+const directory = mkdtempSync(join(tmpdir(), "shell-script-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function sh(strings: TemplateStringsArray, ...values: ShellValue[]): string {
   const { script, words } = shellScript(strings, values);
@@ -51,6 +58,7 @@ describe("a value in a script", () => {
           encoding: "utf8",
           input: "",
           timeout: 10_000,
+          cwd: directory,
           env: { PATH: "/nowhere" },
         });
         // Messages of the shell may repeat the value; a line of its own would come from a command.
