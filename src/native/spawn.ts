@@ -45,8 +45,8 @@ export interface Program {
   readonly env: readonly string[];
   /** Bytes if it is not UTF-8. */
   readonly cwd: string | Uint8Array;
-  /** A descriptor that the child gets as its number 3. */
-  readonly extra?: number;
+  /** Descriptors that the child gets beside its stdin, stdout and stderr, under the given numbers. */
+  readonly descriptors?: readonly { readonly from: number; readonly to: number }[];
 }
 
 export interface SpawnedOnPipes {
@@ -111,10 +111,13 @@ export async function spawnOnPipes(
   }
 }
 
-/** Starts a child on a new terminal, which is its stdin, stdout and stderr and controls its session. */
+/**
+ * Starts a child on a new terminal, which is its stdin, stdout and stderr. It controls the child's session, or is left
+ * for a descendant to take.
+ */
 export async function spawnOnTerminal(
   program: Program,
-  size: TerminalSize,
+  { size, controlling }: { size: TerminalSize; controlling: boolean },
   announce: AnnounceChild,
 ): Promise<SpawnedOnTerminal> {
   const opened: number[] = [];
@@ -127,7 +130,7 @@ export async function spawnOnTerminal(
     makeNonBlocking(output);
     const slave = pseudoTerminalName(output);
     // The child leads a new session without a terminal, so the first one it opens becomes its controlling terminal.
-    libc().actionsOpen(actions, 0, slave, O_RDWR, 0);
+    libc().actionsOpen(actions, 0, slave, controlling ? O_RDWR : O_RDWR | O_NOCTTY, 0);
     libc().actionsDup2(actions, 0, 1);
     libc().actionsDup2(actions, 0, 2);
     announce(`${slave} ${Math.trunc(statSync(slave).ctimeMs / 1000)}`);
@@ -234,7 +237,7 @@ function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env:
   refuseNul([program.path], "nul byte found in provided data");
   refuseNul(program.argv, "nul byte found in provided data");
   refuseNul(program.env, "data provided contains a nul byte");
-  if (program.extra !== undefined) libc().actionsDup2(actions, program.extra, 3);
+  for (const { from, to } of program.descriptors ?? []) libc().actionsDup2(actions, from, to);
   libc().actionsChdir(actions, cString(program.cwd));
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }

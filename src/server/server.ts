@@ -3,6 +3,7 @@ import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
+import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -81,7 +82,7 @@ class ExecServer implements Server {
     const environment: Environment = Object.assign(Object.create(null), options.environment);
     const starter = new ProcessStarter(
       { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
-      logger,
+      { logger, sandbox: new Sandbox(environment["PATH"]) },
     );
     const sessions = createSessions(limits, starter);
     this.#limits = limits;

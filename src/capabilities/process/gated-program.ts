@@ -15,6 +15,6 @@ export function gated(program: Program, env: ReadonlyMap<string, string>, gate: 
     ...program,
     path: "/bin/sh",
     argv: ["sh", "-c", script, "sh", program.path, ...program.argv.slice(1)],
-    extra: gate,
+    descriptors: [{ from: gate, to: 3 }, ...(program.descriptors ?? [])],
   };
 }

@@ -3,6 +3,7 @@ import { describeExit, type ExitReport, type Killer } from "./ending/exit-report
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import {
   type Chunk,
+  type Exit,
   OutputLog,
   type ProcessEvent,
   type Snapshot,
@@ -12,6 +13,7 @@ import type { OutputSink, OutputSource } from "./output/output-source.ts";
 import type { OutputEnd } from "./output/output-holders.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
+import { looksDenied } from "./sandbox-denied.ts";
 import { type Screen, TerminalScreen } from "./output/terminal-screen.ts";
 
 /** How long to wait for an ended process's output before its exit is reported. */
@@ -46,6 +48,8 @@ export interface ProcessOptions {
   readonly timeoutMs?: number;
   /** Ends the output with the process, even if something else keeps it open. */
   readonly closeOnExit?: boolean;
+  /** Whether it runs in a sandbox, which may be the reason for its failure. */
+  readonly sandboxed?: boolean;
   /** Called once, when output is given up to make room for more. */
   readonly evicted?: () => void;
 }
@@ -60,6 +64,7 @@ export interface ProcessState {
   readonly nextSeq: number;
   readonly exitCode: number | undefined;
   readonly report: ExitReport | undefined;
+  readonly sandboxDenied: boolean;
   readonly closed: boolean;
 }
 
@@ -80,7 +85,7 @@ export class ManagedProcess {
   readonly #timeLimit: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #status: ExitStatus | undefined;
-  #report: ExitReport | undefined;
+  #exit: Exit | undefined;
   /** Who sent which signal. */
   #senders: Map<string, Killer> | undefined;
   #timedOut = false;
@@ -88,6 +93,7 @@ export class ManagedProcess {
   #closed = false;
   #killed = false;
   readonly #closeOnExit: boolean;
+  readonly #sandboxed: boolean;
 
   constructor(parts: ProcessParts, limits: LogLimits, options: ProcessOptions = {}) {
     this.pid = parts.pid;
@@ -99,6 +105,7 @@ export class ManagedProcess {
       options.evicted,
     );
     this.#closeOnExit = options.closeOnExit ?? false;
+    this.#sandboxed = options.sandboxed ?? false;
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openOutputs = parts.outputs.map(({ end }) => end);
@@ -115,8 +122,9 @@ export class ManagedProcess {
   get state(): ProcessState {
     return {
       nextSeq: this.#log.nextSeq,
-      exitCode: this.#report === undefined ? undefined : this.#status?.exitCode,
-      report: this.#report,
+      exitCode: this.#exit?.exitCode,
+      report: this.#exit?.report,
+      sandboxDenied: this.#exit?.sandboxDenied ?? false,
       closed: this.#closed,
     };
   }
@@ -283,12 +291,13 @@ export class ManagedProcess {
   }
 
   #tellExited(): void {
-    if (this.#report !== undefined || this.#status === undefined) return;
-    const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
-    this.#report = report;
-    clearTimeout(this.#settleTimer);
+    if (this.#exit !== undefined || this.#status === undefined) return;
     const { exitCode } = this.#status;
-    this.#tell({ kind: "exited", seq: this.#log.appendExited(exitCode, report), exitCode, report });
+    const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
+    const sandboxDenied = this.#sandboxed && looksDenied(exitCode, () => this.#log.chunksAfter(0, Infinity));
+    this.#exit = { exitCode, report, sandboxDenied };
+    clearTimeout(this.#settleTimer);
+    this.#tell({ kind: "exited", seq: this.#log.appendExited(this.#exit), ...this.#exit });
   }
 
   #tell(event: ProcessEvent): void {

@@ -1,4 +1,4 @@
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, statSync, writeSync } from "node:fs";
 import { userInfo } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
@@ -16,6 +16,8 @@ import { applyLimits, checkLimits, type ResourceLimits } from "../../native/reso
 import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
+import type { Confinement, ConfinedProgram, Sandbox } from "../sandbox/sandbox.ts";
+import { SandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
@@ -44,6 +46,8 @@ export interface StartRequest extends ProcessOptions {
   readonly env: ReadonlyMap<string, string>;
   readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
   readonly limits?: ResourceLimits;
+  /** Runs the program in a sandbox. */
+  readonly confinement?: Confinement;
   /** Keeps everything that the process starts in a control group, which nothing can leave. */
   readonly contain?: boolean;
 }
@@ -55,6 +59,7 @@ const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 export class ProcessStarter {
   readonly #limits: LogLimits;
   readonly #logger: Logger;
+  readonly #sandbox: Sandbox;
   readonly #reaper = new Reaper();
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
@@ -65,9 +70,10 @@ export class ProcessStarter {
   #starting = 0;
   #prepared = false;
 
-  constructor(limits: LogLimits, logger: Logger = silentLogger) {
+  constructor(limits: LogLimits, { logger = silentLogger, sandbox }: { logger?: Logger; sandbox: Sandbox }) {
     this.#logger = logger;
     this.#limits = limits;
+    this.#sandbox = sandbox;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
     // Before connections and files can take them. Without them nothing is started.
     descriptorReserve.fill();
@@ -75,13 +81,19 @@ export class ProcessStarter {
 
   /** Rejects with a CapabilityError if the program or directory does not exist, or the system refuses. */
   async start(request: StartRequest): Promise<ManagedProcess> {
-    const program = await this.#resolve(request);
+    const { program, started, ended } = await this.#resolve(request);
     await this.#takeTurn();
     try {
-      if (request.limits === undefined && request.contain !== true)
-        return await this.#spawn(program, request);
-      return await this.#startGated(program, request);
+      const managed = await (request.limits === undefined && request.contain !== true
+        ? this.#spawn(program, request)
+        : this.#startGated(program, request));
+      if (ended !== undefined) whenClosed(managed, ended);
+      return managed;
+    } catch (error) {
+      ended?.();
+      throw error;
     } finally {
+      started?.();
       this.#giveTurn();
     }
   }
@@ -96,10 +108,7 @@ export class ProcessStarter {
         clearTimeout(timer);
         resolve();
       };
-      for (const process of this.#running)
-        process.listen((event) => {
-          if (event.kind === "closed") look();
-        });
+      for (const process of this.#running) whenClosed(process, look);
       look();
     });
   }
@@ -124,13 +133,27 @@ export class ProcessStarter {
     this.#prepared = true;
   }
 
-  async #resolve(request: StartRequest): Promise<Program> {
+  async #resolve(request: StartRequest): Promise<ResolvedProgram> {
     try {
       this.#prepare();
-      return await resolveProgram(request);
+      return request.confinement === undefined
+        ? { program: await resolveProgram(request) }
+        : await this.#confine(request, request.confinement);
     } catch (error) {
       throw await spawnFailed(error, request.cwd);
     }
+  }
+
+  /** The program is looked up inside, where it may be another one, or missing. */
+  async #confine(request: StartRequest, confinement: Confinement): Promise<ConfinedProgram> {
+    const {
+      cwd,
+      argv: [name = ""],
+      stdin,
+    } = request;
+    const onTerminal = typeof stdin === "object";
+    checkDirectory(cwd);
+    return this.#sandbox.confine({ name, ...argumentsOf(request), cwd, onTerminal }, confinement);
   }
 
   async #takeTurn(): Promise<void> {
@@ -181,7 +204,7 @@ export class ProcessStarter {
     let started: StartedParts;
     try {
       started = await (typeof stdin === "object"
-        ? startOnTerminal(program, stdin.terminal, record)
+        ? startOnTerminal(program, { size: stdin.terminal, controlling: !request.confinement }, record)
         : startOnPipes(program, stdin === "pipe", record));
     } catch (error) {
       record.release();
@@ -202,7 +225,12 @@ export class ProcessStarter {
       const program = shorten(request.argv[0] ?? "");
       const evicted = (): void =>
         this.#logger.warn("output of a process was evicted to retain newer output", { pid, program });
-      managed = new ManagedProcess({ pid, family, ...streams }, this.#limits, { ...request, evicted });
+      const sandboxed = request.confinement !== undefined;
+      managed = new ManagedProcess(
+        { pid, family: sandboxed ? new SandboxedFamily(pid, family) : family, ...streams },
+        this.#limits,
+        { ...request, sandboxed, evicted },
+      );
     } catch (error) {
       // It runs, and nobody would ever end it.
       group.signal("SIGKILL");
@@ -210,9 +238,7 @@ export class ProcessStarter {
       throw error;
     }
     this.#running.add(managed);
-    managed.listen((event) => {
-      if (event.kind === "closed") this.#running.delete(managed);
-    });
+    whenClosed(managed, () => this.#running.delete(managed));
     this.#reaper.watch(pid, (status) => managed.exited(status));
     return managed;
   }
@@ -225,15 +251,22 @@ export class ProcessStarter {
 }
 
 type StartedParts = Omit<ProcessParts, "family">;
+type ResolvedProgram = Pick<ConfinedProgram, "program"> & Partial<ConfinedProgram>;
+
+function whenClosed(process: ManagedProcess, callback: () => void): void {
+  process.listen((event) => {
+    if (event.kind === "closed") callback();
+  });
+}
 
 async function startOnTerminal(
   program: Program,
-  size: TerminalSize,
+  options: { size: TerminalSize; controlling: boolean },
   record: WardenRecord,
 ): Promise<StartedParts> {
-  const { pid, ...master } = await spawnOnTerminal(program, size, (link) => record.starting(link));
+  const { pid, ...master } = await spawnOnTerminal(program, options, (link) => record.starting(link));
   record.started(pid, "terminal");
-  const terminal = writeTerminal(master.input, size);
+  const terminal = writeTerminal(master.input, options.size);
   const outputRest = new SharedDescriptor(master.outputRest);
   return {
     pid,
@@ -287,12 +320,24 @@ function loginShell(): string {
 }
 
 async function resolveProgram(request: StartRequest): Promise<Program> {
+  return { path: await programPath(request), ...argumentsOf(request), cwd: request.cwd };
+}
+
+/** Throws a CapabilityError if they are longer than the system permits. */
+function argumentsOf(request: StartRequest): Pick<Program, "argv" | "env"> {
   const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
   // Programs on a terminal start shells, and expect SHELL to be set.
   if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
   const argv = [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)];
   refuseTooLong(argv, env);
-  return { path: await programPath(request), argv, env, cwd: request.cwd };
+  return { argv, env };
+}
+
+/** The system cannot do it, because the process changes directory only inside. */
+function checkDirectory(path: string | Uint8Array): void {
+  const found = statSync(Buffer.from(path), { throwIfNoEntry: false });
+  if (found === undefined) throw osError(ERRNO.ENOENT);
+  if (!found.isDirectory()) throw osError(ERRNO.ENOTDIR);
 }
 
 async function programPath({ argv, env, cwd, stdin }: StartRequest): Promise<string> {

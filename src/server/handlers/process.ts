@@ -253,7 +253,7 @@ function hasNews(process: ManagedProcess, { afterSeq }: ProcessRead): boolean {
 function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead): JsonText {
   const limit = maxBytes ?? Number.POSITIVE_INFINITY;
   const chunks = process.chunksAfter(afterSeq ?? 0, limit);
-  const { nextSeq, exitCode, report, closed } = process.state;
+  const { nextSeq, exitCode, report, sandboxDenied, closed } = process.state;
   const last = chunks.at(-1);
   const next = typeof maxBytes === "number" && last !== undefined ? last.seq + 1 : nextSeq;
   const items = chunks.map(
@@ -261,6 +261,6 @@ function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead
   );
   return new JsonText(
     `{"chunks":[${items.join(",")}],"nextSeq":${next},"exited":${exitCode !== undefined},"exitCode":${exitCode ?? null},` +
-      `"closed":${closed},"failure":null,"sandboxDenied":false${report === undefined ? "" : `,"exit":${JSON.stringify(report)}`}}`,
+      `"closed":${closed},"failure":null,"sandboxDenied":${sandboxDenied}${report === undefined ? "" : `,"exit":${JSON.stringify(report)}`}}`,
   );
 }

@@ -15,7 +15,7 @@ export function eventMessage(processIdJson: string, event: ProcessEvent): BulkMe
       );
     case "exited":
       return {
-        message: `{"method":"process/exited","params":{"processId":${processIdJson},"seq":${seq},"exitCode":${event.exitCode},"sandboxDenied":false,"exit":${JSON.stringify(event.report)}}}`,
+        message: `{"method":"process/exited","params":{"processId":${processIdJson},"seq":${seq},"exitCode":${event.exitCode},"sandboxDenied":${event.sandboxDenied},"exit":${JSON.stringify(event.report)}}}`,
       };
     case "closed":
       return { message: `{"method":"process/closed","params":{"processId":${processIdJson},"seq":${seq}}}` };
@@ -37,7 +37,13 @@ export function eventNotification(
     case "exited":
       return {
         method: "process/exited",
-        params: { processId, seq, exitCode: event.exitCode, sandboxDenied: false, exit: event.report },
+        params: {
+          processId,
+          seq,
+          exitCode: event.exitCode,
+          sandboxDenied: event.sandboxDenied,
+          exit: event.report,
+        },
       };
     case "closed":
       return { method: "process/closed", params: { processId, seq } };

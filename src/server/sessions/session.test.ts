@@ -26,7 +26,7 @@ function createGuest(): { guest: Guest; forget(): void; readonly listeners: () =
   let known = true;
   let listeners = 0;
   const process: Partial<ManagedProcess> = {
-    state: { nextSeq: 1, exitCode: undefined, report: undefined, closed: false },
+    state: { nextSeq: 1, exitCode: undefined, report: undefined, sandboxDenied: false, closed: false },
     listen: () => {
       listeners += 1;
       return () => {

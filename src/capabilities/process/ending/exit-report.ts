@@ -27,10 +27,10 @@ let knownServerPeakBytes = 0;
 
 /** `senders` records who sent which signal to the process. */
 export function describeExit(
-  { signal, usage }: ExitStatus,
+  { exitCode, signal, usage }: ExitStatus,
   { senders, timedOut }: { senders: ReadonlyMap<string, Killer> | undefined; timedOut: boolean },
 ): ExitReport {
-  const name = signal === undefined ? undefined : SIGNAL_NAMES.get(signal);
+  const name = signal === undefined ? sentSignal(exitCode, senders) : SIGNAL_NAMES.get(signal);
   const killedBy = name === undefined ? undefined : senders?.get(name);
   return {
     ...(name === undefined ? {} : { signal: name }),
@@ -39,6 +39,15 @@ export function describeExit(
     cpuTimeMs: { user: usage.userMs, system: usage.systemMs },
     ...(exceedsServer(usage.peakMemoryBytes) ? { peakMemoryBytes: usage.peakMemoryBytes } : {}),
   };
+}
+
+/** A sandbox, like a shell, exits with 128 + n if signal n ended its program. If that was sent, it was the reason. */
+function sentSignal(
+  exitCode: number,
+  senders: ReadonlyMap<string, Killer> | undefined,
+): NodeJS.Signals | undefined {
+  const name = exitCode > 128 ? SIGNAL_NAMES.get(exitCode - 128) : undefined;
+  return name !== undefined && senders?.has(name) === true ? name : undefined;
 }
 
 /**

@@ -11,11 +11,11 @@ describe("OutputLog", () => {
     const log = new OutputLog({ maxBytes: 100, maxChunks: 10 });
     expect([
       log.appendOutput("stdout", Buffer.from("a")),
-      log.appendExited(3, report),
+      log.appendExited({ exitCode: 3, report, sandboxDenied: false }),
       log.appendOutput("stderr", Buffer.from("b")),
       log.appendClosed(),
     ]).toEqual([1, 2, 3, 4]);
-    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3, report });
+    expect(log.event(2)).toEqual({ kind: "exited", seq: 2, exitCode: 3, report, sandboxDenied: false });
     expect(log.event(4)).toEqual({ kind: "closed", seq: 4 });
     expect(log.event(5)).toBeUndefined();
     expect(log.nextSeq).toBe(5);

@@ -4,14 +4,17 @@ import type { ExitReport } from "../ending/exit-report.ts";
 
 export type StreamName = "stdout" | "stderr" | "pty";
 
+/** The end of a process, as it is reported. */
+export interface Exit {
+  readonly exitCode: number;
+  readonly report: ExitReport;
+  /** True if a sandbox seems to be the reason for its failure. */
+  readonly sandboxDenied: boolean;
+}
+
 export type ProcessEvent =
   | { readonly kind: "output"; readonly seq: number; readonly stream: StreamName; readonly bytes: Uint8Array }
-  | {
-      readonly kind: "exited";
-      readonly seq: number;
-      readonly exitCode: number;
-      readonly report: ExitReport;
-    }
+  | ({ readonly kind: "exited"; readonly seq: number } & Exit)
   | { readonly kind: "closed"; readonly seq: number };
 
 export interface Chunk {
@@ -45,10 +48,7 @@ interface OutputEntry {
   readonly length: number;
 }
 
-type Entry =
-  | OutputEntry
-  | { readonly kind: "exited"; readonly exitCode: number; readonly report: ExitReport }
-  | { readonly kind: "closed" };
+type Entry = OutputEntry | { readonly kind: "exited"; readonly exit: Exit } | { readonly kind: "closed" };
 
 const SMALLEST_RING_BYTES = 1024;
 /** Most processes write nothing, and an empty list for each would cost memory. */
@@ -136,8 +136,8 @@ export class OutputLog {
     return { head, tail, totalBytes, omittedBytes: totalBytes - head.length - tail.length };
   }
 
-  appendExited(exitCode: number, report: ExitReport): number {
-    return this.#push({ kind: "exited", exitCode, report });
+  appendExited(exit: Exit): number {
+    return this.#push({ kind: "exited", exit });
   }
 
   appendClosed(): number {
@@ -156,7 +156,7 @@ export class OutputLog {
       case "output":
         return { kind: "output", seq, stream: entry.record.stream, bytes: this.#view(entry) };
       case "exited":
-        return { kind: "exited", seq, exitCode: entry.exitCode, report: entry.report };
+        return { kind: "exited", seq, ...entry.exit };
       case "closed":
         return { kind: "closed", seq };
     }

@@ -1,0 +1,83 @@
+import type { FileView, ViewMount } from "./file-view.ts";
+import type { NetworkMode } from "./sandbox-policy.ts";
+
+/** Where the stage is inside: below /dev, which is always made anew, so that its place never depends on the policy. */
+export const STAGE_PATH = "/dev/.exec-server-stage";
+
+/** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
+export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6 } as const;
+
+const SHARED_MEMORY_BYTES = 1024 * 1024 * 1024;
+
+export interface BubblewrapOptions {
+  readonly view: FileView;
+  readonly network: NetworkMode;
+  readonly cwd: string;
+  /** Whether bubblewrap can limit the size of a temporary file system. */
+  readonly limitsSize: boolean;
+}
+
+/** Options of bubblewrap, up to the command that it runs. */
+export function bubblewrapArguments({ view, network, cwd, limitsSize }: BubblewrapOptions): string[] {
+  const hidden = view.mounts.filter(({ kind }) => kind === "hiddenDirectory" || kind === "absent");
+  return [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    ...(network === "enabled" ? [] : ["--unshare-net"]),
+    "--die-with-parent",
+    ...option("--cap-drop", "ALL"),
+    ...rootArguments(view),
+    ...view.mounts.flatMap((mount) => mountArguments(mount, view)),
+    // These belong to the namespaces of the sandbox, so no rule of a policy replaces them.
+    ...option("--dev", "/dev"),
+    ...option("--perms", "0555"),
+    ...option("--file", String(DESCRIPTORS.stage), STAGE_PATH),
+    ...option("--perms", "1777"),
+    ...(limitsSize ? option("--size", String(SHARED_MEMORY_BYTES)) : []),
+    ...option("--tmpfs", "/dev/shm"),
+    ...option("--remount-ro", "/dev"),
+    ...option("--proc", "/proc"),
+    // Mount points below them exist by now.
+    ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
+    ...(view.root === "empty" ? ["--remount-ro", "/"] : []),
+    ...option("--chdir", cwd),
+    ...option("--seccomp", String(DESCRIPTORS.filter)),
+  ];
+}
+
+/** Keeps an option and its values together in the source. */
+function option(...words: string[]): string[] {
+  return words;
+}
+
+function rootArguments({ root }: FileView): string[] {
+  if (root === "empty") return [];
+  return [root === "readOnly" ? "--ro-bind" : "--bind", "/", "/"];
+}
+
+function mountArguments(mount: ViewMount, view: FileView): string[] {
+  const { path } = mount;
+  switch (mount.kind) {
+    case "readOnly":
+      return ["--ro-bind", path, path];
+    case "writable":
+      return ["--bind", path, path];
+    case "hiddenFile":
+      // Bound without devices, it can be neither read nor written.
+      return ["--ro-bind", "/dev/null", path];
+    case "hiddenDirectory":
+      return ["--perms", hasMountsBelow(path, view) ? "0111" : "0000", "--tmpfs", path];
+    case "absent":
+      return ["--perms", "0555", "--tmpfs", path];
+    case "link":
+      return ["--symlink", mount.target, path];
+  }
+}
+
+/** Then it must be possible to pass through. */
+function hasMountsBelow(path: string, { mounts }: FileView): boolean {
+  return mounts.some(
+    ({ kind, path: other }) => (kind === "readOnly" || kind === "writable") && other.startsWith(`${path}/`),
+  );
+}

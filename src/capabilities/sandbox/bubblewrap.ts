@@ -1,0 +1,77 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { promisify } from "node:util";
+import { CapabilityError } from "../../base/errors.ts";
+
+/** The program that makes namespaces and mounts. */
+export interface Bubblewrap {
+  readonly path: string;
+  readonly version: string;
+  /** Whether the size of a temporary file system can be limited. */
+  readonly limitsSize: boolean;
+}
+
+const PROGRAM = "bwrap";
+const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
+/** The first with `--perms`. */
+const OLDEST = [0, 5, 0];
+/** The first with `--size`. */
+const LIMITS_SIZE = [0, 7, 0];
+const VERSION_DEADLINE_MS = 5_000;
+
+const INSTALL_BUBBLEWRAP = "install the package bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)";
+
+/**
+ * Finds it on the server's own PATH. Never on a client's: what runs in a sandbox could leave a program of that name in
+ * a directory it may write to. Throws an UNSUPPORTED error that names the remedy.
+ */
+export async function findBubblewrap(searchPath: string | undefined): Promise<Bubblewrap> {
+  const path = (searchPath ?? DEFAULT_PATH)
+    .split(":")
+    .filter((directory) => directory.startsWith("/"))
+    .map((directory) => `${directory.replace(/\/$/, "")}/${PROGRAM}`)
+    .find(isProgram);
+  if (path === undefined)
+    throw unavailable(`${PROGRAM} was not found on the server's PATH; ${INSTALL_BUBBLEWRAP}`);
+  const version = await readVersion(path);
+  if (!atLeast(version, OLDEST))
+    throw unavailable(`${path} has version ${version}, but ${OLDEST.join(".")} or later is needed`);
+  return { path, version, limitsSize: atLeast(version, LIMITS_SIZE) };
+}
+
+/** A sandbox that cannot be had. */
+export function unavailable(reason: string, cause?: unknown): CapabilityError {
+  return new CapabilityError("UNSUPPORTED", `the sandbox is unavailable: ${reason}`, { cause });
+}
+
+async function readVersion(path: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(path, ["--version"], {
+      timeout: VERSION_DEADLINE_MS,
+      env: {},
+    });
+    const version = /^bubblewrap ([\d.]{1,32})/.exec(stdout)?.[1];
+    if (version !== undefined) return version;
+  } catch (error) {
+    throw unavailable(`${path} cannot be run: ${(error as Error).message}`, error);
+  }
+  throw unavailable(`${path} does not tell its version`);
+}
+
+function atLeast(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split(".").map(Number);
+  for (const [index, least] of oldest.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== least) return part > least;
+  }
+  return true;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,138 @@
+import { closeSync, writeSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { openPipe, type Program } from "../../native/spawn.ts";
+import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
+import { type Bubblewrap, findBubblewrap, unavailable } from "./bubblewrap.ts";
+import { bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
+import type { FileView } from "./file-view.ts";
+import { Placeholders } from "./placeholders.ts";
+import type { NetworkMode } from "./sandbox-policy.ts";
+import { seccompFilter } from "./seccomp/seccomp-filter.ts";
+import type { Architecture } from "./seccomp/system-calls.ts";
+
+/** What a process is confined to. */
+export interface Confinement {
+  readonly view: FileView;
+  readonly network: NetworkMode;
+  /** For a `proxied` network: ports to listen on inside, and the socket on which the listeners are sent. */
+  readonly listeners?: { readonly ports: readonly number[]; readonly socket: number };
+}
+
+/** A program to be run inside, which is looked up there. */
+export interface InnerProgram {
+  readonly name: string;
+  /** With the name that the program sees. */
+  readonly argv: readonly string[];
+  readonly env: readonly string[];
+  readonly cwd: string | Uint8Array;
+  /** Whether its stdin is a terminal that it shall control. */
+  readonly onTerminal: boolean;
+}
+
+export interface ConfinedProgram {
+  readonly program: Program;
+  /** Call it when the program has been started, or has not. */
+  readonly started: () => void;
+  /** Call it when the program has ended. */
+  readonly ended: () => void;
+}
+
+/** Runs programs in sandboxes. */
+export class Sandbox {
+  readonly #searchPath: string | undefined;
+  readonly #placeholders = new Placeholders();
+  readonly #filters = new Map<NetworkMode, Buffer>();
+  #bubblewrap: Promise<Bubblewrap> | undefined;
+  #stage: Buffer | undefined;
+
+  /** `searchPath` is the PATH of the server. */
+  constructor(searchPath: string | undefined) {
+    this.#searchPath = searchPath;
+  }
+
+  /** Throws an UNSUPPORTED error if there is none. A missing one is looked for again the next time. */
+  async bubblewrap(): Promise<Bubblewrap> {
+    this.#bubblewrap ??= findBubblewrap(this.#searchPath);
+    try {
+      return await this.#bubblewrap;
+    } catch (error) {
+      this.#bubblewrap = undefined;
+      throw error;
+    }
+  }
+
+  /** The command that runs a program confined. Throws a CapabilityError if this machine cannot do it. */
+  async confine(inner: InnerProgram, confinement: Confinement): Promise<ConfinedProgram> {
+    const architecture = ownArchitecture();
+    const { path, limitsSize } = await this.bubblewrap();
+    const { view, network, listeners } = confinement;
+    const options = bubblewrapArguments({ view, network, cwd: textOf(inner.cwd), limitsSize });
+    const release = this.#placeholders.hold(pathsOf(view, "absent"), pathsOf(view, "readOnly"));
+    try {
+      const filter = pipeWith(this.#filter(architecture, network));
+      const stage = pipeWith(this.#stageBytes(architecture));
+      const descriptors = [
+        { from: filter, to: DESCRIPTORS.filter },
+        { from: stage, to: DESCRIPTORS.stage },
+        ...(listeners === undefined ? [] : [{ from: listeners.socket, to: DESCRIPTORS.listeners }]),
+      ];
+      const stageArguments = [
+        inner.onTerminal ? "t" : "-",
+        ...(listeners === undefined
+          ? ["-", "-"]
+          : [String(DESCRIPTORS.listeners), listeners.ports.join(",")]),
+        inner.name,
+      ];
+      const argv = ["bwrap", ...options, "--", STAGE_PATH, ...stageArguments, ...inner.argv];
+      return {
+        program: { path, argv, env: inner.env, cwd: "/", descriptors },
+        started: () => {
+          closeSync(filter);
+          closeSync(stage);
+        },
+        ended: release,
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #filter(architecture: Architecture, network: NetworkMode): Buffer {
+    let filter = this.#filters.get(network);
+    if (filter === undefined) {
+      filter = seccompFilter(architecture, network);
+      this.#filters.set(network, filter);
+    }
+    return filter;
+  }
+
+  #stageBytes(architecture: Architecture): Buffer {
+    this.#stage ??= Buffer.from(STAGE_BINARIES[architecture], "base64");
+    return this.#stage;
+  }
+}
+
+function ownArchitecture(): Architecture {
+  const { arch } = process;
+  if (arch === "x64" || arch === "arm64") return arch;
+  throw unavailable(`it supports x64 and arm64, but not ${arch}`);
+}
+
+function pathsOf({ mounts }: FileView, kind: "absent" | "readOnly"): string[] {
+  return mounts.filter((mount) => mount.kind === kind).map(({ path }) => path);
+}
+
+/** Options are text. */
+function textOf(path: string | Uint8Array): string {
+  if (typeof path === "string") return path;
+  throw new CapabilityError("INVALID_INPUT", "the working directory of a sandboxed process must be UTF-8");
+}
+
+/** The read end of a pipe that holds the bytes, which are fewer than any pipe can hold. */
+function pipeWith(bytes: Buffer): number {
+  const { readEnd, writeEnd } = openPipe();
+  writeSync(writeEnd, bytes);
+  closeSync(writeEnd);
+  return readEnd;
+}

@@ -1,0 +1,172 @@
+import type { NetworkMode } from "../sandbox-policy.ts";
+import {
+  assemble,
+  finish,
+  type Instruction,
+  keepBits,
+  loadArchitecture,
+  loadArgument,
+  loadNumber,
+  when,
+} from "./bpf.ts";
+import { type Architecture, type SystemCall, systemCallNumber } from "./system-calls.ts";
+
+const ALLOW = 0x7fff_0000;
+const KILL = 0x8000_0000;
+const ERRNO = 0x0005_0000;
+const EPERM = 1;
+const ENOSYS = 38;
+
+const refuse = finish(ERRNO | EPERM);
+const allow = finish(ALLOW);
+
+const AUDIT_ARCHITECTURES: Readonly<Record<Architecture, number>> = {
+  x64: 0xc000_003e,
+  arm64: 0xc000_00b7,
+};
+
+/** On x64, numbers from here on enter the kernel by another table, which the rules below do not know. */
+const X32_NUMBERS = 0x4000_0000;
+
+/** What no program in a sandbox needs, and what reaches other processes, mounts, keys or the kernel itself. */
+const REFUSED: readonly SystemCall[] = [
+  "ptrace",
+  "process_vm_readv",
+  "process_vm_writev",
+  "process_madvise",
+  "pidfd_getfd",
+  "kcmp",
+  "io_uring_setup",
+  "io_uring_enter",
+  "io_uring_register",
+  "keyctl",
+  "add_key",
+  "request_key",
+  "bpf",
+  "perf_event_open",
+  "userfaultfd",
+  "mount",
+  "umount2",
+  "pivot_root",
+  "move_mount",
+  "open_tree",
+  "open_tree_attr",
+  "fsopen",
+  "fsconfig",
+  "fsmount",
+  "fspick",
+  "mount_setattr",
+  "unshare",
+  "setns",
+  "open_by_handle_at",
+  "quotactl",
+  "quotactl_fd",
+  "acct",
+  "swapon",
+  "swapoff",
+  "init_module",
+  "finit_module",
+  "delete_module",
+  "kexec_load",
+  "kexec_file_load",
+  "reboot",
+  "iopl",
+  "ioperm",
+  "settimeofday",
+  "clock_settime",
+  "sethostname",
+  "setdomainname",
+  "syslog",
+  "vhangup",
+];
+
+/** Flags of `clone` that create namespaces. */
+const NEW_NAMESPACES = 0x7e02_0000;
+
+// Both put input into a terminal as if it had been typed.
+const TIOCSTI = 0x5412;
+const TIOCLINUX = 0x541c;
+
+const AF_UNIX = 1;
+const AF_INET = 2;
+const AF_INET6 = 10;
+const AF_VSOCK = 40;
+const SOCK_STREAM = 1;
+const SOCK_DGRAM = 2;
+const SOCK_SEQPACKET = 5;
+/** The rest of the type are flags. */
+const SOCKET_TYPE_BITS = 0xf;
+
+/** The filter of a sandbox, as the kernel takes it. */
+export function seccompFilter(architecture: Architecture, network: NetworkMode): Buffer {
+  const rule = (call: SystemCall, then: readonly Instruction[]): Instruction[] => {
+    const number = systemCallNumber(call, architecture);
+    return number === undefined ? [] : when("ifEqual", number, then);
+  };
+  return assemble([
+    loadArchitecture,
+    ...jumpOver("ifEqual", AUDIT_ARCHITECTURES[architecture], [finish(KILL)]),
+    loadNumber,
+    ...(architecture === "x64" ? when("ifAtLeast", X32_NUMBERS, [finish(KILL)]) : []),
+    ...REFUSED.flatMap((call) => rule(call, [refuse])),
+    ...rule("clone", [loadArgument(0), ...when("ifAnyBit", NEW_NAMESPACES, [refuse]), allow]),
+    // Its flags are in memory, where a filter cannot see them. C libraries then use `clone`.
+    ...rule("clone3", [finish(ERRNO | ENOSYS)]),
+    ...rule("ioctl", [
+      loadArgument(1),
+      ...when("ifEqual", TIOCSTI, [refuse]),
+      ...when("ifEqual", TIOCLINUX, [refuse]),
+      allow,
+    ]),
+    ...networkRules(network, rule),
+    allow,
+  ]);
+}
+
+type Rule = (call: SystemCall, then: readonly Instruction[]) => Instruction[];
+
+function networkRules(network: NetworkMode, rule: Rule): Instruction[] {
+  switch (network) {
+    case "enabled":
+      // It leads to the machine that hosts this one.
+      return rule("socket", [loadArgument(0), ...when("ifEqual", AF_VSOCK, [refuse]), allow]);
+    case "restricted":
+      // Sockets inside the sandbox remain. A datagram socket could reach any path without `connect`.
+      return [
+        ...rule("connect", [refuse]),
+        ...rule("socket", onlyUnixStreams),
+        ...rule("socketpair", onlyUnixStreams),
+      ];
+    case "proxied":
+      // Only the loopback of the sandbox exists. `connect` is needed, so there must be no sockets that take a path.
+      return [
+        ...rule("socket", [
+          loadArgument(0),
+          ...when("ifEqual", AF_INET, inetType),
+          ...when("ifEqual", AF_INET6, inetType),
+          refuse,
+        ]),
+        ...rule("socketpair", onlyUnixStreams),
+      ];
+  }
+}
+
+const streams: readonly Instruction[] = [
+  loadArgument(1),
+  keepBits(SOCKET_TYPE_BITS),
+  ...when("ifEqual", SOCK_STREAM, [allow]),
+];
+
+const onlyUnixStreams: readonly Instruction[] = [
+  loadArgument(0),
+  ...when("ifEqual", AF_UNIX, [...streams, ...when("ifEqual", SOCK_SEQPACKET, [allow]), refuse]),
+  refuse,
+];
+
+const inetType: readonly Instruction[] = [...streams, ...when("ifEqual", SOCK_DGRAM, [allow]), refuse];
+
+/** Runs `otherwise` unless the loaded value passes the test. */
+function jumpOver(test: "ifEqual", value: number, otherwise: readonly Instruction[]): readonly Instruction[] {
+  const [jump] = when(test, value, []);
+  return [{ ...jump!, whenTrue: otherwise.length }, ...otherwise];
+}

@@ -1,0 +1,171 @@
+/*
+ * The first program inside a sandbox: it prepares what only a process inside can, and then becomes the program.
+ * It has no C library and makes system calls only, so that it runs whatever the sandbox shows of the disk.
+ *
+ *   stage TERMINAL SOCKET PORTS PROGRAM ARG0 [ARGUMENT...]
+ *
+ *   TERMINAL  "t": stdin becomes the controlling terminal; "-": there is none
+ *   SOCKET    number of a socket that gets the listeners, or "-"
+ *   PORTS     "1,2": ports of 127.0.0.1 to listen on
+ *   PROGRAM   a path, or a name to look up in PATH
+ *
+ * If the program cannot be run, it says so on stderr and exits with 101, like the sandbox of Codex.
+ */
+
+typedef unsigned long word;
+
+#if defined(__x86_64__)
+enum { NR_socket = 41, NR_bind = 49, NR_listen = 50, NR_sendmsg = 46, NR_ioctl = 16, NR_setsid = 112,
+       NR_close = 3, NR_close_range = 436, NR_execve = 59, NR_write = 1, NR_exit_group = 231 };
+static word call(word number, word a, word b, word c) {
+  word result;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+}
+__asm__(".globl _start\n_start:\n xor %ebp, %ebp\n mov %rsp, %rdi\n and $-16, %rsp\n call start\n");
+#elif defined(__aarch64__)
+enum { NR_socket = 198, NR_bind = 200, NR_listen = 201, NR_sendmsg = 211, NR_ioctl = 29, NR_setsid = 157,
+       NR_close = 57, NR_close_range = 436, NR_execve = 221, NR_write = 64, NR_exit_group = 94 };
+static word call(word number, word a, word b, word c) {
+  register word x8 __asm__("x8") = number;
+  register word x0 __asm__("x0") = a;
+  register word x1 __asm__("x1") = b;
+  register word x2 __asm__("x2") = c;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+}
+__asm__(".globl _start\n_start:\n mov x29, xzr\n mov x0, sp\n bl start\n");
+#else
+#error "x64 and arm64 only"
+#endif
+
+enum { ENOENT = 2, EACCES = 13, ENOTDIR = 20, MAX_ERRNO = 4095 };
+enum { TIOCSCTTY = 0x540e, AF_INET = 2, SOCK_STREAM = 1, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SCM_RIGHTS = 1 };
+enum { MAX_LISTENERS = 4, BACKLOG = 128, CANNOT_RUN = 101 };
+
+static word length(const char *text) {
+  word count = 0;
+  while (text[count]) count++;
+  return count;
+}
+
+static void say(const char *text) { call(NR_write, 2, (word)text, length(text)); }
+
+static void fail(const char *what, const char *name, word error) {
+  char digits[8];
+  int at = sizeof digits - 1;
+  digits[at] = 0;
+  for (word rest = -error; at > 0 && (rest > 0 || !digits[at]); rest /= 10) digits[--at] = '0' + rest % 10;
+  say("exec-server sandbox: ");
+  say(what);
+  say(name);
+  say(error == (word)-ENOENT    ? ": No such file or directory (os error "
+      : error == (word)-EACCES  ? ": Permission denied (os error "
+      : error == (word)-ENOTDIR ? ": Not a directory (os error "
+                                : ": failed (os error ");
+  say(digits + at);
+  say(")\n");
+  call(NR_exit_group, CANNOT_RUN, 0, 0);
+  for (;;) {
+  }
+}
+
+static int failed(word result) { return result > (word)-MAX_ERRNO - 1; }
+
+static word number(const char **text) {
+  word value = 0;
+  while (**text >= '0' && **text <= '9') value = value * 10 + (word)(*(*text)++ - '0');
+  return value;
+}
+
+/* Sends listeners on 127.0.0.1 to the server, which accepts on them from outside. */
+static void pass_listeners(word socket, const char *ports) {
+  struct { unsigned short family, port; unsigned int address; char zero[8]; } address = { AF_INET, 0, 0x0100007f, { 0 } };
+  struct { word length; int level, type; int descriptors[MAX_LISTENERS]; } control;
+  char byte = 0;
+  struct { void *base; word length; } data = { &byte, 1 };
+  struct { void *name; word name_length; void *data; word count; void *control; word control_length; word flags; } message;
+  word count = 0;
+  while (*ports && count < MAX_LISTENERS) {
+    word port = number(&ports);
+    if (*ports == ',') ports++;
+    word listener = call(NR_socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    address.port = (unsigned short)(port >> 8 | port << 8);
+    word result = failed(listener) ? listener : call(NR_bind, listener, (word)&address, sizeof address);
+    if (!failed(result)) result = call(NR_listen, listener, BACKLOG, 0);
+    if (failed(result)) fail("cannot listen for the proxy", "", result);
+    control.descriptors[count++] = (int)listener;
+  }
+  control.length = 16 + count * sizeof(int);
+  control.level = SOL_SOCKET;
+  control.type = SCM_RIGHTS;
+  message.name = 0;
+  message.name_length = 0;
+  message.data = &data;
+  message.count = 1;
+  message.control = &control;
+  message.control_length = control.length;
+  message.flags = 0;
+  word result = call(NR_sendmsg, socket, (word)&message, 0);
+  if (failed(result)) fail("cannot pass the proxy's listeners", "", result);
+}
+
+static void close_descriptors(void) {
+  if (!failed(call(NR_close_range, 3, ~0u, 0))) return;
+  for (word fd = 3; fd < 1024; fd++) call(NR_close, fd, 0, 0);
+}
+
+static int starts_with(const char *text, const char *prefix) {
+  while (*prefix)
+    if (*text++ != *prefix++) return 0;
+  return 1;
+}
+
+static const char *search_path(char **env) {
+  for (; *env; env++)
+    if (starts_with(*env, "PATH=")) return *env + 5;
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+static void run(const char *program, char **argv, char **env, const char *path) {
+  char candidate[4096];
+  word error = (word)-ENOENT;
+  for (const char *at = program; *at; at++)
+    if (*at == '/') fail("cannot run ", program, call(NR_execve, (word)program, (word)argv, (word)env));
+  for (const char *directory = path;; ) {
+    const char *end = directory;
+    while (*end && *end != ':') end++;
+    word size = (word)(end - directory), name = length(program);
+    if (size + name + 2 <= sizeof candidate) {
+      word at = 0;
+      for (word i = 0; i < size; i++) candidate[at++] = directory[i];
+      if (size > 0) candidate[at++] = '/';
+      for (word i = 0; i <= name; i++) candidate[at++] = program[i];
+      word result = call(NR_execve, (word)candidate, (word)argv, (word)env);
+      if (result == (word)-EACCES) error = result;
+      else if (result != (word)-ENOENT && result != (word)-ENOTDIR) fail("cannot run ", program, result);
+    }
+    if (!*end) break;
+    directory = end + 1;
+  }
+  fail("cannot run ", program, error);
+}
+
+__attribute__((used)) void start(word *stack) {
+  word argc = stack[0];
+  char **argv = (char **)(stack + 1);
+  char **env = argv + argc + 1;
+  if (argc < 6) call(NR_exit_group, CANNOT_RUN, 0, 0);
+  /* The program leads a session, as outside: signals reach its group, and no other. */
+  call(NR_setsid, 0, 0, 0);
+  if (argv[1][0] == 't') {
+    word result = call(NR_ioctl, 0, TIOCSCTTY, 0);
+    if (failed(result)) fail("cannot take the terminal", "", result);
+  }
+  if (argv[2][0] != '-') {
+    const char *text = argv[2];
+    pass_listeners(number(&text), argv[3]);
+  }
+  close_descriptors();
+  run(argv[4], argv + 5, env, search_path(env));
+}
