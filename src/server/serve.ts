@@ -49,6 +49,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     return {
       url: listener.url,
       refusal: () => server.refusal(),
+      exclude: (ends) => server.exclude(ends),
       accept: (transport, accepted) => server.accept(transport, accepted),
       link: (events) => server.link(events),
       close,
@@ -70,6 +71,8 @@ function listenFor(server: Server, place: ListenPlace, { authentication, limits,
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     maxPendingConnections: limits?.maxPendingConnections,
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,
+    // With authentication, a sandbox does not get in: no policy shows it the secret.
+    ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     refuse: () => server.refusal(),
     accept: (transport, authorization) => {
       const identity = authentication && identityOf(authorization);

@@ -1,4 +1,5 @@
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
@@ -7,6 +8,7 @@ import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
+import type { ConnectionEnds } from "../transport/websocket/websocket-server.ts";
 import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { createRouter } from "./create-router.ts";
@@ -46,6 +48,11 @@ export interface AcceptOptions {
 export interface Server {
   /** Why no further connection is accepted; undefined if one is. */
   refusal(): string | undefined;
+  /**
+   * Resolves with the reason if a connection comes from inside one of this server's sandboxes, from where it could ask
+   * for a process outside. Undefined if there is none that could connect.
+   */
+  exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** `resumable: false` ends the session with its connection. A connection that is not accepted is closed. */
   accept(transport: Transport, options?: AcceptOptions): void;
   /** Serves a client in the same program, without a transport or JSON text. Its session ends with the link. */
@@ -64,6 +71,7 @@ class ExecServer implements Server {
   readonly #limits: ServerLimits;
   readonly #logger: Logger;
   readonly #starter: ProcessStarter;
+  readonly #sandbox: Sandbox;
   readonly #sessions: SessionRegistry;
   /** What every connection is given. */
   readonly #shared: Pick<
@@ -80,14 +88,16 @@ class ExecServer implements Server {
     // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
     // to `process.env` itself is a C library call.
     const environment: Environment = Object.assign(Object.create(null), options.environment);
+    const sandbox = new Sandbox(environment["PATH"]);
     const starter = new ProcessStarter(
       { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
-      { logger, sandbox: new Sandbox(environment["PATH"]) },
+      { logger, sandbox },
     );
     const sessions = createSessions(limits, starter);
     this.#limits = limits;
     this.#logger = logger;
     this.#starter = starter;
+    this.#sandbox = sandbox;
     this.#sessions = sessions;
     this.#shared = {
       router: createRouter({ environment, limits, sessions, starter }),
@@ -105,6 +115,15 @@ class ExecServer implements Server {
     if (this.#clients.size >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
     return this.#admission.admits() ? undefined : "the server has no file descriptors left";
+  }
+
+  exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
+    if (!this.#sandbox.usesNetwork) return undefined;
+    return isHeldOutside(ends).then((outside) => {
+      if (outside) return undefined;
+      this.#logger.warn("a connection from inside a sandbox was refused", { ...ends });
+      return "a process in a sandbox cannot connect to the server that runs it";
+    });
   }
 
   accept(transport: Transport, { resumable = true, identity, ended }: AcceptOptions = {}): void {

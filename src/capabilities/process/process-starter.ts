@@ -12,14 +12,16 @@ import { ContainedFamily } from "./ending/contained-family.ts";
 import type { ControlGroup } from "../../native/control-group.ts";
 import { ControlGroups } from "./ending/control-groups.ts";
 import { gated } from "./gated-program.ts";
-import { applyLimits, checkLimits, type ResourceLimits } from "../../native/resource-limits.ts";
-import { type LogLimits, ManagedProcess, type ProcessOptions, type ProcessParts } from "./managed-process.ts";
+import { applyLimits, checkLimits } from "../../native/resource-limits.ts";
+import { type LogLimits, ManagedProcess, type ProcessParts } from "./managed-process.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
 import type { Confinement, ConfinedProgram, Sandbox } from "../sandbox/sandbox.ts";
+import { trySandbox } from "../sandbox/trial.ts";
 import { SandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
+import type { StartRequest } from "./start-request.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { Reaper } from "../../native/reaper.ts";
 import { SharedDescriptor } from "../../native/shared-descriptor.ts";
@@ -36,21 +38,6 @@ import {
 import { spawnFailed } from "./spawn-failure.ts";
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
-
-export interface StartRequest extends ProcessOptions {
-  readonly argv: readonly string[];
-  /** Name that the program sees instead of `argv[0]`. */
-  readonly arg0?: string;
-  /** Absolute; bytes if it is not UTF-8. */
-  readonly cwd: string | Uint8Array;
-  readonly env: ReadonlyMap<string, string>;
-  readonly stdin: "none" | "pipe" | { readonly terminal: TerminalSize };
-  readonly limits?: ResourceLimits;
-  /** Runs the program in a sandbox. */
-  readonly confinement?: Confinement;
-  /** Keeps everything that the process starts in a control group, which nothing can leave. */
-  readonly contain?: boolean;
-}
 
 /** Maximum number of concurrent starts. Each uses descriptors and a thread of Node's pool. */
 const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
@@ -153,6 +140,8 @@ export class ProcessStarter {
     } = request;
     const onTerminal = typeof stdin === "object";
     checkDirectory(cwd);
+    if (confinement.isTrial !== true)
+      await this.#sandbox.prove(() => trySandbox((trial) => this.start(trial)));
     return this.#sandbox.confine({ name, ...argumentsOf(request), cwd, onTerminal }, confinement);
   }
 

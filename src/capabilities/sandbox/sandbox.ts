@@ -16,6 +16,16 @@ export interface Confinement {
   readonly network: NetworkMode;
   /** For a `proxied` network: ports to listen on inside, and the socket on which the listeners are sent. */
   readonly listeners?: { readonly ports: readonly number[]; readonly socket: number };
+  /** Set for the trial of the sandbox itself, before which nothing else runs in one. */
+  readonly isTrial?: boolean;
+}
+
+/** What a trial of the sandbox found. */
+export interface Trial {
+  /** What was possible though it must not be. */
+  readonly weaknesses: readonly string[];
+  /** Why nothing could be run, as bubblewrap says it. */
+  readonly failure: string | undefined;
 }
 
 /** A program to be run inside, which is looked up there. */
@@ -37,13 +47,21 @@ export interface ConfinedProgram {
   readonly ended: () => void;
 }
 
+/** A trial that failed is repeated after this time: somebody may have mended the machine. */
+const RETRY_TRIAL_MS = 5_000;
+/** What a sandbox has sent may be read this much later. */
+const NETWORK_MEMORY_MS = 60_000;
+
 /** Runs programs in sandboxes. */
 export class Sandbox {
   readonly #searchPath: string | undefined;
   readonly #placeholders = new Placeholders();
   readonly #filters = new Map<NetworkMode, Buffer>();
   #bubblewrap: Promise<Bubblewrap> | undefined;
+  #trial: Promise<void> | undefined;
   #stage: Buffer | undefined;
+  #networked = 0;
+  #lastNetworkedAt = Number.NEGATIVE_INFINITY;
 
   /** `searchPath` is the PATH of the server. */
   constructor(searchPath: string | undefined) {
@@ -61,6 +79,26 @@ export class Sandbox {
     }
   }
 
+  /** Tries the sandbox once, before anything relies on it. Throws an UNSUPPORTED error if it does not hold. */
+  async prove(tryIt: () => Promise<Trial>): Promise<void> {
+    await this.bubblewrap();
+    this.#trial ??= tryIt().then(assertHolds);
+    try {
+      await this.#trial;
+    } catch (error) {
+      const failed = this.#trial;
+      setTimeout(() => {
+        if (this.#trial === failed) this.#trial = undefined;
+      }, RETRY_TRIAL_MS).unref();
+      throw error;
+    }
+  }
+
+  /** Whether something inside may be using the network of this machine, or may just have done so. */
+  get usesNetwork(): boolean {
+    return this.#networked > 0 || performance.now() - this.#lastNetworkedAt < NETWORK_MEMORY_MS;
+  }
+
   /** The command that runs a program confined. Throws a CapabilityError if this machine cannot do it. */
   async confine(inner: InnerProgram, confinement: Confinement): Promise<ConfinedProgram> {
     const architecture = ownArchitecture();
@@ -68,6 +106,13 @@ export class Sandbox {
     const { view, network, listeners } = confinement;
     const options = bubblewrapArguments({ view, network, cwd: textOf(inner.cwd), limitsSize });
     const release = this.#placeholders.hold(pathsOf(view, "absent"), pathsOf(view, "readOnly"));
+    const ended = (): void => {
+      release();
+      if (network !== "enabled") return;
+      this.#networked -= 1;
+      this.#lastNetworkedAt = performance.now();
+    };
+    if (network === "enabled") this.#networked += 1;
     try {
       const filter = pipeWith(this.#filter(architecture, network));
       const stage = pipeWith(this.#stageBytes(architecture));
@@ -90,10 +135,10 @@ export class Sandbox {
           closeSync(filter);
           closeSync(stage);
         },
-        ended: release,
+        ended,
       };
     } catch (error) {
-      release();
+      ended();
       throw error;
     }
   }
@@ -111,6 +156,11 @@ export class Sandbox {
     this.#stage ??= Buffer.from(STAGE_BINARIES[architecture], "base64");
     return this.#stage;
   }
+}
+
+function assertHolds({ weaknesses, failure }: Trial): void {
+  if (failure !== undefined) throw unavailable(failure);
+  if (weaknesses.length > 0) throw unavailable(`a program inside could ${weaknesses.join(", ")}`);
 }
 
 function ownArchitecture(): Architecture {

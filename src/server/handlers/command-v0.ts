@@ -1,6 +1,7 @@
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
-import type { ProcessStarter, StartRequest } from "../../capabilities/process/process-starter.ts";
+import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { CommandExec } from "../../protocol/command-v0.ts";

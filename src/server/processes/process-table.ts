@@ -1,5 +1,6 @@
 import { Fifo } from "../../base/fifo.ts";
-import type { ProcessStarter, StartRequest } from "../../capabilities/process/process-starter.ts";
+import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";

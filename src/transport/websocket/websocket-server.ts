@@ -19,6 +19,13 @@ const TCP_KEEP_ALIVE_MS = 15_000;
 /** Time a refused peer has to read the reason. */
 const LINGER_MS = 1_000;
 
+/** The two ends of an accepted TCP connection. */
+export interface ConnectionEnds {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly localPort: number;
+}
+
 /** A listening server. */
 export interface WebSocketListener {
   /** The URL for clients, with the port actually bound: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
@@ -40,6 +47,8 @@ export interface AdmissionOptions extends PendingLimits {
    * everyone is admitted.
    */
   authenticate?(authorization: string | undefined, from: string): Promise<string | undefined>;
+  /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
+  exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Why no further connection is accepted, if so; the answer is then 503. */
   refuse?(): string | undefined;
   /** Maximum message length. Default and maximum: the limit of the wire. */
@@ -86,21 +95,20 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       turnAway(formatRefusal(refused));
       return;
     }
-    const decide = (unauthorized: string | undefined): void => {
+    const decide = (refusal: Refusal | undefined): void => {
       if (socket.destroyed) return;
       // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
       const full = options.refuse?.();
-      if (unauthorized !== undefined) turnAway(formatRefusal({ status: 401, body: unauthorized }));
+      if (refusal !== undefined) turnAway(formatRefusal(refusal));
       else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
       else upgrade(request, socket, head);
     };
-    if (options.authenticate === undefined) decide(undefined);
+    const examined = examine(socket, request.headers.authorization, options);
+    if (examined === undefined) decide(undefined);
     else
-      options
-        .authenticate(request.headers.authorization, addressOf(socket))
-        .then(decide, () =>
-          turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
-        );
+      examined.then(decide, () =>
+        turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
+      );
   });
 
   function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -134,6 +142,25 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         release();
       }),
   };
+}
+
+/** Who connects, and with what right. Undefined if nobody asks. */
+function examine(
+  socket: Socket,
+  authorization: string | undefined,
+  options: AdmissionOptions,
+): Promise<Refusal | undefined> | undefined {
+  const { remoteAddress, remotePort = 0, localPort = 0 } = socket;
+  const excluded = remoteAddress && options.exclude?.({ remoteAddress, remotePort, localPort });
+  const unauthorized = options.authenticate?.(authorization, addressOf(socket));
+  if (!excluded && unauthorized === undefined) return undefined;
+  return Promise.all([excluded, unauthorized]).then(([forbidden, reason]) =>
+    forbidden
+      ? { status: 403, body: forbidden }
+      : reason === undefined
+        ? undefined
+        : { status: 401, body: reason },
+  );
 }
 
 interface Refusal {

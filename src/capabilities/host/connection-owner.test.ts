@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { isHeldOutside } from "./connection-owner.ts";
+
+/** A connection to this very process, and its server's end. */
+async function connection(): Promise<{ client: Socket; accepted: Socket; end: () => void }> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const [accepted] = (await once(server, "connection")) as [Socket];
+  return {
+    client,
+    accepted,
+    end: () => {
+      client.destroy();
+      accepted.destroy();
+      server.close();
+    },
+  };
+}
+
+function ends({ remoteAddress, remotePort, localPort }: Socket) {
+  return { remoteAddress: remoteAddress!, remotePort: remotePort!, localPort: localPort! };
+}
+
+describe("the other end of a connection", () => {
+  it("is held outside if a process here has it", async () => {
+    const { accepted, end } = await connection();
+    expect(await isHeldOutside(ends(accepted))).toBe(true);
+    end();
+  });
+
+  it("is held by nobody once it is closed or reset, though what it sent can still be read", async () => {
+    for (const close of ["end", "resetAndDestroy"] as const) {
+      const { client, accepted, end } = await connection();
+      const peer = ends(accepted);
+      accepted.pause();
+      client.write("x");
+      client[close]();
+      client.destroy();
+      await once(client, "close");
+      expect(await isHeldOutside(peer)).toBe(false);
+      end();
+    }
+  });
+
+  it("is another machine's if its address is none of this one", async () => {
+    expect(await isHeldOutside({ remoteAddress: "192.0.2.1", remotePort: 1, localPort: 2 })).toBe(true);
+  });
+});
