@@ -13,6 +13,14 @@ export {
 export type { Logger } from "../base/logger.ts";
 export type { ListedProcess } from "../protocol/process-extensions.ts";
 export type { ProcessLimits, SignalName } from "../protocol/process.ts";
+export {
+  type Sandbox,
+  SANDBOX_PRESETS,
+  type SandboxOptions,
+  type SandboxPreset,
+  sandboxContext,
+} from "../protocol/sandbox-options.ts";
+export type { SandboxContext } from "../protocol/sandbox.ts";
 export type { EnvironmentInfo } from "../protocol/environment.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";

@@ -50,9 +50,10 @@ export class CommandError extends ExecError {
 
   constructor(argv: readonly string[], result: RunResult) {
     const said = result.stderr.trim().split("\n").at(-1) ?? "";
+    const denied = result.sandboxDenied ? " (its sandbox denied something)" : "";
     super(
       "COMMAND_FAILED",
-      `${argv.join(" ")} ended with ${result.exitCode}${said === "" ? "" : `: ${said}`}`,
+      `${argv.join(" ")} ended with ${result.exitCode}${denied}${said === "" ? "" : `: ${said}`}`,
     );
     this.argv = argv;
     this.result = result;
@@ -70,6 +71,7 @@ export class Host implements Caller, AsyncDisposable {
     this.#session = session;
     this.files = new Files(session, {
       watches: session.supports("fs/watch") ? session.watches : undefined,
+      environment: () => session.environment,
       supports: (extension) => session.supports(extension),
       trees,
     });

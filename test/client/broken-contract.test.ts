@@ -174,3 +174,33 @@ test("members that the protocol does not have reach nobody", async () => {
   server.answers.set("fs/getMetadata", () => ({ ...entry, toString: 1, extra: { deep: [] } }));
   expect(await host.request("fs/getMetadata", { path: "file:///a" })).toEqual(entry);
 });
+
+test.each([{ sandboxType: "none" }, {}])(
+  "a process that is not in the sandbox it was started for is killed: %j",
+  async (answer) => {
+    const server = new FakeServer();
+    const { host, connection } = await open(server);
+    server.answers.set("process/start", ({ processId }) => ({ processId, ...answer }));
+    const started = host.start(["any"], { processId: "p", cwd: "/", sandbox: "read-only" });
+    await expectBroken(
+      started,
+      /^the server started any without the sandbox that was asked for; it is killed$/,
+    );
+    expect((await connection.request("process/terminate")).params).toEqual({ processId: "p" });
+    // Without a sandbox, and with one that asks for nothing, it runs.
+    await host.start(["any"], { processId: "q" });
+    const disabled = { permissions: { type: "disabled" }, windowsSandboxLevel: "disabled" } as const;
+    await host.start(["any"], { processId: "r", sandbox: disabled });
+  },
+);
+
+test("a server that does not describe itself gets nothing that asks for a sandbox", async () => {
+  const server = new FakeServer();
+  const host = await connect(server.open);
+  hosts.push(host);
+  const connection = await server.connection(1);
+  const refused = { code: "UNSUPPORTED", message: "this server is too old for a sandbox" };
+  await expect(host.run(["any"], { sandbox: "read-only" })).rejects.toMatchObject(refused);
+  expect(() => host.files.within("read-only")).toThrow(expect.objectContaining(refused));
+  expect(connection.requests.map(({ method }) => method)).toEqual(["initialize"]);
+});

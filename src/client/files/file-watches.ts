@@ -1,5 +1,6 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { ProtocolError, RpcError } from "../../base/errors.ts";
+import type { SandboxContext } from "../../protocol/sandbox.ts";
 import type { Caller } from "../session/caller.ts";
 import { pathOf, pathWithin } from "./file-path.ts";
 import { checkedParams } from "../session/wire-check.ts";
@@ -27,6 +28,7 @@ interface WatchParams {
   readonly watchId: string;
   readonly path: string;
   readonly recursive: boolean;
+  readonly sandbox?: SandboxContext;
 }
 
 /** The watches of a session. They end with a connection and are set up again on the next one. */
@@ -40,9 +42,18 @@ export class FileWatches {
   }
 
   /** Resolves when the server is watching. */
-  async open(uri: string, options: WatchOptions): Promise<AsyncIterableIterator<FileChanges>> {
+  async open(
+    uri: string,
+    options: WatchOptions,
+    sandbox?: SandboxContext,
+  ): Promise<AsyncIterableIterator<FileChanges>> {
     this.#lastId += 1;
-    const params = { watchId: `watch-${this.#lastId}`, path: uri, recursive: options.recursive ?? false };
+    const params = {
+      watchId: `watch-${this.#lastId}`,
+      path: uri,
+      recursive: options.recursive ?? false,
+      ...(sandbox === undefined ? {} : { sandbox }),
+    };
     const watch = new Watch(params, options.signal, () => this.#close(params.watchId));
     this.#watches.set(params.watchId, watch);
     try {

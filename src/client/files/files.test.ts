@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { encodeBase64 } from "../../base/base64.ts";
 import { createDeferred } from "../../base/deferred.ts";
 import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base/errors.ts";
+import { sandboxContext } from "../../protocol/sandbox-options.ts";
 import type { Caller } from "../session/caller.ts";
 import { FileError } from "./file-error.ts";
 import { Files } from "./files.ts";
@@ -519,5 +520,29 @@ describe("a stream of a file", () => {
   it.each(["http://x/", "relative", ""])("a real path %j is an error", async (path) => {
     const { caller } = fakeCaller({ "fs/canonicalize": () => ({ path }) });
     await expect(new Files(caller).realpath("/a")).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it("sends its sandbox with every call, and with none about an open file", async () => {
+    const { caller, calls } = fakeCaller({
+      ...blocksOf(new Uint8Array(3)),
+      "fs/getMetadata": () => ({}),
+      "fs/copy": () => ({}),
+    });
+    const means = { environment: () => ({ shell: { name: "sh", path: "/bin/sh" }, cwd: "file:///srv" }) };
+    const files = new Files(caller, means).within({ write: ["out"] });
+    await files.stat("/a");
+    await files.copy("/a", "/b");
+    for await (const _ of files.readStream("/a"));
+    const sandbox = sandboxContext({ write: ["/srv/out"] }, "file:///srv");
+    expect(calls.map(({ method, params }) => [method, params["sandbox"]])).toEqual([
+      ["fs/getMetadata", sandbox],
+      ["fs/copy", sandbox],
+      ["fs/open", sandbox],
+      ["fs/readBlock", undefined],
+      ["fs/close", undefined],
+    ]);
+    expect(() => files.within("read-only")).toThrow(
+      new UsageError("these files are confined by a sandbox already"),
+    );
   });
 });

@@ -1,7 +1,12 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
+import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import type { SandboxContext } from "../../protocol/sandbox.ts";
+import { sandboxFor } from "../session/sandbox.ts";
+import { SandboxedCaller } from "./sandboxed-caller.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
@@ -102,8 +107,12 @@ interface FilesMeans {
   readonly watches?: FileWatches | undefined;
   /** Whether the server announces an extension. Default: none. */
   readonly supports?: (extension: string) => boolean;
+  /** The server's description of itself, needed for a sandbox. */
+  readonly environment?: () => EnvironmentInfo | undefined;
   /** Copies between machines, if this one has files. */
   readonly trees?: LocalTrees | undefined;
+  /** Confines every call. */
+  readonly sandbox?: SandboxContext;
 }
 
 /**
@@ -117,13 +126,32 @@ export class Files {
   readonly #supports: (extension: string) => boolean;
   readonly #streams: FileStreams;
   readonly #trees: LocalTrees | undefined;
+  readonly #means: FilesMeans;
+  readonly #sandbox: SandboxContext | undefined;
 
-  constructor(caller: Caller, { watches, supports = () => false, trees }: FilesMeans = {}) {
-    this.#caller = caller;
+  constructor(caller: Caller, means: FilesMeans = {}) {
+    const { watches, supports = () => false, trees, sandbox } = means;
+    this.#caller = sandbox === undefined ? caller : new SandboxedCaller(caller, sandbox);
     this.#watches = watches;
     this.#supports = supports;
-    this.#streams = new FileStreams(caller);
+    this.#streams = new FileStreams(this.#caller);
     this.#trees = trees;
+    this.#means = means;
+    this.#sandbox = sandbox;
+  }
+
+  /**
+   * The same files, with every call confined by a sandbox, which the server enforces; one that cannot refuses the
+   * call. Relative paths in the sandbox start at `cwd`, by default the server's working directory.
+   */
+  within(sandbox: Sandbox, { cwd }: { readonly cwd?: string } = {}): Files {
+    if (this.#sandbox !== undefined) throw new UsageError("these files are confined by a sandbox already");
+    const context = sandboxFor(
+      { environment: this.#means.environment?.() },
+      sandbox,
+      cwd === undefined ? undefined : uriOf(cwd),
+    );
+    return new Files(this.#caller, { ...this.#means, sandbox: context });
   }
 
   /**
@@ -288,7 +316,7 @@ export class Files {
   async watch(path: string, options: WatchOptions = {}): Promise<AsyncIterableIterator<FileChanges>> {
     const uri = uriOf(path);
     if (this.#watches === undefined) throw unsupported("fs/watch");
-    return this.#watches.open(uri, options);
+    return this.#watches.open(uri, options, this.#sandbox);
   }
 
   /**

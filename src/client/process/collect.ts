@@ -24,6 +24,8 @@ export interface Collected {
   readonly stderrOmittedBytes: number;
   /** Exit status, or 128 + n if signal n ended the process; null if the server did not report it. */
   readonly exitCode: number | null;
+  /** Whether the server believes that its sandbox made the command fail. Always false without a sandbox. */
+  readonly sandboxDenied: boolean;
   /** How it ended, as far as the server reported it. */
   readonly exit: ExitReport;
   /** Output lost while the connection was down. Empty except after very long interruptions. */
@@ -58,6 +60,7 @@ export async function collect(
     stdoutOmittedBytes: stdout.omittedBytes,
     stderrOmittedBytes: stderr.omittedBytes,
     exitCode: exit.exitCode,
+    sandboxDenied: exit.sandboxDenied,
     exit,
     gaps,
     durationMs: performance.now() - begun,

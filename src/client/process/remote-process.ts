@@ -70,6 +70,11 @@ export class RemoteProcess implements AsyncDisposable {
   readonly tty: boolean;
   /** Process id on the server's machine; undefined if the server does not report it. */
   readonly pid: number | undefined;
+  /**
+   * What confines the process, such as `linuxSeccomp`; `none` if nothing does. Undefined for a process that was started
+   * elsewhere, and on an older server.
+   */
+  readonly sandboxType: Result<"process/start">["sandboxType"];
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
   #nextWriteId = 1;
@@ -80,11 +85,16 @@ export class RemoteProcess implements AsyncDisposable {
   constructor(
     session: ClientSession,
     route: ProcessRoute,
-    { tty, pid }: { tty: boolean; pid?: number | undefined },
+    {
+      tty,
+      pid,
+      sandboxType,
+    }: Pick<RemoteProcess, "tty"> & Partial<Pick<RemoteProcess, "pid" | "sandboxType">>,
   ) {
     this.id = route.processId;
     this.tty = tty;
     this.pid = pid;
+    this.sandboxType = sandboxType;
     this.#session = session;
     this.#route = route;
   }

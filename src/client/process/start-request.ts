@@ -4,6 +4,8 @@ import { uriFromPath } from "../../base/file-uri.ts";
 import { checkText } from "../../base/system-text.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { ProcessLimits } from "../../protocol/process.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import { sandboxFor } from "../session/sandbox.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
 
@@ -26,6 +28,11 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
   /** Id of the process in this session. Default: generated. */
   readonly processId?: string;
+  /**
+   * Confines the process, and everything it starts, on a server that can do it; any other refuses the start. Relative
+   * paths in it start at `cwd`. Default: no sandbox.
+   */
+  readonly sandbox?: Sandbox;
   // The options below need a server that supports them; a Codex server does not.
   /** Ends the process after this time, and sets `timedOut` in its exit report. Infinity means never. */
   readonly timeoutMs?: number;
@@ -83,10 +90,11 @@ export function startParams(
     if (value !== undefined) checkText(`${name} in env`, value);
     else if (/[*?]/.test(name)) throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
   }
+  const directory = cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd);
   return {
     processId: options.processId ?? crypto.randomUUID(),
     argv: [...argv],
-    cwd: cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd),
+    cwd: directory,
     env: Object.fromEntries(
       variables.filter((variable): variable is [string, string] => variable[1] !== undefined),
     ),
@@ -100,6 +108,7 @@ export function startParams(
     tty,
     ...(arg0 === undefined ? {} : { arg0 }),
     pipeStdin: options.stdin === "pipe",
+    ...(options.sandbox === undefined ? {} : { sandbox: sandboxFor(session, options.sandbox, directory) }),
     ...extensionFields(session, options),
   };
 }

@@ -4,6 +4,7 @@ import { RemoteProcess } from "./remote-process.ts";
 import { SpawnError } from "./spawn-error.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
+import { checkConfined } from "../session/sandbox.ts";
 import type { StartParams } from "./start-request.ts";
 
 /** Options of a start. */
@@ -21,9 +22,10 @@ export async function startProcess(
   signal: AbortSignal | undefined,
   { route = session.register(params.processId), asked = params }: StartedOn = {},
 ): Promise<RemoteProcess> {
-  let pid: number | undefined;
+  let started: Result<"process/start">;
   try {
-    pid = await requestStart(session, params, signal, route);
+    started = await requestStart(session, params, signal, route);
+    checkConfined(params, started);
     route.started = true;
   } catch (refusal) {
     // Created here, so that its stack names the caller.
@@ -34,7 +36,11 @@ export async function startProcess(
     session.unregister(route, { orphan: lost });
     throw error;
   }
-  const process = new RemoteProcess(session, route, { tty: params.tty, pid });
+  const process = new RemoteProcess(session, route, {
+    tty: params.tty,
+    pid: started.pid,
+    sandboxType: started.sandboxType,
+  });
   if (signal !== undefined) killOnAbort(process, signal);
   return process;
 }
@@ -48,7 +54,7 @@ async function requestStart(
   params: StartParams,
   signal: AbortSignal | undefined,
   route: ProcessRoute,
-): Promise<number | undefined> {
+): Promise<Result<"process/start">> {
   // With the signal, so that a start that still waits for a connection is not sent after an abort.
   const options = signal === undefined ? {} : { signal };
   if (!session.supports("process/start.idempotencyKey")) {
@@ -60,16 +66,16 @@ async function requestStart(
     ...(session.supports("process/start.tellPid") ? { tellPid: true } : {}),
   };
   const { connections } = session;
-  const pid = checkStarted(params, await session.request("process/start", keyed, options));
+  const started = checkStarted(params, await session.request("process/start", keyed, options));
   // Events from before the reconnection were not received.
   if (session.connections !== connections) await route.catchUp();
-  return pid;
+  return started;
 }
 
-function checkStarted(asked: StartParams, started: Result<"process/start">): number | undefined {
+function checkStarted(asked: StartParams, started: Result<"process/start">): Result<"process/start"> {
   if (started.processId !== asked.processId)
     throw new ProtocolError(`process/start: another process was started than ${asked.processId}`);
-  return started.pid;
+  return started;
 }
 
 function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {

@@ -1,4 +1,5 @@
 import type { Logger } from "../../base/logger.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ExecCommandArgs, WriteStdinArgs } from "./arguments.ts";
 import type { ExecToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
@@ -23,6 +24,11 @@ export interface ExecToolsOptions {
    * supports it. Default: not declared.
    */
   readonly specKind?: "direct" | "prepared";
+  /**
+   * Confines every command. Relative paths in it start at `cwd`, and not at the `workdir` that the model chooses.
+   * Default: no sandbox.
+   */
+  readonly sandbox?: Sandbox;
   /** Variables for every command; a call's `env` overrides them. Colours and pagers are off unless enabled here. */
   readonly env?: Readonly<Record<string, string>>;
   /** Size of terminals. Default: the server's, 80 x 24. */

@@ -1,6 +1,10 @@
 import { type ErrorCode, ExecError, messageOf, UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { uriFromPath } from "../../base/file-uri.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { SpawnError } from "../process/spawn-error.ts";
+import { sandboxFor } from "../session/sandbox.ts";
 import {
   type ExecCommandArgs,
   parseExecCommandArgs,
@@ -183,6 +187,9 @@ class Tools implements ExecTools {
         tty,
         ...(cwd === undefined ? {} : { cwd }),
         ...(this.#options.specKind === undefined ? {} : { specKind: this.#options.specKind }),
+        ...(this.#options.sandbox === undefined
+          ? {}
+          : { sandbox: this.#sandbox(this.#options.sandbox, base) }),
         env,
         signal,
       });
@@ -199,6 +206,11 @@ class Tools implements ExecTools {
     } finally {
       this.#table.fill(session);
     }
+  }
+
+  /** The model chooses the working directory of a command, so that is no base for what it may write to. */
+  #sandbox(sandbox: Sandbox, base: string | undefined): SandboxContext {
+    return sandboxFor(this.#host, sandbox, base === undefined ? undefined : uriFromPath(base));
   }
 
   async #startProcess(

@@ -1,3 +1,5 @@
+import type { SandboxContext } from "../../protocol/sandbox.ts";
+
 /** A stream of output. */
 export type ToolStream = "stdout" | "stderr" | "pty";
 
@@ -24,6 +26,7 @@ export interface ToolStartOptions {
   readonly env?: Record<string, string>;
   readonly stdin?: "pipe" | "none";
   readonly specKind?: "direct" | "prepared";
+  readonly sandbox?: SandboxContext;
 }
 
 /** A terminal's size in characters. */
