@@ -82,6 +82,14 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
     expect((await inTime(process.exited, "the end")).exitCode).toBe(7);
   });
 
+  test("leaving lines that nobody has read, or that nobody can get, lets the process go on", async () => {
+    const process = await shell("yes | head -c 10000000; exit 7");
+    expect(() => process.lines({ maxLineBytes: 0 })).toThrow(UsageError);
+    await process.lines().return?.();
+    await expect(process.pipe(null as unknown as Writable)).rejects.toThrow(UsageError);
+    expect((await inTime(process.exited, "the end")).exitCode).toBe(7);
+  });
+
   test("stdout and stderr are web streams, which can be read one after the other", async () => {
     const process = await shell(
       "head -c 4000000 /dev/zero | tr '\\0' x; head -c 3000 /dev/zero | tr '\\0' y >&2",
@@ -205,8 +213,13 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
     await expect(inTime(process.writeFrom(failing()), "the failure")).rejects.toThrow("the source failed");
     const numbers = [1, 2] as unknown as string[];
     await expect(inTime(process.writeFrom(numbers), "the refusal")).rejects.toThrow(UsageError);
-    await expect(inTime(process.writeFrom(5 as unknown as string[]), "the refusal")).rejects.toThrow();
-    await process.kill();
+    for (const none of [5, null, {}, true] as unknown as string[][]) {
+      await expect(inTime(process.writeFrom(none), "the refusal")).rejects.toThrow(UsageError);
+      await expect(inTime(process.communicate(none), "the refusal")).rejects.toThrow(UsageError);
+      await expect(inTime(host.run(["cat"], { input: none }), "the refusal")).rejects.toThrow(UsageError);
+    }
+    await inTime(process.writeFrom("all of it"), "a text");
+    expect(await inTime(linesOf(process.lines()), "its output")).toEqual(["someall of it"]);
   });
 
   test.runIf(!isOurs)("a stream as input needs a server that can close it", async () => {

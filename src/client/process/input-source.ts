@@ -14,16 +14,20 @@ export interface OpenSource {
   cancel(): void;
 }
 
-/** True for a source of input, false for the input itself. */
-export function isInputSource(input: string | Uint8Array | InputSource): input is InputSource {
-  return typeof input !== "string" && !(input instanceof Uint8Array);
+/** True for a source of input, false for the input itself. Throws a UsageError for anything else. */
+export function isInputSource(input: string | Uint8Array | InputSource): input is InputSource & object {
+  if (typeof input === "string" || input instanceof Uint8Array) return false;
+  if (typeof input === "object" && input !== null && MEANS.some((means) => means in input)) return true;
+  throw new UsageError("input must be text, bytes, a stream or something to iterate over");
 }
 
-export function openSource(source: InputSource): OpenSource {
+const MEANS = ["getReader", Symbol.asyncIterator, Symbol.iterator];
+
+export function openSource(source: string | Uint8Array | InputSource): OpenSource {
+  if (!isInputSource(source)) return openSource([source]);
   if (isReadableStream(source)) return fromReader(source.getReader());
   if (Symbol.asyncIterator in source) return fromIterator(source[Symbol.asyncIterator](), source);
-  if (Symbol.iterator in source) return fromIterator(source[Symbol.iterator](), source);
-  throw new UsageError("input must be text, bytes, a stream or something to iterate over");
+  return fromIterator(source[Symbol.iterator](), source);
 }
 
 /** Not every browser can iterate over a ReadableStream. */

@@ -18,6 +18,35 @@ async function linesOf(
   return lines;
 }
 
+/** Output that begins with a text, if any, and then waits until its reader leaves. */
+function waitingOutput(text?: string) {
+  let asked = (): void => {};
+  let left = (): void => {};
+  const leaving = new Promise<void>((resolve) => (left = resolve));
+  let pending = text;
+  return {
+    returned: 0,
+    /** Resolves when all of the text was read and more is asked for. */
+    asked: new Promise<void>((resolve) => (asked = resolve)),
+    async next(): Promise<IteratorResult<OutputChunk>> {
+      const bytes = utf8.encode(pending);
+      pending = undefined;
+      if (bytes.length > 0) return { done: false, value: { stream: "stdout" as const, bytes, seq: 1 } };
+      asked();
+      await leaving;
+      return { done: true, value: undefined };
+    },
+    async return(): Promise<IteratorResult<OutputChunk>> {
+      this.returned += 1;
+      left();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
 const utf8 = new TextEncoder();
 
 describe("readLines", () => {
@@ -62,6 +91,35 @@ describe("readLines", () => {
       for (const line of lines) expect(utf8.encode(line).length).toBeLessThanOrEqual(100);
       expect(lines).toContain("short");
     }
+  });
+
+  it.each(["abcd\r\nx\r\n", "abcdefgh\r\nx"])(
+    "does not count the end of a line as a part of it: %j",
+    async (text) => {
+      const bytes = utf8.encode(text);
+      const wanted = await linesOf([utf8.encode(text.replaceAll("\r", ""))], { maxLineBytes: 4 });
+      expect(await linesOf([bytes], { maxLineBytes: 4 })).toEqual(wanted);
+      expect(
+        await linesOf(
+          [...bytes].map((byte) => Uint8Array.of(byte)),
+          { maxLineBytes: 4 },
+        ),
+      ).toEqual(wanted);
+    },
+  );
+
+  it("gives the output up when the reader leaves, before the first line and while it waits for one", async () => {
+    const output = waitingOutput();
+    const unread = readLines(output, {});
+    await unread.return?.();
+    expect(output.returned).toBe(1);
+    const another = waitingOutput("unfinished");
+    const lines = readLines(another, {});
+    const waiting = lines.next();
+    await another.asked;
+    expect(await lines.return?.()).toEqual({ done: true, value: undefined });
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(another.returned).toBeGreaterThan(0);
   });
 
   it("keeps the lines of two streams apart, and shows bytes that are no UTF-8", async () => {

@@ -18,14 +18,40 @@ export interface LineOptions {
  * Splits output into lines of text. A line ends with LF or CR LF, which is removed; the rest after the last one is a
  * line too.
  */
-export async function* readLines(
+export function readLines(
   output: AsyncIterableIterator<OutputChunk>,
   { maxLineBytes = DEFAULT_MAX_LINE_BYTES }: LineOptions,
-): AsyncGenerator<string, void, void> {
+): AsyncIterableIterator<string> {
+  checkLineOptions({ maxLineBytes });
+  let hasLeft = false;
+  const lines = splitLines(output, maxLineBytes, () => hasLeft);
+  return {
+    next: () => lines.next(),
+    // A generator would finish only after its pending step, and not at all before its first one.
+    async return() {
+      hasLeft = true;
+      await output.return?.();
+      return lines.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** Throws unless the options are valid. */
+export function checkLineOptions({ maxLineBytes = DEFAULT_MAX_LINE_BYTES }: LineOptions): void {
   if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < MIN_LINE_BYTES)
     throw new UsageError(
       `maxLineBytes must be a whole number from ${MIN_LINE_BYTES} on, not ${maxLineBytes}`,
     );
+}
+
+async function* splitLines(
+  output: AsyncIterableIterator<OutputChunk>,
+  maxLineBytes: number,
+  hasLeft: () => boolean,
+): AsyncGenerator<string, void, void> {
   const splitters = new Map<OutputChunk["stream"], LineSplitter>();
   for await (const { stream, bytes } of output) {
     let splitter = splitters.get(stream);
@@ -35,7 +61,7 @@ export async function* readLines(
     }
     yield* splitter.push(bytes);
   }
-  for (const splitter of splitters.values()) yield* splitter.flush();
+  if (!hasLeft()) for (const splitter of splitters.values()) yield* splitter.flush();
 }
 
 /** The lines of one stream, whose chunks end anywhere. */
@@ -73,11 +99,12 @@ class LineSplitter {
     this.#partBytes += part.length;
   }
 
-  /** Pieces from the start of a line that is too long. */
+  /** Pieces from the start of a line that is too long. A CR at its end does not count: an LF may follow. */
   *#pieces(): Generator<string, void, void> {
     if (this.#partBytes <= this.#maxBytes) return;
     let rest = this.#take();
-    while (rest.length > this.#maxBytes) {
+    const endsWithReturn = rest.at(-1) === CARRIAGE_RETURN ? 1 : 0;
+    while (rest.length - endsWithReturn > this.#maxBytes) {
       const end = cutEnd(rest, this.#maxBytes);
       yield this.#decoder.decode(rest.subarray(0, end));
       rest = rest.subarray(end);

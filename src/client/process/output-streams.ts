@@ -1,10 +1,11 @@
+import { UsageError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
 import type { OutputChunk } from "./process-events.ts";
 
 /** The part of a Node `Writable` that is needed. */
 export interface NodeWritable {
-  write(chunk: Uint8Array): boolean;
-  end(): unknown;
+  write(chunk: Uint8Array, written: (error?: Error | null) => void): boolean;
+  end(ended: (error?: Error | null) => void): unknown;
   once(event: "drain" | "error" | "close", listener: (error?: Error) => void): unknown;
   removeListener(event: "drain" | "error" | "close", listener: (error?: Error) => void): unknown;
   readonly destroyed?: boolean;
@@ -33,14 +34,19 @@ export function toReadableStream(output: AsyncIterableIterator<OutputChunk>): Re
   );
 }
 
-/** Writes output to a Node or web stream, as fast as it accepts it. Resolves when all of it was accepted. */
+/** Writes output to a Node or web stream, as fast as it accepts it. Resolves when all of it is written. */
 export async function pipeOutput(
   output: AsyncIterableIterator<OutputChunk>,
   destination: NodeWritable | WritableStream<Uint8Array>,
   { end = !isStandardStream(destination) }: PipeOptions,
 ): Promise<void> {
-  if ("getWriter" in destination) await toReadableStream(output).pipeTo(destination, { preventClose: !end });
-  else await writeAll(output, destination, end);
+  try {
+    if (isWebStream(destination)) await toReadableStream(output).pipeTo(destination, { preventClose: !end });
+    else if (isNodeStream(destination)) await writeAll(output, destination, end);
+    else throw new UsageError("output can be piped to a Node Writable or a web WritableStream");
+  } finally {
+    await output.return?.();
+  }
 }
 
 async function writeAll(
@@ -54,22 +60,48 @@ async function writeAll(
   destination.once("error", broken);
   destination.once("close", broken);
   if (destination.destroyed === true) broken();
-  try {
-    for (;;) {
-      const { done, value } = await failure.wait(output.next());
-      if (done) break;
-      if (!destination.write(value.bytes)) await failure.wait(drained(destination));
-    }
-    if (end) destination.end();
-  } finally {
-    destination.removeListener("error", broken);
-    destination.removeListener("close", broken);
-    await output.return?.();
+  let lastWritten = Promise.resolve();
+  for (;;) {
+    const { done, value } = await failure.wait(output.next());
+    if (done) break;
+    let isRoomLeft = true;
+    lastWritten = new Promise((resolve) => {
+      isRoomLeft = destination.write(value.bytes, (error) => (error ? broken(error) : resolve()));
+    });
+    if (!isRoomLeft) await failure.wait(drained(destination));
   }
+  await failure.wait(lastWritten);
+  if (end) await failure.wait(ended(destination, broken));
+  // Only now: a stream emits its error after it was reported, and would end the program if nobody heard it.
+  destination.removeListener("error", broken);
+  destination.removeListener("close", broken);
+}
+
+function ended(destination: NodeWritable, broken: (error?: Error) => void): Promise<void> {
+  return new Promise((resolve) =>
+    destination.end((error) => {
+      if (error) {
+        broken(error);
+        return;
+      }
+      // At once: it is closed before the promise has settled.
+      destination.removeListener("close", broken);
+      resolve();
+    }),
+  );
 }
 
 function drained(destination: NodeWritable): Promise<void> {
   return new Promise((resolve) => destination.once("drain", () => resolve()));
+}
+
+function isWebStream(destination: unknown): destination is WritableStream<Uint8Array> {
+  return typeof (destination as { getWriter?: unknown } | null | undefined)?.getWriter === "function";
+}
+
+function isNodeStream(destination: unknown): destination is NodeWritable {
+  const { write, once } = (destination ?? {}) as { write?: unknown; once?: unknown };
+  return typeof write === "function" && typeof once === "function";
 }
 
 /** Node itself never ends them. */

@@ -10,7 +10,7 @@ import type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process-event
 import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
 import { type InputSource, openSource } from "./input-source.ts";
-import { type LineOptions, readLines } from "./line-reader.ts";
+import { checkLineOptions, type LineOptions, readLines } from "./line-reader.ts";
 import { OutputReader } from "./output-reader.ts";
 import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
 import { readSnapshot, type Snapshot } from "./snapshot.ts";
@@ -132,8 +132,10 @@ export class RemoteProcess implements AsyncDisposable {
    * what to read. Default: `stdout`; with `both`, the lines of the two streams arrive as they are completed.
    */
   lines({ maxLineBytes, ...options }: OutputOptions & LineOptions = {}): AsyncIterableIterator<string> {
-    const output = this.output({ stream: "stdout", ...options });
-    return readLines(output, maxLineBytes === undefined ? {} : { maxLineBytes });
+    const lineOptions = maxLineBytes === undefined ? {} : { maxLineBytes };
+    // Before the output is opened: nobody would read it.
+    checkLineOptions(lineOptions);
+    return readLines(this.output({ stream: "stdout", ...options }), lineOptions);
   }
 
   /**
@@ -152,8 +154,8 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * Writes the output to a Node `Writable` or a web `WritableStream`, as fast as it accepts it. Resolves at the end of
-   * the output.
+   * Writes the output to a Node `Writable` or a web `WritableStream`, as fast as it accepts it. Resolves when all of it
+   * is written, and the destination is completed unless `end` is false.
    */
   pipe(
     destination: NodeWritable | WritableStream<Uint8Array>,
