@@ -59,6 +59,13 @@ describe("the options of bubblewrap", () => {
     expect(line.indexOf("--remount-ro /home")).toBeGreaterThan(line.indexOf("--bind /home/me"));
   });
 
+  it("make the files of the kernel read-only that root may write", () => {
+    expect(commandLine(READ_ONLY)).toContain("--proc /proc --ro-bind /proc/sys /proc/sys");
+    expect(commandLine(READ_ONLY)).toContain("--ro-bind-try /proc/mtrr /proc/mtrr");
+    expect(commandLine(READ_ONLY)).not.toContain(" /sys /sys");
+    expect(commandLine({ root: "writable", mounts: [] })).toContain("--ro-bind-try /sys /sys");
+  });
+
   it("limit shared memory if bubblewrap can", () => {
     expect(commandLine(READ_ONLY)).toContain("--size 1073741824 --tmpfs /dev/shm");
     expect(commandLine(READ_ONLY, "restricted", false)).not.toContain("--size");

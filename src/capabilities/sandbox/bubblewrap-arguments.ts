@@ -7,6 +7,9 @@ export const STAGE_PATH = "/dev/.exec-server-stage";
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
 export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6 } as const;
 
+/** Not every kernel has all of them. Bubblewrap itself takes care of others. */
+const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
+
 const SHARED_MEMORY_BYTES = 1024 * 1024 * 1024;
 
 export interface BubblewrapOptions {
@@ -38,11 +41,25 @@ export function bubblewrapArguments({ view, network, cwd, limitsSize }: Bubblewr
     ...option("--tmpfs", "/dev/shm"),
     ...option("--remount-ro", "/dev"),
     ...option("--proc", "/proc"),
+    ...kernelArguments(view),
     // Mount points below them exist by now.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
     ...(view.root === "empty" ? ["--remount-ro", "/"] : []),
     ...option("--chdir", cwd),
     ...option("--seccomp", String(DESCRIPTORS.filter)),
+  ];
+}
+
+/**
+ * Root is root inside, too, and may write these files of the kernel without any capability. With some of them it could
+ * have a program run outside, such as /proc/sys/kernel/core_pattern. Bubblewrap leaves /proc/sys as it is, because the
+ * directory itself is not writable.
+ */
+function kernelArguments({ root }: FileView): string[] {
+  return [
+    ...option("--ro-bind", "/proc/sys", "/proc/sys"),
+    ...KERNEL_FILES.flatMap((path) => option("--ro-bind-try", path, path)),
+    ...(root === "writable" ? option("--ro-bind-try", "/sys", "/sys") : []),
   ];
 }
 
