@@ -1,11 +1,16 @@
 import { UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
+import { QuoteScanner, type ValuePlace } from "./quote-scanner.ts";
 
 /** A value in a script: one word, or a list of words. */
 export type ShellValue = string | number | bigint | boolean | readonly (string | number | bigint | boolean)[];
 
-/** How the shell parses the place of a value. */
-type Context = "plain" | "double" | "single";
+/**
+ * Moves the arguments into variables: functions, `set` and `shift` have arguments of their own. Only digits are
+ * evaluated.
+ */
+const TAKE_VALUES = `__n=0; for __v do __n=$((__n+1)); eval "__$__n=\\$__v"; done; shift $#; `;
+const WHOLE_NUMBER = /^-?[0-9]+$/;
 
 /**
  * A script whose values are arguments of the shell and never part of its text, so that no value can become code. A
@@ -26,21 +31,25 @@ export function shellScript(
     script += text;
     scanner.read(text);
     if (index >= values.length) break;
+    const { place } = scanner;
     const names = wordsOf(values[index]).map((word) => {
+      if (place === "number" && !WHOLE_NUMBER.test(word))
+        throw new UsageError(`a value in $((…)) must be a whole number, not ${JSON.stringify(word)}`);
       words.push(word);
-      return `\${${words.length}}`;
+      return `\${__${words.length}}`;
     });
-    script += inContext(names, scanner.context);
+    script += inPlace(names, place);
     scanner.skipValue();
   }
-  return { script, words };
+  return { script: words.length === 0 ? script : TAKE_VALUES + script, words };
 }
 
-function inContext(names: readonly string[], context: Context): string {
-  switch (context) {
-    case "plain":
+function inPlace(names: readonly string[], place: ValuePlace): string {
+  switch (place) {
+    case "word":
       return names.map((name) => `"${name}"`).join(" ");
-    case "double":
+    case "quoted":
+    case "number":
       return names.join(" ");
     case "single":
       return names.length === 0 ? "" : `'"${names.join(" ")}"'`;
@@ -64,61 +73,5 @@ function wordOf(value: unknown): string {
       throw new UsageError(
         `a value in a script must be text, a number, true, false or a list of these, not ${value === null ? "null" : typeof value}`,
       );
-  }
-}
-
-/** Follows the quotes of a script, through command substitutions and comments. */
-class QuoteScanner {
-  /** Innermost last. `$(` starts a plain one in any context. */
-  readonly #contexts: Context[] = ["plain"];
-  #isComment = false;
-  /** A `#` starts a comment only at the start of a word. */
-  #atWordStart = true;
-  #escaped = false;
-
-  get context(): Context {
-    return this.#contexts.at(-1)!;
-  }
-
-  skipValue(): void {
-    this.#escaped = false;
-    this.#atWordStart = false;
-  }
-
-  read(text: string): void {
-    for (let index = 0; index < text.length; index += 1) {
-      const character = text[index]!;
-      if (this.#isComment) this.#isComment = character !== "\n";
-      else if (this.#escaped) this.#escaped = false;
-      else if (this.context === "single") this.#readSingle(character);
-      else if (character === "\\") this.#escaped = true;
-      else if (character === "$" && text[index + 1] === "(") {
-        this.#contexts.push("plain");
-        this.#atWordStart = true;
-        index += 1;
-        continue;
-      } else this.#readOpen(character);
-      this.#atWordStart = /[\s;&|()]/.test(character);
-    }
-  }
-
-  #readSingle(character: string): void {
-    if (character === "'") this.#contexts.pop();
-  }
-
-  #readOpen(character: string): void {
-    const isPlain = this.context === "plain";
-    if (character === '"') {
-      if (isPlain) this.#contexts.push("double");
-      else this.#contexts.pop();
-    } else if (isPlain && character === "'") {
-      this.#contexts.push("single");
-    } else if (isPlain && character === "(") {
-      this.#contexts.push("plain");
-    } else if (isPlain && character === ")" && this.#contexts.length > 1) {
-      this.#contexts.pop();
-    } else if (isPlain && character === "#" && this.#atWordStart) {
-      this.#isComment = true;
-    }
   }
 }
