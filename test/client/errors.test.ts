@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -143,6 +143,41 @@ test("a start beyond the limits of the server has the reason limit and names the
       reason: "limit",
       rpcCode: -32011,
       data: { code: "LIMIT_REACHED", limit: "maxProcesses", value: 1 },
+    });
+  } finally {
+    await host.close();
+    await server.close();
+  }
+});
+
+test("what the allowed roots forbid is PERMISSION_DENIED, and every file operation has a FileError", async () => {
+  const server = createServer({ limits: { fsRoots: [directory] } });
+  const host = await connect(server);
+  const outside = "/etc/passwd";
+  const missing = join(directory, "missing");
+  try {
+    const { files } = host;
+    for (const refused of [
+      files.read(outside),
+      files.write(outside, "x"),
+      files.chmod(directory, 0o777),
+      files.symlink("x", "/etc/exec-server-test"),
+      files.rename(join(directory, "plain"), "/etc/exec-server-test"),
+      files.watch("/etc"),
+      files.readStream(outside).next(),
+    ])
+      expect(await errorOf(refused)).toMatchObject({ name: "FileError", code: "PERMISSION_DENIED" });
+    for (const operation of [files.read(missing), files.watch(missing), files.readLink(missing)])
+      expect(await errorOf(operation)).toMatchObject({
+        name: "FileError",
+        code: "NOT_FOUND",
+        errno: "ENOENT",
+        path: missing,
+      });
+    symlinkSync(Buffer.from([0x61, 0xff]), join(directory, "odd"));
+    expect(await errorOf(files.readLink(join(directory, "odd")))).toMatchObject({
+      name: "FileError",
+      code: "UNSUPPORTED",
     });
   } finally {
     await host.close();

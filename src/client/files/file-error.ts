@@ -35,14 +35,10 @@ export function toFileError(error: unknown, operation: string, path: string): un
   });
 }
 
-function codeOf({ rpcCode }: RpcError, errno: string | undefined): ErrorCode {
+/** By the code in the answer. A server that sends none, such as Codex's, has a number and a message. */
+function codeOf({ code, rpcCode }: RpcError, errno: string | undefined): ErrorCode {
+  if (code !== "RPC_ERROR") return code;
   switch (rpcCode) {
-    case RpcCode.notFound:
-      return "NOT_FOUND";
-    case RpcCode.methodNotFound:
-      return "UNSUPPORTED";
-    case RpcCode.invalidParams:
-      return "INVALID_INPUT";
     case RpcCode.invalidRequest:
       return errno === "EACCES" || errno === "EPERM" ? "PERMISSION_DENIED" : "INVALID_INPUT";
     case RpcCode.internal:

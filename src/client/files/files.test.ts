@@ -3,6 +3,7 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { createDeferred } from "../../base/deferred.ts";
 import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base/errors.ts";
 import { sandboxContext } from "../../protocol/sandbox-options.ts";
+import { fromWire } from "../../rpc/error-wire.ts";
 import type { Caller } from "../session/caller.ts";
 import { FileError } from "./file-error.ts";
 import { Files } from "./files.ts";
@@ -160,8 +161,13 @@ describe("Files", () => {
     [-32603, "Strange (os error 4242)", null, "OS_ERROR", undefined],
     [-32601, "no such method", undefined, "UNSUPPORTED", undefined],
     [-31999, "something else", undefined, "RPC_ERROR", undefined],
+    [-32600, "outside the roots", { code: "PERMISSION_DENIED" }, "PERMISSION_DENIED", undefined],
+    [-32603, "the target is not UTF-8", { code: "UNSUPPORTED" }, "UNSUPPORTED", undefined],
+    [-32011, "too many", { code: "LIMIT_REACHED" }, "LIMIT_REACHED", undefined],
+    [-32011, "too many", undefined, "LIMIT_REACHED", undefined],
+    [-32603, "odd", { code: "SESSION_LOST" }, "OS_ERROR", undefined],
   ])("an answer %i %s (data %j) is a FileError %s %s", async (rpcCode, message, data, code, errno) => {
-    const cause = new RpcError(rpcCode, message, { data });
+    const cause = fromWire({ code: rpcCode, message, ...(data === undefined ? {} : { data }) });
     const failure: unknown = await new Files(refusing("fs/getMetadata", cause).caller)
       .stat("/x")
       .catch((error: unknown) => error);

@@ -316,7 +316,11 @@ export class Files {
   async watch(path: string, options: WatchOptions = {}): Promise<AsyncIterableIterator<FileChanges>> {
     const uri = uriOf(path);
     if (this.#watches === undefined) throw unsupported("fs/watch");
-    return this.#watches.open(uri, options, this.#sandbox);
+    try {
+      return await this.#watches.open(uri, options, this.#sandbox);
+    } catch (error) {
+      throw toFileError(error, "watch", path);
+    }
   }
 
   /**
