@@ -1,21 +1,39 @@
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { help } from "./help.ts";
+import { doctorHelp } from "./help-sandbox.ts";
 import { VERSION } from "./version.ts";
 
+interface Command {
+  readonly help: () => string;
+  /** Commands that are rarely used are loaded when they are. */
+  readonly run: (args: readonly string[]) => Promise<void>;
+}
+
+const SERVE: Command = { help, run: serve };
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: SERVE,
+  doctor: {
+    help: doctorHelp,
+    run: async (args) => (await import("./commands/doctor.ts")).doctor(args),
+  },
+};
+
 async function main(args: readonly string[]): Promise<void> {
-  const [first, ...rest] = args;
-  const command = first === "serve" ? "serve" : undefined;
-  const flags = command === undefined ? args : rest;
+  const [first = "", ...rest] = args;
+  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+  const flags = named === undefined ? args : rest;
+  const command = named ?? SERVE;
   if (flags.includes("--help") || flags.includes("-h")) {
-    process.stdout.write(help());
+    process.stdout.write(command.help());
     return;
   }
   if (flags.includes("--version") || flags.includes("-V")) {
     process.stdout.write(`exec-server ${VERSION}\n`);
     return;
   }
-  await serve(flags);
+  await command.run(flags);
 }
 
 void main(process.argv.slice(2)).catch((error: unknown) => {

@@ -11,7 +11,7 @@ const DEADLINE_MS = 10_000;
 /** Each thing that must not be possible inside prints its name. */
 const SCRIPT = `
 ( : > "$1/written" ) 2>/dev/null && echo "write outside"
-cat "$1/hidden/canary" 2>/dev/null && echo "read what is hidden"
+cat "$1/hidden/canary" >/dev/null 2>&1 && echo "read what is hidden"
 ls "$1/hidden" >/dev/null 2>&1 && echo "list what is hidden"
 while read -r name value; do
   case $name in
