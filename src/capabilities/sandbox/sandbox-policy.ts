@@ -1,6 +1,8 @@
 /** What a sandbox allows, independent of how it is enforced. Paths are absolute, native and contain no dots. */
 export interface SandboxPolicy {
   readonly files: "unrestricted" | FileRules;
+  /** Further sets of rules. A path has the weakest access that any set gives it. */
+  readonly within?: readonly FileRules[];
   readonly network: NetworkMode;
 }
 
@@ -17,11 +19,26 @@ export interface FileRules {
 }
 
 export type FileRule =
-  | {
-      readonly kind: "path";
-      readonly path: string;
-      readonly access: "read" | "write" | "deny";
-      /** Ignore the rule if the path does not exist. */
-      readonly skipIfMissing: boolean;
-    }
+  | { readonly kind: "path"; readonly path: string; readonly access: FileAccess }
+  /** Hides what matches when the sandbox starts. */
   | { readonly kind: "glob"; readonly pattern: string; readonly access: "deny" };
+
+export type FileAccess = "read" | "write" | "deny";
+
+/** All sets of rules that apply. None: everything is allowed. */
+export function ruleSets({ files, within = [] }: SandboxPolicy): readonly FileRules[] {
+  return files === "unrestricted" ? within : [files, ...within];
+}
+
+/** The operator's policy, narrowed by a client's: of every path, and of the network, the weaker access. */
+export function narrow(operator: SandboxPolicy, client: SandboxPolicy | undefined): SandboxPolicy {
+  if (client === undefined) return operator;
+  const [files = "unrestricted", ...within] = [...ruleSets(operator), ...ruleSets(client)];
+  return { files, within, network: weakerNetwork(operator.network, client.network) };
+}
+
+const NETWORK_STRENGTH: Record<NetworkMode, number> = { restricted: 0, proxied: 1, enabled: 2 };
+
+function weakerNetwork(one: NetworkMode, other: NetworkMode): NetworkMode {
+  return NETWORK_STRENGTH[one] <= NETWORK_STRENGTH[other] ? one : other;
+}

@@ -1,0 +1,70 @@
+import { lstatSync, opendirSync, readdirSync, readFileSync, readlinkSync, type Stats } from "node:fs";
+import { parentOf } from "./path-names.ts";
+
+/** What a view needs to know about the disk. */
+export interface Disk {
+  /** Does not follow links. Undefined: nothing has this name. */
+  look(path: string): DiskEntry | undefined;
+  target(link: string): string;
+  /** Undefined: the directory cannot be read. */
+  names(directory: string): readonly string[] | undefined;
+  isEmpty(directory: string): boolean;
+  /** The contents of a small text file. Undefined: it cannot be read. */
+  text(file: string): string | undefined;
+}
+
+export interface DiskEntry {
+  /** `closed`: its directory cannot be searched. `impossible`: the name is too long to exist. */
+  readonly kind: "file" | "directory" | "link" | "closed" | "impossible";
+  /** Device and inode. */
+  readonly identity: string;
+}
+
+const MAX_TEXT_BYTES = 4096;
+
+export const systemDisk: Disk = {
+  look(path) {
+    try {
+      const stats = lstatSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? undefined : { kind: kindOf(stats), identity: `${stats.dev}:${stats.ino}` };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EACCES") return { kind: "closed", identity: parentOf(path) };
+      if (code === "ENAMETOOLONG") return { kind: "impossible", identity: path };
+      throw error;
+    }
+  },
+  target: (link) => readlinkSync(link),
+  names(directory) {
+    try {
+      return readdirSync(directory);
+    } catch {
+      return undefined;
+    }
+  },
+  isEmpty(directory) {
+    try {
+      const opened = opendirSync(directory, { bufferSize: 1 });
+      try {
+        return opened.readSync() === null;
+      } finally {
+        opened.closeSync();
+      }
+    } catch {
+      return false;
+    }
+  },
+  text(file) {
+    try {
+      if (lstatSync(file).size > MAX_TEXT_BYTES) return undefined;
+      return readFileSync(file, "utf8");
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+function kindOf(stats: Stats): DiskEntry["kind"] {
+  if (stats.isDirectory()) return "directory";
+  return stats.isSymbolicLink() ? "link" : "file";
+}

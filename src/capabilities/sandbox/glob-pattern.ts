@@ -1,0 +1,121 @@
+import { resolveDots } from "../../base/file-uri.ts";
+import { SandboxRefusal } from "./sandbox-refusal.ts";
+
+/** An absolute pattern: the directory before its first wildcard, and matchers for the names below it. */
+export interface GlobPattern {
+  readonly base: string;
+  /** Empty: the pattern has no wildcard and names `base` itself. */
+  readonly names: readonly NameMatcher[];
+}
+
+/** `anyDepth`: any number of directories, none included. */
+export type NameMatcher = "anyDepth" | ((name: string) => boolean);
+
+type Token = string | "any" | "one" | CharacterClass;
+
+interface CharacterClass {
+  readonly negated: boolean;
+  readonly ranges: readonly (readonly [first: string, last: string])[];
+}
+
+const WILDCARD = /[*?[\]{}\\]/;
+
+/**
+ * `*` and `?` stay within one name, `**` crosses directories, `[a-z]` and `[!a-z]` are classes, a backslash takes the
+ * next character literally. A bracket without its end stands for itself.
+ */
+export function parseGlob(pattern: string): GlobPattern {
+  const names = pattern.split("/").filter((name) => name !== "" && name !== ".");
+  const first = names.findIndex((name) => WILDCARD.test(name));
+  const wild = first === -1 ? [] : names.slice(first);
+  const base = resolveDots(`/${names.slice(0, first === -1 ? names.length : first).join("/")}`);
+  if (base === "/" || wild.some((name) => name === ".." || /[{}]/.test(name))) throw unsafe(pattern);
+  // What is below a directory does not include the directory itself.
+  if (wild.at(-1) === "**") wild.push("*");
+  return { base, names: wild.map((name) => (name === "**" ? "anyDepth" : matcherOf(name))) };
+}
+
+function unsafe(pattern: string): SandboxRefusal {
+  return new SandboxRefusal(
+    `unreadable glob \`${pattern}\` cannot be safely expanded; use a pattern with a non-root directory prefix`,
+  );
+}
+
+function matcherOf(pattern: string): NameMatcher {
+  const tokens = tokensOf([...pattern]);
+  return (name) => matches(tokens, [...name]);
+}
+
+function tokensOf(characters: readonly string[]): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < characters.length; at += 1) {
+    const character = characters[at]!;
+    if (character === "*") {
+      if (tokens.at(-1) !== "any") tokens.push("any");
+    } else if (character === "?") tokens.push("one");
+    else if (character === "[") {
+      const end = classEnd(characters, at);
+      if (end === undefined) tokens.push(`=${character}`);
+      else {
+        tokens.push(classOf(characters.slice(at + 1, end)));
+        at = end;
+      }
+    } else if (character === "\\" && at + 1 < characters.length) {
+      at += 1;
+      tokens.push(`=${characters[at]!}`);
+    } else tokens.push(`=${character}`);
+  }
+  return tokens;
+}
+
+/** A bracket right after the opening, or after the negation, belongs to the class. */
+function classEnd(characters: readonly string[], start: number): number | undefined {
+  const first = characters[start + 1] === "!" || characters[start + 1] === "^" ? start + 2 : start + 1;
+  const end = characters.indexOf("]", first + 1);
+  return end === -1 ? undefined : end;
+}
+
+function classOf(characters: readonly string[]): CharacterClass {
+  const negated = characters[0] === "!" || characters[0] === "^";
+  const members = negated ? characters.slice(1) : characters;
+  const ranges: [string, string][] = [];
+  for (let at = 0; at < members.length; at += 1) {
+    const first = members[at]!;
+    if (members[at + 1] === "-" && at + 2 < members.length) {
+      ranges.push([first, members[at + 2]!]);
+      at += 2;
+    } else ranges.push([first, first]);
+  }
+  return { negated, ranges };
+}
+
+/** Goes back to the last `*` only, so that no pattern takes exponential time. */
+function matches(tokens: readonly Token[], name: readonly string[]): boolean {
+  let token = 0;
+  let at = 0;
+  let lastAny = -1;
+  let retryAt = 0;
+  while (at < name.length) {
+    if (tokens[token] === "any") {
+      lastAny = token;
+      retryAt = at;
+      token += 1;
+    } else if (token < tokens.length && matchesOne(tokens[token]!, name[at]!)) {
+      token += 1;
+      at += 1;
+    } else if (lastAny === -1) return false;
+    else {
+      token = lastAny + 1;
+      retryAt += 1;
+      at = retryAt;
+    }
+  }
+  while (tokens[token] === "any") token += 1;
+  return token === tokens.length;
+}
+
+function matchesOne(token: Token, character: string): boolean {
+  if (token === "one") return true;
+  if (typeof token === "string") return token === `=${character}`;
+  return token.ranges.some(([first, last]) => character >= first && character <= last) !== token.negated;
+}

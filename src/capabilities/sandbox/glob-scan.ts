@@ -1,0 +1,111 @@
+import type { Disk } from "./disk.ts";
+import type { GlobPattern } from "./glob-pattern.ts";
+import { childOf } from "./path-names.ts";
+import type { PathWalk } from "./path-walk.ts";
+import { SandboxRefusal } from "./sandbox-refusal.ts";
+
+export interface GlobScan {
+  readonly walk: PathWalk;
+  readonly disk: Disk;
+  /** What the scans of one view may cost together. */
+  readonly budget: ScanBudget;
+  readonly maxDepth: number;
+  /** Whether a directory is worth searching: nothing in it may be visible anyway. */
+  isVisible(directory: string): boolean;
+  /** Whether there are rules below a directory that is hidden. */
+  hasRulesBelow(directory: string): boolean;
+}
+
+const MAX_ENTRIES = 200_000;
+const MAX_MS = 3000;
+
+/** Bounds the search for matches. Beyond them the sandbox is refused, because matches could be missed. */
+export class ScanBudget {
+  readonly #deadline: number;
+  #entries = 0;
+
+  constructor(now: number = performance.now()) {
+    this.#deadline = now + MAX_MS;
+  }
+
+  spend(entries: number, pattern: string): void {
+    this.#entries += entries;
+    if (this.#entries > MAX_ENTRIES)
+      throw new SandboxRefusal(
+        `unreadable glob \`${pattern}\` has more than ${MAX_ENTRIES} files to search; ` +
+          "use a longer directory prefix or a smaller glob_scan_max_depth",
+      );
+    if (performance.now() > this.#deadline)
+      throw new SandboxRefusal(
+        `unreadable glob \`${pattern}\` takes longer than ${MAX_MS} ms to search; ` +
+          "use a longer directory prefix or a smaller glob_scan_max_depth",
+      );
+  }
+}
+
+interface Step {
+  readonly directory: string;
+  readonly depth: number;
+  /** Positions in the pattern's names that the next name can match. */
+  readonly positions: readonly number[];
+}
+
+/**
+ * Real paths that a pattern matches now. Links to directories are not followed, except before the first wildcard; a
+ * directory that cannot be read counts as a match, because its contents are unknown.
+ */
+export function scanGlob(pattern: string, { base, names }: GlobPattern, scan: GlobScan): string[] {
+  const { walk, disk, budget, maxDepth } = scan;
+  const start = walk.follow(base);
+  if (names.length === 0) return start.kind === "file" || start.kind === "directory" ? [start.path] : [];
+  if (start.kind === "closed") return [start.path];
+  if (start.kind !== "directory") return [];
+  const found: string[] = [];
+  const steps: Step[] = [{ directory: start.path, depth: 1, positions: reach(names, 0) }];
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    const { directory, depth, positions } = step;
+    if (!scan.isVisible(directory)) continue;
+    const children = disk.names(directory);
+    if (children === undefined) {
+      found.push(directory);
+      continue;
+    }
+    budget.spend(children.length + 1, pattern);
+    for (const name of children) {
+      const next = nextPositions(names, positions, name);
+      if (next.length === 0) continue;
+      const path = childOf(directory, name);
+      const entry = walk.look(path);
+      // Names that are not UTF-8 cannot be found again by their text.
+      if (entry === undefined && name.includes("\u{fffd}"))
+        throw new SandboxRefusal(
+          `unreadable glob \`${pattern}\` cannot hide a file in ${directory} whose name is not UTF-8; rename it`,
+        );
+      const isMatch = next.includes(names.length);
+      if (isMatch) {
+        const { kind, path: real } = walk.follow(path);
+        if (kind === "file" || kind === "directory" || kind === "closed") found.push(real);
+      }
+      const descends = entry?.kind === "directory" && depth < maxDepth;
+      if (descends && (!isMatch || scan.hasRulesBelow(path)))
+        steps.push({ directory: path, depth: depth + 1, positions: next });
+    }
+  }
+  return found;
+}
+
+/** A position, and those that can be reached without a name. */
+function reach(names: GlobPattern["names"], position: number): number[] {
+  return names[position] === "anyDepth" ? [position, ...reach(names, position + 1)] : [position];
+}
+
+function nextPositions(names: GlobPattern["names"], positions: readonly number[], name: string): number[] {
+  const next = new Set<number>();
+  for (const position of positions) {
+    const matcher = names[position];
+    if (matcher === undefined) continue;
+    const after = matcher === "anyDepth" ? position : position + 1;
+    if (matcher === "anyDepth" || matcher(name)) for (const reached of reach(names, after)) next.add(reached);
+  }
+  return [...next];
+}

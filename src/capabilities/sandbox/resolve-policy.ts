@@ -1,0 +1,102 @@
+import { resolveDots } from "../../base/file-uri.ts";
+import type { FileAccess, FileRule, NetworkMode, SandboxPolicy } from "./sandbox-policy.ts";
+
+/** Permissions as a client words them: places have names that depend on the request. */
+export interface SandboxPermissions {
+  readonly files:
+    | "unrestricted"
+    | { readonly entries: readonly PolicyEntry[]; readonly globScanMaxDepth?: number };
+  readonly network: NetworkMode;
+}
+
+export interface PolicyEntry {
+  readonly place: PolicyPlace;
+  readonly access: FileAccess;
+}
+
+export type PolicyPlace =
+  | { readonly kind: "path"; readonly path: string }
+  /** Relative patterns start at the working directory. Only denials have an effect. */
+  | { readonly kind: "glob"; readonly pattern: string }
+  | { readonly kind: "projectRoots"; readonly subpath?: string }
+  | { readonly kind: "root" | "systemDirectories" | "temporaryDirectory" | "slashTmp" }
+  /** A place that only newer clients know: grants nothing. */
+  | { readonly kind: "unknown" };
+
+/** What the named places stand for. */
+export interface PolicySurroundings {
+  readonly cwd: string;
+  readonly workspaceRoots: readonly string[];
+  /** TMPDIR of the process. */
+  readonly temporaryDirectory: string | undefined;
+}
+
+/** Whether permissions mean something else in another working directory. */
+export function dependsOnDirectory({ files }: SandboxPermissions): boolean {
+  if (files === "unrestricted") return false;
+  return files.entries.some(
+    ({ place }) => place.kind === "projectRoots" || (place.kind === "glob" && !place.pattern.startsWith("/")),
+  );
+}
+
+export function resolvePolicy(
+  { files, network }: SandboxPermissions,
+  surroundings: PolicySurroundings,
+): SandboxPolicy {
+  if (files === "unrestricted") return { files, network };
+  const { entries, globScanMaxDepth } = files;
+  return {
+    files: {
+      rules: entries.flatMap((entry) => rulesOf(entry, surroundings)),
+      systemDirectories: entries.some(
+        ({ place, access }) => place.kind === "systemDirectories" && access !== "deny",
+      ),
+      ...(globScanMaxDepth === undefined ? {} : { globScanMaxDepth }),
+    },
+    network,
+  };
+}
+
+function rulesOf({ place, access }: PolicyEntry, surroundings: PolicySurroundings): FileRule[] {
+  const { cwd, workspaceRoots, temporaryDirectory } = surroundings;
+  if (place.kind === "glob") {
+    if (access !== "deny") return [];
+    return [{ kind: "glob", pattern: below(cwd, place.pattern), access }];
+  }
+  const paths = pathsOf(place, workspaceRoots, temporaryDirectory);
+  return paths.map((path) => ({ kind: "path", path, access }));
+}
+
+function pathsOf(
+  place: Exclude<PolicyPlace, { kind: "glob" }>,
+  workspaceRoots: readonly string[],
+  temporaryDirectory: string | undefined,
+): string[] {
+  switch (place.kind) {
+    case "path":
+      return [place.path];
+    case "root":
+      return ["/"];
+    case "slashTmp":
+      return ["/tmp"];
+    case "temporaryDirectory":
+      return temporaryDirectory?.startsWith("/") === true ? [resolveDots(temporaryDirectory)] : [];
+    case "projectRoots": {
+      const { subpath = "" } = place;
+      return isPlain(subpath) ? workspaceRoots.map((root) => resolveDots(`${root}/${subpath}`)) : [];
+    }
+    case "systemDirectories":
+    case "unknown":
+      return [];
+  }
+}
+
+/** Subpaths stay below their root, and are taken as they are or not at all. */
+function isPlain(subpath: string): boolean {
+  if (subpath.startsWith("/")) return false;
+  return !subpath.split("/").some((name) => name === "." || name === "..");
+}
+
+function below(directory: string, path: string): string {
+  return path === "" || path.startsWith("/") ? path : `${directory === "/" ? "" : directory}/${path}`;
+}

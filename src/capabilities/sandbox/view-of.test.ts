@@ -1,0 +1,332 @@
+import { describe, expect, it } from "vitest";
+import { FakeDisk, type Tree } from "../../../test/fixtures/fake-disk.ts";
+import { type FileView, sameView } from "./file-view.ts";
+import {
+  type FileAccess,
+  type FileRule,
+  type FileRules,
+  narrow,
+  type SandboxPolicy,
+} from "./sandbox-policy.ts";
+import { viewOf } from "./view-of.ts";
+
+const FULL = { ".git": { HEAD: "x" }, ".agents": { a: "" }, ".codex": { a: "" }, ".aws": { a: "" } };
+
+function path(path: string, access: FileAccess): FileRule {
+  return { kind: "path", path, access };
+}
+
+function deny(pattern: string): FileRule {
+  return { kind: "glob", pattern, access: "deny" };
+}
+
+function policy(rules: FileRule[], more: Partial<FileRules> = {}): SandboxPolicy {
+  return { files: { rules, systemDirectories: false, ...more }, network: "restricted" };
+}
+
+function look(rules: FileRule[], tree: { [name: string]: Tree }, masked: string[] = []): string[] {
+  return shown(viewOf(policy(rules), { masked, disk: new FakeDisk(tree) }));
+}
+
+function shown({ root, mounts }: FileView): string[] {
+  return [root, ...mounts.map((m) => `${m.kind} ${m.path}${m.kind === "link" ? ` -> ${m.target}` : ""}`)];
+}
+
+const READ_ALL = path("/", "read");
+
+describe("the view of a policy", () => {
+  it("makes a writable root writable, except its protected names", () => {
+    expect(look([READ_ALL, path("/ws", "write")], { ws: { ...FULL, src: {} } })).toEqual([
+      "readOnly",
+      "writable /ws",
+      "readOnly /ws/.agents",
+      "readOnly /ws/.aws",
+      "readOnly /ws/.codex",
+      "readOnly /ws/.git",
+    ]);
+  });
+
+  it("reserves protected names that do not exist, or are empty directories", () => {
+    expect(look([READ_ALL, path("/ws", "write")], { ws: { ".git": {}, ".agents": "a file" } })).toEqual([
+      "readOnly",
+      "writable /ws",
+      "readOnly /ws/.agents",
+      "absent /ws/.aws",
+      "absent /ws/.codex",
+      "absent /ws/.git",
+    ]);
+  });
+
+  it("leaves a protected name alone if a rule names it", () => {
+    const rules = [path("/ws", "write"), path("/ws/.git", "write"), path("/ws/.codex", "write")];
+    expect(look(rules, { ws: { ...FULL, ".git": FULL, ".codex": FULL } })).toEqual([
+      "empty",
+      "writable /ws",
+      "readOnly /ws/.agents",
+      "readOnly /ws/.aws",
+      ...[".agents", ".aws", ".codex", ".git"].map((name) => `readOnly /ws/.codex/${name}`),
+      ...[".agents", ".aws", ".codex", ".git"].map((name) => `readOnly /ws/.git/${name}`),
+    ]);
+  });
+
+  it("protects a name even if a rule names something missing below it", () => {
+    expect(look([path("/ws", "write"), path("/ws/.git/hooks", "write")], { ws: {} })).toContain(
+      "absent /ws/.git",
+    );
+  });
+
+  it("does not protect names in the root directory", () => {
+    expect(look([path("/", "write")], { ".git": { HEAD: "" } })).toEqual(["writable"]);
+  });
+
+  it("lets the more specific rule win", () => {
+    const tree = { a: { ...FULL, b: { ...FULL, c: { d: "secret", e: "" } } } };
+    const rules = [READ_ALL, path("/a", "write"), path("/a/b", "deny"), path("/a/b/c", "read")];
+    expect(look([...rules, path("/a/b/c/d", "deny")], tree).filter((line) => !line.includes("/."))).toEqual([
+      "readOnly",
+      "writable /a",
+      "hiddenDirectory /a/b",
+      "readOnly /a/b/c",
+      "hiddenFile /a/b/c/d",
+    ]);
+  });
+
+  it("lets deny win over write, and write over read, for the same path", () => {
+    const tree = { a: "", b: "", c: "" };
+    const rules = [path("/a", "write"), path("/a", "deny"), path("/b", "read"), path("/b", "write")];
+    expect(look([READ_ALL, ...rules], tree)).toEqual(["readOnly", "hiddenFile /a", "writable /b"]);
+  });
+
+  it("shows nothing without a rule, and mounts only what differs from its surroundings", () => {
+    expect(look([], { a: "" })).toEqual(["empty"]);
+    expect(
+      look([path("/a", "read"), path("/a/b", "read"), path("/x", "deny")], { a: { b: {} }, x: "" }),
+    ).toEqual(["empty", "readOnly /a"]);
+  });
+
+  it("ignores write rules for missing paths, and reserves the first missing name of others", () => {
+    const tree = { ws: FULL };
+    expect(look([READ_ALL, path("/new", "write")], tree)).toEqual(["readOnly"]);
+    expect(look([READ_ALL, path("/new", "deny"), path("/other", "read")], tree)).toEqual(["readOnly"]);
+    expect(look([path("/ws", "write"), path("/ws/a/b/c", "deny"), path("/ws/d", "read")], tree)).toEqual(
+      expect.arrayContaining(["absent /ws/a", "absent /ws/d"]),
+    );
+  });
+
+  it("pins a file that stands where a rule expects a directory, without making it readable", () => {
+    expect(look([path("/ws", "write"), path("/ws/file/x", "deny")], { ws: { ...FULL, file: "" } })).toContain(
+      "readOnly /ws/file",
+    );
+    expect(look([path("/file/x", "deny")], { file: "" })).toEqual(["empty"]);
+  });
+
+  it("ignores rules for what every sandbox makes anew", () => {
+    const tree = { dev: { shm: {} }, proc: { "1": {} } };
+    expect(look([READ_ALL, path("/proc", "write"), path("/dev/shm", "write")], tree)).toEqual(["readOnly"]);
+  });
+
+  it("shows system directories, and the links to them, below an empty root", () => {
+    const tree = { bin: { link: "usr/bin" }, usr: { bin: {} }, etc: {} };
+    const minimal = (rules: FileRule[]) =>
+      shown(viewOf(policy(rules, { systemDirectories: true }), { masked: [], disk: new FakeDisk(tree) }));
+    expect(minimal([])).toEqual(["empty", "link /bin -> usr/bin", "readOnly /etc", "readOnly /usr"]);
+    expect(minimal([path("/", "deny")])).toEqual(minimal([]));
+    expect(minimal([path("/usr", "deny")])).toEqual(["empty", "readOnly /etc"]);
+    expect(minimal([path("/usr", "write")])).toContain("writable /usr");
+    expect(minimal([path("/", "write")])).toEqual(["writable"]);
+  });
+});
+
+describe("symbolic links", () => {
+  const tree = { home: { ws: { link: "../data/ws" } }, data: { ws: { ...FULL, f: "" }, other: { f: "" } } };
+
+  it("lead a rule to their target", () => {
+    expect(look([READ_ALL, path("/home/ws/f", "deny")], tree)).toEqual(["readOnly", "hiddenFile /data/ws/f"]);
+    expect(look([READ_ALL, path("/home/ws", "write")], tree)).toContain("writable /data/ws");
+  });
+
+  it("exist inside if nothing else shows them", () => {
+    expect(look([path("/home/ws", "read")], tree)).toEqual([
+      "empty",
+      "readOnly /data/ws",
+      "link /home/ws -> ../data/ws",
+    ]);
+  });
+
+  it.each([
+    ["read", "read-only"],
+    ["deny", "deny-read"],
+    ["write", "writable"],
+  ] as const)("are refused for %s where they could be replaced from inside", (access, words) => {
+    expect(() => look([READ_ALL, path("/home", "write"), path("/home/ws", access)], tree)).toThrow(
+      `cannot enforce sandbox ${words} path /home/ws because it crosses writable symlink /home/ws`,
+    );
+  });
+
+  it("may be writable if they add no access", () => {
+    expect(look([path("/home", "write"), path("/data", "write"), path("/home/ws", "write")], tree)).toContain(
+      "writable /data",
+    );
+  });
+
+  it("cannot stand for a protected name", () => {
+    const repository = { ws: { ".git": { link: "/elsewhere" } }, elsewhere: { HEAD: "" } };
+    expect(() => look([READ_ALL, path("/ws", "write")], repository)).toThrow(
+      "cannot enforce sandbox read-only path /ws/.git because it crosses writable symlink /ws/.git",
+    );
+  });
+
+  it("that run in a circle are refused", () => {
+    const circle = { a: { link: "b" }, b: { link: "a" } };
+    expect(() => look([path("/a", "read")], circle)).toThrow("too many symbolic links");
+  });
+});
+
+describe("worktrees", () => {
+  const tree = {
+    wt: { ...FULL, ".git": "gitdir: ../repo/worktrees/x\n" },
+    repo: { worktrees: { x: { commondir: "../..\n" } }, hooks: { h: "" } },
+    secret: { x: "" },
+  };
+
+  it("have their git directories protected", () => {
+    const rules = [
+      READ_ALL,
+      path("/wt", "write"),
+      path("/repo/worktrees", "write"),
+      path("/repo/hooks", "write"),
+    ];
+    expect(look(rules, tree)).toEqual(
+      expect.arrayContaining(["readOnly /repo/worktrees/x", "readOnly /wt/.git"]),
+    );
+  });
+
+  it("cannot make anything readable", () => {
+    const hostile = { ...tree, wt: { ...FULL, ".git": "gitdir: /secret\n" } };
+    expect(look([path("/wt", "write")], hostile).join()).not.toContain("secret");
+  });
+});
+
+describe("masked paths", () => {
+  it("are hidden in every policy, whatever is granted below them", () => {
+    const tree = { srv: { key: "k", sub: { f: "" } }, l: { link: "/srv/key" } };
+    const rules = [path("/", "write"), path("/srv/sub", "write")];
+    expect(look(rules, tree, ["/srv"])).toEqual(["writable", "hiddenDirectory /srv"]);
+    expect(look([READ_ALL], tree, ["/l"])).toEqual(["readOnly", "hiddenFile /srv/key"]);
+    expect(look([path("/", "write")], tree, ["/srv/new"])).toEqual(["writable", "absent /srv/new"]);
+    expect(
+      shown(
+        viewOf({ files: "unrestricted", network: "enabled" }, { masked: ["/srv"], disk: new FakeDisk(tree) }),
+      ),
+    ).toEqual(["writable", "hiddenDirectory /srv"]);
+  });
+});
+
+describe("patterns", () => {
+  const tree = {
+    ws: { ...FULL, "a.env": "", sub: { "b.env": "", deep: { "c.env": "" } }, l: { link: "/other" } },
+    other: { "d.env": "" },
+  };
+
+  it("hide what matches now", () => {
+    expect(look([READ_ALL, deny("/ws/**/*.env")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/a.env",
+      "hiddenFile /ws/sub/b.env",
+      "hiddenFile /ws/sub/deep/c.env",
+    ]);
+    expect(look([READ_ALL, deny("/ws/sub/*")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/sub/b.env",
+      "hiddenDirectory /ws/sub/deep",
+    ]);
+  });
+
+  it("hide what a matching link leads to", () => {
+    expect(look([READ_ALL, deny("/ws/l*")], tree)).toEqual(["readOnly", "hiddenDirectory /other"]);
+  });
+
+  it("win over rules for the same path, and lose to rules below", () => {
+    const rules = [path("/ws/a.env", "write"), path("/ws/sub/deep", "read"), deny("/ws/[as]*")];
+    expect(look([READ_ALL, ...rules, deny("/ws/**/c.env")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/a.env",
+      "hiddenDirectory /ws/sub",
+      "readOnly /ws/sub/deep",
+      "hiddenFile /ws/sub/deep/c.env",
+    ]);
+  });
+
+  it("search as deep as the policy says", () => {
+    const view = viewOf(policy([READ_ALL, deny("/ws/**/*.env")], { globScanMaxDepth: 2 }), {
+      masked: [],
+      disk: new FakeDisk(tree),
+    });
+    expect(shown(view)).toEqual(["readOnly", "hiddenFile /ws/a.env", "hiddenFile /ws/sub/b.env"]);
+  });
+
+  it("hide a directory that cannot be searched", () => {
+    const disk = new FakeDisk(tree, ["/ws/sub"]);
+    expect(shown(viewOf(policy([READ_ALL, deny("/ws/**/*.env")]), { masked: [], disk }))).toContain(
+      "hiddenDirectory /ws/sub",
+    );
+  });
+
+  it("without a wildcard deny that path, which need not exist", () => {
+    expect(look([path("/ws", "write"), deny("/ws/.env")], tree)).toContain("absent /ws/.env");
+  });
+
+  it("are refused when there is too much to search", () => {
+    const large = {
+      ws: Object.fromEntries(Array.from({ length: 200_001 }, (_, index) => [`f${index}`, ""])),
+    };
+    expect(() => look([READ_ALL, deny("/ws/**/*.env")], large)).toThrow("more than 200000 files to search");
+  });
+
+  it("search nothing that is not visible anyway", () => {
+    const disk = new FakeDisk(tree);
+    viewOf(policy([path("/other", "read"), deny("/ws/**/*.env")]), { masked: [], disk });
+    expect(disk.listed).toBe(0);
+  });
+});
+
+describe("a narrowed policy", () => {
+  const tree = { ws: FULL, etc: {}, link: { link: "/secret" }, secret: { sub: { f: "" } } };
+  const narrowed = (operator: FileRule[], client: FileRule[]) =>
+    shown(viewOf(narrow(policy(operator), policy(client)), { masked: [], disk: new FakeDisk(tree) }));
+
+  it("gives the weaker access", () => {
+    expect(narrowed([READ_ALL, path("/ws", "write")], [path("/", "write")])).toEqual(
+      narrowed([path("/", "write")], [READ_ALL, path("/ws", "write")]),
+    );
+    expect(narrowed([READ_ALL, path("/ws", "deny")], [path("/ws", "write")])).toEqual(["empty"]);
+    expect(narrowed([READ_ALL], [path("/etc", "write")])).toEqual(["empty", "readOnly /etc"]);
+  });
+
+  it("does not let a client reach by a link what the operator denies", () => {
+    expect(narrowed([path("/", "read"), path("/secret", "deny")], [path("/link/sub", "write")])).toEqual([
+      "empty",
+      "link /link -> /secret",
+    ]);
+  });
+
+  it("has the weaker network", () => {
+    const operator: SandboxPolicy = { files: "unrestricted", network: "proxied" };
+    expect(narrow(operator, { files: "unrestricted", network: "enabled" }).network).toBe("proxied");
+    expect(narrow(operator, { files: "unrestricted", network: "restricted" }).network).toBe("restricted");
+    expect(narrow(operator, undefined)).toBe(operator);
+  });
+});
+
+describe("two views", () => {
+  it("are the same only if nothing was replaced, added or removed", () => {
+    const rules = [READ_ALL, path("/ws", "write"), deny("/ws/*.env")];
+    const at = (tree: { [name: string]: Tree }) =>
+      viewOf(policy(rules), { masked: [], disk: new FakeDisk(tree) });
+    const first = at({ ws: FULL });
+    expect(sameView(first, at({ ws: { ...FULL, more: "" } }))).toBe(true);
+    expect(sameView(first, at({ ws: { ...FULL, "a.env": "" } }))).toBe(false);
+    expect(sameView(first, at({ ws: { ...FULL, ".git": {} } }))).toBe(false);
+    expect(sameView(first, { ...first, identity: "other" })).toBe(false);
+  });
+});

@@ -1,0 +1,101 @@
+import { type AccessMap, weakest } from "./access-map.ts";
+import { type Disk, systemDisk } from "./disk.ts";
+import type { FileView, ViewMount } from "./file-view.ts";
+import { ScanBudget, scanGlob } from "./glob-scan.ts";
+import { isBelow, parentOf } from "./path-names.ts";
+import { type CrossedLink, PathWalk } from "./path-walk.ts";
+import { type Crossing, layerOf, type PolicyLayer } from "./policy-layer.ts";
+import { ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
+import { SandboxRefusal } from "./sandbox-refusal.ts";
+
+export interface ViewOptions {
+  /** Paths that are hidden in every policy, with everything below them. */
+  readonly masked: readonly string[];
+  readonly disk?: Disk;
+}
+
+/**
+ * The view that a policy gives of the disk as it is now. Throws a SandboxRefusal if it cannot be enforced. It looks at
+ * each path of the policy, and searches directories only for patterns.
+ */
+export function viewOf(policy: SandboxPolicy, { masked, disk = systemDisk }: ViewOptions): FileView {
+  const walk = new PathWalk(disk);
+  const layers = ruleSets(policy).map((rules) => layerOf(rules, walk, disk));
+  const access = weakest(layers.map((layer) => layer.access));
+  for (const { crossings } of layers) for (const crossing of crossings) refuseWritableLink(crossing, access);
+  hideMatches(layers, access, walk, disk);
+  const missing = layers.flatMap((layer) => layer.missing);
+  for (const path of masked) {
+    const { kind, path: real } = walk.follow(path);
+    if (kind === "missing") missing.push(real);
+    else if (kind === "file" || kind === "directory") access.mask(real);
+  }
+  const links = layers.flatMap(({ crossings }) => crossings.flatMap(({ destination }) => destination.links));
+  return assemble({ access, missing, links, walk, disk });
+}
+
+/**
+ * A link that can be replaced from inside would, at the next start, lead a rule wherever it points to then. Write
+ * access that adds nothing is harmless.
+ */
+function refuseWritableLink({ path, access, destination }: Crossing, map: AccessMap): void {
+  const link = destination.links.find((crossed) => map.at(parentOf(crossed.path)) === "write");
+  if (link === undefined) return;
+  if (access === "write" && map.at(parentOf(destination.path)) === "write") return;
+  const what = { read: "read-only", write: "writable", deny: "deny-read" }[access];
+  throw new SandboxRefusal(
+    `cannot enforce sandbox ${what} path ${path} because it crosses writable symlink ${link.path}`,
+  );
+}
+
+function hideMatches(layers: readonly PolicyLayer[], access: AccessMap, walk: PathWalk, disk: Disk): void {
+  const budget = new ScanBudget();
+  const isVisible = (directory: string) => access.shows(directory);
+  const hasRulesBelow = (directory: string) =>
+    [...access.paths()].some((path) => access.own(path) !== "deny" && isBelow(path, directory));
+  const found = layers.flatMap(({ patterns }) =>
+    patterns.flatMap(({ text, glob, maxDepth }) =>
+      scanGlob(text, glob, { walk, disk, budget, maxDepth, isVisible, hasRulesBelow }),
+    ),
+  );
+  for (const path of found) access.add(path, "deny");
+}
+
+interface ViewParts {
+  readonly access: AccessMap;
+  readonly missing: readonly string[];
+  readonly links: readonly CrossedLink[];
+  readonly walk: PathWalk;
+  readonly disk: Disk;
+}
+
+/** Mounts only what differs from its surroundings, outer paths first. */
+function assemble({ access, missing, links, walk, disk }: ViewParts): FileView {
+  const mounts = new Map<string, ViewMount>();
+  const identities: string[] = [];
+  for (const path of access.paths()) {
+    const own = access.at(path);
+    if (path === "/" || own === access.at(parentOf(path))) continue;
+    const entry = walk.look(path);
+    const isDirectory = entry?.kind === "directory";
+    // The same as a name that does not exist, whose mount point is an empty directory while a sandbox uses it.
+    const isPlaceholder =
+      isDirectory && own !== "write" && access.at(parentOf(path)) === "write" && disk.isEmpty(path);
+    if (isPlaceholder) {
+      mounts.set(path, { kind: "absent", path });
+      continue;
+    }
+    identities.push(`${path}=${entry?.identity}`);
+    if (own === "deny") mounts.set(path, { kind: isDirectory ? "hiddenDirectory" : "hiddenFile", path });
+    else mounts.set(path, { kind: own === "write" ? "writable" : "readOnly", path });
+  }
+  for (const path of missing)
+    if (access.at(parentOf(path)) === "write") mounts.set(path, { kind: "absent", path });
+  for (const { path, target } of links) {
+    const deciding = access.deciding(path) ?? "/";
+    if (deciding === "/" && access.at("/") === "deny") mounts.set(path, { kind: "link", path, target });
+  }
+  const root = ({ read: "readOnly", write: "writable", deny: "empty" } as const)[access.at("/")];
+  const sorted = [...mounts.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { root, mounts: sorted, identity: identities.sort().join("\n") };
+}

@@ -1,0 +1,196 @@
+import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
+import {
+  dependsOnDirectory,
+  type PolicyEntry,
+  type PolicyPlace,
+  resolvePolicy,
+  type SandboxPermissions,
+} from "../../capabilities/sandbox/resolve-policy.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import type {
+  FileSystemPath,
+  PermissionProfile,
+  SandboxContext,
+  SpecialPath,
+} from "../../protocol/sandbox.ts";
+import { pathFromParam } from "../files/path-param.ts";
+import { invalidParams } from "../invalid-params.ts";
+
+/** The request that brings a context. */
+export type SandboxSubject =
+  | {
+      readonly kind: "process";
+      /** Its working directory, for contexts that have none. */
+      readonly cwd: string;
+      /** TMPDIR of its environment. */
+      readonly temporaryDirectory: string | undefined;
+    }
+  | { readonly kind: "files"; readonly temporaryDirectory: string | undefined };
+
+type Managed = Extract<PermissionProfile, { type: "managed" }>;
+
+/**
+ * The policy that a context asks for; undefined if it asks for nothing. Codes, texts and the order of checks are those
+ * of the wire: a process and a file call word the same fault differently.
+ */
+export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject): SandboxPolicy | undefined {
+  decodePaths(context);
+  const { permissions } = context;
+  const managed = permissions.type === "managed" ? permissions : undefined;
+  if (subject.kind === "process") {
+    const wanted = managed === undefined ? undefined : permissionsOf(managed, invalidParams);
+    const cwd = processCwd(context) ?? subject.cwd;
+    const workspaceRoots = rootsOf(context).map((uri) =>
+      native(uri, (why) => invalidParams(`sandbox workspace root URI \`${uri}\` ${NOT_VALID}: ${why}`)),
+    );
+    if (wanted === undefined) return undefined;
+    refuseLandlock(context, wanted, invalidParams);
+    return resolvePolicy(wanted, {
+      cwd,
+      workspaceRoots,
+      temporaryDirectory: subject.temporaryDirectory,
+    });
+  }
+  if (managed === undefined) return undefined;
+  const cwdUri = cwdOf(context);
+  if (cwdUri === undefined && isDynamic(managed))
+    throw invalidParams("file system sandbox context with dynamic permissions requires cwd");
+  const wanted = permissionsOf(managed, invalidInput);
+  if (wanted.files === "unrestricted") return resolvePolicy(wanted, NOWHERE);
+  const cwd = cwdUri === undefined ? "/" : native(cwdUri, invalidInput);
+  const workspaceRoots = rootsOf(context).map((uri) =>
+    native(uri, (why) =>
+      invalidInput(`file system sandbox workspace root is not native to this exec-server host: ${why}`),
+    ),
+  );
+  refuseLandlock(context, wanted, (message) => new RpcError(RpcCode.internal, message));
+  return resolvePolicy(wanted, { cwd, workspaceRoots, temporaryDirectory: subject.temporaryDirectory });
+}
+
+const NOT_VALID = "is not valid on this exec-server host";
+const NOWHERE = { cwd: "/", workspaceRoots: [], temporaryDirectory: undefined };
+
+type MakeError = (message: string) => Error;
+
+function invalidInput(message: string): Error {
+  return new CapabilityError("INVALID_INPUT", message);
+}
+
+/** A policy context stands in for the outer values, and has no roots unless it names them. */
+function cwdOf({ cwd, policyContext }: SandboxContext): string | undefined {
+  return policyContext?.cwd ?? cwd ?? undefined;
+}
+
+function rootsOf({ workspaceRoots, policyContext }: SandboxContext): readonly string[] {
+  return (policyContext ? policyContext.workspaceRoots : workspaceRoots) ?? [];
+}
+
+function processCwd(context: SandboxContext): string | undefined {
+  const uri = cwdOf(context);
+  if (uri === undefined) return undefined;
+  return native(uri, (why) => invalidParams(`sandbox cwd URI \`${uri}\` ${NOT_VALID}: ${why}`));
+}
+
+/** What is not a path at all is refused first, wherever it is, used or not. */
+function decodePaths(context: SandboxContext): void {
+  const { permissions, cwd, workspaceRoots, userHomeDir, temporaryDirectories, policyContext } = context;
+  const uris = [cwd, userHomeDir, policyContext?.cwd];
+  for (const list of [workspaceRoots, temporaryDirectories, policyContext?.workspaceRoots])
+    if (list) uris.push(...list);
+  if (permissions.type === "managed" && permissions.file_system.type === "restricted")
+    for (const { path } of permissions.file_system.entries) if (path.type === "path") uris.push(path.path);
+  for (const uri of uris) {
+    if (typeof uri !== "string") continue;
+    try {
+      pathFromParam(uri);
+    } catch (error) {
+      if (error instanceof PathUriError) throw invalidParams(error.message);
+      // Anything else depends on how it is used.
+    }
+  }
+}
+
+function native(uri: string, fail: MakeError): string {
+  let path: string | Uint8Array;
+  try {
+    path = pathFromParam(uri);
+  } catch (error) {
+    if (error instanceof ForeignPathError) throw fail(error.message);
+    throw error;
+  }
+  if (typeof path !== "string") throw fail(`'${uri}' is not UTF-8, which a sandbox requires`);
+  return path;
+}
+
+function isDynamic({ file_system }: Managed): boolean {
+  if (file_system.type === "unrestricted") return false;
+  const entries = file_system.entries
+    .filter(({ path }) => path.type !== "path")
+    .map(({ path, access }) => ({ place: placeOf(path, invalidParams), access: accessOf(access) }));
+  return dependsOnDirectory({ files: { entries }, network: "restricted" });
+}
+
+function permissionsOf({ file_system, network }: Managed, fail: MakeError): SandboxPermissions {
+  if (file_system.type === "unrestricted") return { files: "unrestricted", network };
+  const { entries, glob_scan_max_depth: globScanMaxDepth } = file_system;
+  return {
+    files: {
+      entries: entries.map(({ path, access }) => ({ place: placeOf(path, fail), access: accessOf(access) })),
+      ...(globScanMaxDepth === undefined || globScanMaxDepth === null ? {} : { globScanMaxDepth }),
+    },
+    network,
+  };
+}
+
+function accessOf(access: PolicyEntry["access"] | "none"): PolicyEntry["access"] {
+  return access === "none" ? "deny" : access;
+}
+
+function placeOf(path: FileSystemPath, fail: MakeError): PolicyPlace {
+  switch (path.type) {
+    case "path":
+      return {
+        kind: "path",
+        path: native(path.path, (why) => fail(`invalid sandbox permission path URI: ${why}`)),
+      };
+    case "glob_pattern":
+      return { kind: "glob", pattern: path.pattern };
+    case "special":
+      return specialPlace(path.value);
+  }
+}
+
+function specialPlace(special: SpecialPath): PolicyPlace {
+  switch (special.kind) {
+    case "project_roots":
+    case "current_working_directory":
+      return { kind: "projectRoots", subpath: special.subpath ?? "" };
+    case "minimal":
+      return { kind: "systemDirectories" };
+    case "tmpdir":
+      return { kind: "temporaryDirectory" };
+    case "slash_tmp":
+      return { kind: "slashTmp" };
+    case "root":
+    case "unknown":
+      return { kind: special.kind };
+  }
+}
+
+/** The older mechanism cannot keep a process away from sockets. It is enough only where every file is writable. */
+function refuseLandlock(
+  { useLegacyLandlock }: SandboxContext,
+  { files }: SandboxPermissions,
+  fail: MakeError,
+): void {
+  if (useLegacyLandlock !== true || files === "unrestricted") return;
+  const isRoot = ({ kind, ...place }: PolicyPlace) =>
+    kind === "root" || (kind === "path" && "path" in place && place.path === "/");
+  const writesAll =
+    files.entries.every(({ access }) => access === "write") &&
+    files.entries.some(({ place }) => isRoot(place));
+  if (!writesAll)
+    throw fail("filesystem-restricted execution requires bubblewrap to isolate app-server sockets");
+}
