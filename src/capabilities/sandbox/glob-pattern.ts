@@ -9,9 +9,10 @@ export interface GlobPattern {
 }
 
 /** `anyDepth`: any number of directories, none included. */
-export type NameMatcher = "anyDepth" | ((name: string) => boolean);
+type NameMatcher = "anyDepth" | ((name: string) => boolean);
 
-type Token = string | "any" | "one" | CharacterClass;
+/** A literal character has an equals sign in front. */
+type Token = "any" | "one" | `=${string}` | CharacterClass;
 
 interface CharacterClass {
   readonly negated: boolean;
@@ -42,8 +43,8 @@ function unsafe(pattern: string): SandboxRefusal {
 }
 
 function matcherOf(pattern: string): NameMatcher {
-  const tokens = tokensOf([...pattern]);
-  return (name) => matches(tokens, [...name]);
+  const tokens = tokensOf(Array.from(pattern));
+  return (name) => matches(tokens, Array.from(name));
 }
 
 function tokensOf(characters: readonly string[]): Token[] {
