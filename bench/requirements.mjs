@@ -44,6 +44,9 @@ export const REQUIREMENTS = [
   ),
   ws({ case: "http", metric: "stream MB/s", atLeast: 1.3 }),
   ws({ case: "http", metric: "small p50 us", atMost: 1.3 }),
+  stdio({ case: "sandbox", metric: "start p50 ms", atMost: 0.3 }),
+  stdio({ case: "sandbox", metric: "write p50 ms", atMost: 0.15 }),
+  stdio({ case: "sandbox", metric: "read p50 ms", atMost: 1 }),
   ...both({ case: "burst", metric: "answered %", atLeast: 100, of: "value" }),
 ];
 

@@ -30,7 +30,7 @@ export class Session {
   }
 
   /** `started` resolves with the process id, `over` with the exit code once the output has ended too. */
-  start(argv, { tty = false, pipeStdin = false } = {}) {
+  start(argv, { tty = false, pipeStdin = false, sandbox = null } = {}) {
     const processId = `p${this.#nextProcess++}`;
     const over = new Promise((resolve) => this.#processes.set(processId, { resolve }));
     const started = this.wire
@@ -41,6 +41,7 @@ export class Session {
         env: { PATH: process.env.PATH },
         tty,
         pipeStdin,
+        sandbox,
       })
       .then(() => processId);
     // Not every caller waits for it; a failure must not end the bench then.

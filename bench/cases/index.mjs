@@ -12,6 +12,7 @@ import output8 from "./output-8.mjs";
 import outputPty from "./output-pty.mjs";
 import output from "./output.mjs";
 import rpc from "./rpc.mjs";
+import sandbox from "./sandbox.mjs";
 import scaleConnections from "./scale-connections.mjs";
 import scaleOutput from "./scale-output.mjs";
 import scaleRpc from "./scale-rpc.mjs";
@@ -45,6 +46,7 @@ export const CASES = [
   filesSmall,
   filesLarge,
   http,
+  sandbox,
   scaleSpawn,
   scaleOutput,
   scaleRpc,

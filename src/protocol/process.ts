@@ -101,6 +101,14 @@ const Shell = schema(() => z.object({ name: z.string(), path: z.string() }));
 export const SpecKind = schema(() => z.enum(["direct", "prepared"]));
 export type SpecKind = Infer<typeof SpecKind>;
 
+export const Enforced = schema(() =>
+  z.object({
+    files: z.enum(["restricted", "unrestricted"]),
+    network: z.enum(["restricted", "proxied", "enabled"]),
+  }),
+);
+export type Enforced = Infer<typeof Enforced>;
+
 export const ProcessStart = schema(() =>
   z.object({
     processId: ProcessId(),
@@ -133,6 +141,7 @@ export const ProcessStart = schema(() =>
       "Repeating a start with the same key and parameters starts nothing and returns the same answer, as long as the process is known",
     ),
     tellPid: z.boolean().optional().describe("Answer with the number of the process, too"),
+    tellEnforced: z.boolean().optional().describe("Answer with what the sandbox enforces, too"),
     label: optional(z.string().max(1024)).describe("Human-readable; shown by process/list"),
     limits: optional(ProcessLimits()).describe(
       "Set before the program runs; cannot be combined with `arg0`. The program sees its path as its name",
@@ -204,6 +213,7 @@ export const processMethods = {
       "closeOnExit",
       "idempotencyKey",
       "tellPid",
+      "tellEnforced",
       "label",
       "limits",
       "contain",
@@ -216,6 +226,13 @@ export const processMethods = {
         sandboxType: SandboxType().optional(),
         pid: extensionField(
           z.number().int().optional().describe("Number of the process, where `tellPid` asked for it"),
+        ),
+        enforced: extensionField(
+          Enforced()
+            .optional()
+            .describe(
+              "What the sandbox enforces, where `tellEnforced` asked for it; absent without a sandbox",
+            ),
         ),
       }),
   }),

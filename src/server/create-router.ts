@@ -17,6 +17,7 @@ import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
+import type { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { SessionRegistry } from "./sessions/session-registry.ts";
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
@@ -25,17 +26,19 @@ export function createRouter({
   limits,
   sessions,
   starter,
+  sandboxes,
 }: {
   environment: Environment;
   limits: ServerLimits;
   sessions: SessionRegistry;
   starter: ProcessStarter;
+  sandboxes: Sandboxes;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const places = new Places(limits.fsRoots);
   const handlers = {
-    ...processHandlers(environment, limits),
+    ...processHandlers(environment, limits, sandboxes),
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
     ...fileHandlers(places),

@@ -40,7 +40,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     throw new UsageError(
       `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
     );
-  const server = createServer(options);
+  const server = createServer("path" in address ? hiding(address.path, options) : options);
   try {
     const listener = await listenFor(server, address, options);
     const close = async (): Promise<void> => {
@@ -59,6 +59,11 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     await server.close();
     throw listenError(error, address);
   }
+}
+
+/** Whoever reaches the socket can ask for a process without a sandbox. */
+function hiding(socket: string, options: ServerOptions): ServerOptions {
+  return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), socket] };
 }
 
 function listenFor(server: Server, place: ListenPlace, { authentication, limits, logger }: ServeOptions) {

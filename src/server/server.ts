@@ -17,6 +17,7 @@ import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./connection/local-link.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
+import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
@@ -32,6 +33,8 @@ export interface ServerOptions {
   readonly concurrentRequests?: number;
   /** Limits that differ from their defaults; see `LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
+  /** Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. */
+  readonly hiddenPaths?: readonly string[];
 }
 
 export interface AcceptOptions {
@@ -100,7 +103,13 @@ class ExecServer implements Server {
     this.#sandbox = sandbox;
     this.#sessions = sessions;
     this.#shared = {
-      router: createRouter({ environment, limits, sessions, starter }),
+      router: createRouter({
+        environment,
+        limits,
+        sessions,
+        starter,
+        sandboxes: new Sandboxes({ hiddenPaths: options.hiddenPaths ?? [] }),
+      }),
       sessions,
       logger,
       limits,

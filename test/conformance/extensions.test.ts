@@ -34,6 +34,7 @@ const EXTENSION_FIELDS = [
   "process/start.label",
   "process/start.limits",
   "process/start.specKind",
+  "process/start.tellEnforced",
   "process/start.tellPid",
   "process/start.terminalSize",
   "process/start.timeoutMs",

@@ -4,10 +4,14 @@ import { describe, expect, it } from "vitest";
 import { isHeldOutside } from "./connection-owner.ts";
 
 /** A connection to this very process, and its server's end. */
-async function connection(): Promise<{ client: Socket; accepted: Socket; end: () => void }> {
-  const server = createServer().listen(0, "127.0.0.1");
+async function connection(
+  host = "127.0.0.1",
+  from = host,
+): Promise<{ client: Socket; accepted: Socket; end: () => void }> {
+  const server = createServer().listen(0, host);
   await once(server, "listening");
-  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const { port } = server.address() as AddressInfo;
+  const client = connect({ port, host: from });
   const [accepted] = (await once(server, "connection")) as [Socket];
   return {
     client,
@@ -20,14 +24,29 @@ async function connection(): Promise<{ client: Socket; accepted: Socket; end: ()
   };
 }
 
-function ends({ remoteAddress, remotePort, localPort }: Socket) {
-  return { remoteAddress: remoteAddress!, remotePort: remotePort!, localPort: localPort! };
+function ends({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
+  return {
+    remoteAddress: remoteAddress!,
+    remotePort: remotePort!,
+    localAddress: localAddress!,
+    localPort: localPort!,
+  };
 }
 
 describe("the other end of a connection", () => {
-  it("is held outside if a process here has it", async () => {
-    const { accepted, end } = await connection();
+  it.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::1", "::1"],
+    ["::", "127.0.0.1"],
+  ])("is held outside if a process here has it: listening on %s, connected to %s", async (host, to) => {
+    const { accepted, end } = await connection(host, to);
     expect(await isHeldOutside(ends(accepted))).toBe(true);
+    end();
+  });
+
+  it("is not the end of another connection with the same ports", async () => {
+    const { accepted, end } = await connection();
+    expect(await isHeldOutside({ ...ends(accepted), remoteAddress: "127.0.0.2" })).toBe(false);
     end();
   });
 
@@ -46,6 +65,13 @@ describe("the other end of a connection", () => {
   });
 
   it("is another machine's if its address is none of this one", async () => {
-    expect(await isHeldOutside({ remoteAddress: "192.0.2.1", remotePort: 1, localPort: 2 })).toBe(true);
+    expect(
+      await isHeldOutside({
+        remoteAddress: "192.0.2.1",
+        remotePort: 1,
+        localAddress: "192.0.2.2",
+        localPort: 2,
+      }),
+    ).toBe(true);
   });
 });

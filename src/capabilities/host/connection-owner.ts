@@ -1,4 +1,5 @@
 import { readlinkSync } from "node:fs";
+import { isIPv6, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
 import { inSlices } from "../process/slices.ts";
 import { listDirectory, listPids, readProcFile } from "../../native/process-stat.ts";
@@ -7,6 +8,7 @@ import { listDirectory, listPids, readProcFile } from "../../native/process-stat
 interface ConnectionEnds {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly localAddress: string;
   readonly localPort: number;
 }
 
@@ -37,27 +39,53 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
 }
 
 function isOwnAddress(address: string): boolean {
-  const plain = address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
+  const plain = plainAddress(address);
   if (plain.startsWith("127.") || plain === "::1") return true;
-  return Object.values(networkInterfaces()).some((list) => list?.some((own) => own.address === plain));
+  return Object.values(networkInterfaces()).some((list) =>
+    list?.some((own) => plainAddress(own.address) === plain),
+  );
 }
 
-/** By ports: the addresses of both ends may be written in several ways. */
-function findSockets({ remotePort, localPort }: ConnectionEnds): { user: number; inode: string }[] {
+/** Sockets of the other end, whose own end is the remote one here. */
+function findSockets(ends: ConnectionEnds): { user: number; inode: string }[] {
+  const theirs = `${plainAddress(ends.remoteAddress)} ${ends.remotePort}`;
+  const ours = `${plainAddress(ends.localAddress)} ${ends.localPort}`;
   return ["net/tcp", "net/tcp6"].flatMap((table) =>
     (readProcFile(table) ?? "")
       .split("\n")
-      .slice(1)
+      .slice(1, -1)
       .map((line) => line.trim().split(/\s+/))
-      .filter(
-        (fields) => portOf(fields[LOCAL] ?? "") === remotePort && portOf(fields[REMOTE] ?? "") === localPort,
-      )
+      .filter((fields) => endOf(fields[LOCAL]) === theirs && endOf(fields[REMOTE]) === ours)
       .map((fields) => ({ user: Number(fields[USER]), inode: fields[INODE] ?? "0" })),
   );
 }
 
-function portOf(address: string): number {
-  return Number.parseInt(address.slice(address.indexOf(":") + 1), 16);
+/** `0100007F:1F90` is port 8080 of 127.0.0.1: words of an address are in the processor's order of bytes. */
+function endOf(text = ""): string {
+  const [address = "", port = ""] = text.split(":");
+  const words = address.match(/.{8}/g) ?? [];
+  const bytes = words
+    .flatMap((word) => (word.match(/../g) ?? []).reverse())
+    .map((byte) => parseInt(byte, 16));
+  const shown =
+    bytes.length === 4
+      ? bytes.join(".")
+      : pairs(bytes)
+          .map((pair) => pair.toString(16))
+          .join(":");
+  return `${plainAddress(shown)} ${parseInt(port, 16)}`;
+}
+
+function pairs(bytes: readonly number[]): number[] {
+  return bytes.flatMap((byte, index) => (index % 2 === 0 ? [byte * 256 + bytes[index + 1]!] : []));
+}
+
+/** One address can be written in several ways. */
+function plainAddress(address: string): string {
+  const [bare = ""] = address.split("%");
+  if (!isIPv6(bare)) return bare;
+  const { address: short } = new SocketAddress({ address: bare, family: "ipv6" });
+  return short.startsWith("::ffff:") && short.includes(".") ? short.slice("::ffff:".length) : short;
 }
 
 function holdsAny(pid: number, links: ReadonlySet<string>): boolean {

@@ -291,9 +291,9 @@ async function startOnPipes(
   };
 }
 
-/** Throws a CapabilityError for what a shell at the gate cannot do. */
-function checkGated({ arg0, limits }: StartRequest): void {
-  if (arg0 !== undefined)
+/** Throws a CapabilityError for what a shell at the gate cannot do. In a sandbox, the stage gives the other name. */
+function checkGated({ arg0, limits, confinement }: StartRequest): void {
+  if (arg0 !== undefined && confinement === undefined)
     throw new CapabilityError(
       "INVALID_INPUT",
       `${limits === undefined ? "contain" : "limits"} cannot be set for a program that is given another name`,

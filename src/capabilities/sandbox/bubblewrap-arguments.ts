@@ -5,7 +5,7 @@ import type { NetworkMode } from "./sandbox-policy.ts";
 export const STAGE_PATH = "/dev/.exec-server-stage";
 
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
-export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6 } as const;
+export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, environment: 7, firstPinned: 8 } as const;
 
 /** Not every kernel has all of them. Bubblewrap itself takes care of others. */
 const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
@@ -18,10 +18,13 @@ export interface BubblewrapOptions {
   readonly cwd: string;
   /** Whether bubblewrap can limit the size of a temporary file system. */
   readonly limitsSize: boolean;
+  /** Paths whose descriptors are mounted instead of themselves, with the numbers that these have in bubblewrap. */
+  readonly pinned?: ReadonlyMap<string, number>;
 }
 
 /** Options of bubblewrap, up to the command that it runs. */
-export function bubblewrapArguments({ view, network, cwd, limitsSize }: BubblewrapOptions): string[] {
+export function bubblewrapArguments(options: BubblewrapOptions): string[] {
+  const { view, network, cwd, limitsSize } = options;
   const hidden = view.mounts.filter(({ kind }) => kind === "hiddenDirectory" || kind === "absent");
   return [
     "--unshare-user",
@@ -31,7 +34,7 @@ export function bubblewrapArguments({ view, network, cwd, limitsSize }: Bubblewr
     "--die-with-parent",
     ...option("--cap-drop", "ALL"),
     ...rootArguments(view),
-    ...view.mounts.flatMap((mount) => mountArguments(mount, view)),
+    ...view.mounts.flatMap((mount) => mountArguments(mount, options)),
     // These belong to the namespaces of the sandbox, so no rule of a policy replaces them.
     ...option("--dev", "/dev"),
     ...option("--perms", "0555"),
@@ -73,13 +76,14 @@ function rootArguments({ root }: FileView): string[] {
   return [root === "readOnly" ? "--ro-bind" : "--bind", "/", "/"];
 }
 
-function mountArguments(mount: ViewMount, view: FileView): string[] {
+function mountArguments(mount: ViewMount, { view, pinned }: BubblewrapOptions): string[] {
   const { path } = mount;
+  const descriptor = pinned?.get(path);
   switch (mount.kind) {
     case "readOnly":
       return ["--ro-bind", path, path];
     case "writable":
-      return ["--bind", path, path];
+      return descriptor === undefined ? ["--bind", path, path] : ["--bind-fd", String(descriptor), path];
     case "hiddenFile":
       // Bound without devices, it can be neither read nor written.
       return ["--ro-bind", "/dev/null", path];

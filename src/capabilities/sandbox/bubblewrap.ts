@@ -9,6 +9,8 @@ export interface Bubblewrap {
   readonly version: string;
   /** Whether the size of a temporary file system can be limited. */
   readonly limitsSize: boolean;
+  /** Whether it can mount what a descriptor refers to. */
+  readonly mountsDescriptors: boolean;
 }
 
 const PROGRAM = "bwrap";
@@ -17,7 +19,7 @@ const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const OLDEST = [0, 5, 0];
 /** The first with `--size`. */
 const LIMITS_SIZE = [0, 7, 0];
-const VERSION_DEADLINE_MS = 5_000;
+const RUN_DEADLINE_MS = 5_000;
 
 const INSTALL_BUBBLEWRAP = "install the package bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)";
 
@@ -36,7 +38,9 @@ export async function findBubblewrap(searchPath: string | undefined): Promise<Bu
   const version = await readVersion(path);
   if (!atLeast(version, OLDEST))
     throw unavailable(`${path} has version ${version}, but ${OLDEST.join(".")} or later is needed`);
-  return { path, version, limitsSize: atLeast(version, LIMITS_SIZE) };
+  // Distributions have added it to older versions, so the version does not tell.
+  const mountsDescriptors = (await run(path, "--help")).includes("--bind-fd ");
+  return { path, version, limitsSize: atLeast(version, LIMITS_SIZE), mountsDescriptors };
 }
 
 /** A sandbox that cannot be had. */
@@ -45,17 +49,18 @@ export function unavailable(reason: string, cause?: unknown): CapabilityError {
 }
 
 async function readVersion(path: string): Promise<string> {
+  const version = /^bubblewrap ([\d.]{1,32})/.exec(await run(path, "--version"))?.[1];
+  if (version === undefined) throw unavailable(`${path} does not tell its version`);
+  return version;
+}
+
+async function run(path: string, option: string): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(path, ["--version"], {
-      timeout: VERSION_DEADLINE_MS,
-      env: {},
-    });
-    const version = /^bubblewrap ([\d.]{1,32})/.exec(stdout)?.[1];
-    if (version !== undefined) return version;
+    const { stdout } = await promisify(execFile)(path, [option], { timeout: RUN_DEADLINE_MS, env: {} });
+    return stdout;
   } catch (error) {
     throw unavailable(`${path} cannot be run: ${(error as Error).message}`, error);
   }
-  throw unavailable(`${path} does not tell its version`);
 }
 
 function atLeast(version: string, oldest: readonly number[]): boolean {

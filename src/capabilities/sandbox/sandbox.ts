@@ -1,10 +1,13 @@
 import { closeSync, writeSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { openPipe, type Program } from "../../native/spawn.ts";
+import { libc } from "../../native/libc.ts";
+import { osError } from "../../native/os-error.ts";
+import { openPipe, type Program, refuseNul } from "../../native/spawn.ts";
 import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
 import { type Bubblewrap, findBubblewrap, unavailable } from "./bubblewrap.ts";
 import { bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
 import type { FileView } from "./file-view.ts";
+import { type PinnedPath, pinWritable } from "./pinned-paths.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { NetworkMode } from "./sandbox-policy.ts";
 import { seccompFilter } from "./seccomp/seccomp-filter.ts";
@@ -47,6 +50,7 @@ export interface ConfinedProgram {
   readonly ended: () => void;
 }
 
+const MFD_CLOEXEC = 1;
 /** A trial that failed is repeated after this time: somebody may have mended the machine. */
 const RETRY_TRIAL_MS = 5_000;
 /** What a sandbox has sent may be read this much later. */
@@ -102,9 +106,9 @@ export class Sandbox {
   /** The command that runs a program confined. Throws a CapabilityError if this machine cannot do it. */
   async confine(inner: InnerProgram, confinement: Confinement): Promise<ConfinedProgram> {
     const architecture = ownArchitecture();
-    const { path, limitsSize } = await this.bubblewrap();
+    const { path, limitsSize, mountsDescriptors } = await this.bubblewrap();
     const { view, network, listeners } = confinement;
-    const options = bubblewrapArguments({ view, network, cwd: textOf(inner.cwd), limitsSize });
+    const cwd = textOf(inner.cwd);
     const release = this.#placeholders.hold(pathsOf(view, "absent"), pathsOf(view, "readOnly"));
     const ended = (): void => {
       release();
@@ -113,31 +117,44 @@ export class Sandbox {
       this.#lastNetworkedAt = performance.now();
     };
     if (network === "enabled") this.#networked += 1;
+    const opened: number[] = [];
+    const started = (): void => {
+      for (const fd of opened.splice(0)) closeSync(fd);
+    };
     try {
-      const filter = pipeWith(this.#filter(architecture, network));
-      const stage = pipeWith(this.#stageBytes(architecture));
+      const filter = pipeWith(this.#filter(architecture, network), opened);
+      const stage = pipeWith(this.#stageBytes(architecture), opened);
+      const environment = environmentOf(inner.env, cwd);
+      const environmentFile = fileWith(environment, opened);
+      const pinned = mountsDescriptors ? pinWritable(view) : [];
+      opened.push(...pinned.map(({ fd }) => fd));
+      const numbers = numbersFor(pinned);
       const descriptors = [
         { from: filter, to: DESCRIPTORS.filter },
         { from: stage, to: DESCRIPTORS.stage },
+        { from: environmentFile, to: DESCRIPTORS.environment },
         ...(listeners === undefined ? [] : [{ from: listeners.socket, to: DESCRIPTORS.listeners }]),
+        ...pinned.map((pin) => ({ from: pin.fd, to: numbers.get(pin.path)! })),
       ];
+      const options = bubblewrapArguments({ view, network, cwd, limitsSize, pinned: numbers });
       const stageArguments = [
         inner.onTerminal ? "t" : "-",
         ...(listeners === undefined
           ? ["-", "-"]
           : [String(DESCRIPTORS.listeners), listeners.ports.join(",")]),
+        String(DESCRIPTORS.environment),
+        String(environment.length),
         inner.name,
       ];
       const argv = ["bwrap", ...options, "--", STAGE_PATH, ...stageArguments, ...inner.argv];
       return {
-        program: { path, argv, env: inner.env, cwd: "/", descriptors },
-        started: () => {
-          closeSync(filter);
-          closeSync(stage);
-        },
+        // Variables such as LD_PRELOAD would affect bubblewrap, outside of the sandbox.
+        program: { path, argv, env: [], cwd: "/", descriptors },
+        started,
         ended,
       };
     } catch (error) {
+      started();
       ended();
       throw error;
     }
@@ -173,6 +190,18 @@ function pathsOf({ mounts }: FileView, kind: "absent" | "readOnly"): string[] {
   return mounts.filter((mount) => mount.kind === kind).map(({ path }) => path);
 }
 
+/** Numbers in the child that are none of the descriptors here, which are copied one after another. */
+function numbersFor(pinned: readonly PinnedPath[]): Map<string, number> {
+  const taken = new Set(pinned.map(({ fd }) => fd));
+  let next: number = DESCRIPTORS.firstPinned;
+  return new Map(
+    pinned.map(({ path }) => {
+      while (taken.has(next)) next += 1;
+      return [path, next++];
+    }),
+  );
+}
+
 /** Options are text. */
 function textOf(path: string | Uint8Array): string {
   if (typeof path === "string") return path;
@@ -180,9 +209,29 @@ function textOf(path: string | Uint8Array): string {
 }
 
 /** The read end of a pipe that holds the bytes, which are fewer than any pipe can hold. */
-function pipeWith(bytes: Buffer): number {
+function pipeWith(bytes: Buffer, opened: number[]): number {
   const { readEnd, writeEnd } = openPipe();
-  writeSync(writeEnd, bytes);
-  closeSync(writeEnd);
+  opened.push(readEnd);
+  try {
+    writeSync(writeEnd, bytes);
+  } finally {
+    closeSync(writeEnd);
+  }
   return readEnd;
+}
+
+/** PWD names the directory in which the program starts, as on a Codex server. */
+function environmentOf(env: readonly string[], cwd: string): Buffer {
+  refuseNul(env, "data provided contains a nul byte");
+  const entries = [...env.filter((entry) => !entry.startsWith("PWD=")), `PWD=${cwd}`];
+  return Buffer.from(entries.map((entry) => `${entry}\0`).join(""));
+}
+
+/** A file in memory, for more bytes than a pipe can hold. */
+function fileWith(bytes: Buffer, opened: number[]): number {
+  const fd = libc().memfdCreate("environment", MFD_CLOEXEC);
+  if (fd < 0) throw osError(libc().errno());
+  opened.push(fd);
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+  return fd;
 }

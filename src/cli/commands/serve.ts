@@ -1,5 +1,6 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
+import { resolve } from "node:path";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { libc } from "../../native/libc.ts";
@@ -28,6 +29,8 @@ const FLAGS = {
   ...AUTHENTICATION_FLAGS,
   ...LIMIT_FLAGS,
 };
+/** Flags that name files of the operator, which no client's sandbox may show. */
+const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config"];
 const SWITCHES = ["insecure-no-auth", "stdio"];
 
 /** By then, most clients of a new server have sent `initialize`. */
@@ -107,7 +110,9 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const config = flags.get("config");
   const limits = { ...(config === undefined ? {} : await readLimits(config)), ...fromFlags };
   const authentication = loadAuthentication?.();
-  return { address, url, environment: process.env, authentication, concurrentRequests, limits, logger };
+  const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
+  const environment = process.env;
+  return { address, url, environment, authentication, concurrentRequests, limits, logger, hiddenPaths };
 }
 
 function parseCount(text: string): number {

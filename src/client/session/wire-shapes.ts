@@ -40,6 +40,10 @@ export const resultShapes = {
     processId: "string",
     "sandboxType?": ["enum", "none", "linuxSeccomp", "macosSeatbelt", "windowsRestrictedToken", "windowsMxc"],
     "pid?": "integer",
+    "enforced?": {
+      files: ["enum", "restricted", "unrestricted"],
+      network: ["enum", "restricted", "proxied", "enabled"],
+    },
   },
   "process/read": {
     chunks: ["array", { seq: "seq", stream: ["enum", "stdout", "stderr", "pty"], chunk: "string" }],

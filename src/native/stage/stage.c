@@ -2,11 +2,14 @@
  * The first program inside a sandbox: it prepares what only a process inside can, and then becomes the program.
  * It has no C library and makes system calls only, so that it runs whatever the sandbox shows of the disk.
  *
- *   stage TERMINAL SOCKET PORTS PROGRAM ARG0 [ARGUMENT...]
+ *   stage TERMINAL SOCKET PORTS ENVIRONMENT BYTES PROGRAM ARG0 [ARGUMENT...]
  *
  *   TERMINAL  "t": stdin becomes the controlling terminal; "-": there is none
  *   SOCKET    number of a socket that gets the listeners, or "-"
  *   PORTS     "1,2": ports of 127.0.0.1 to listen on
+ *   ENVIRONMENT, BYTES
+ *             descriptor and size of a file with the program's environment, each entry with its NUL. What bubblewrap
+ *             was started with is not passed on: variables such as LD_PRELOAD must not affect bubblewrap itself
  *   PROGRAM   a path, or a name to look up in PATH
  *
  * If the program cannot be run, it says so on stderr and exits with 101, like the sandbox of Codex.
@@ -16,22 +19,31 @@ typedef unsigned long word;
 
 #if defined(__x86_64__)
 enum { NR_socket = 41, NR_bind = 49, NR_listen = 50, NR_sendmsg = 46, NR_ioctl = 16, NR_setsid = 112,
-       NR_close = 3, NR_close_range = 436, NR_execve = 59, NR_write = 1, NR_exit_group = 231 };
-static word call(word number, word a, word b, word c) {
+       NR_close = 3, NR_close_range = 436, NR_execve = 59, NR_write = 1, NR_exit_group = 231, NR_mmap = 9 };
+static word call6(word number, word a, word b, word c, word d, word e, word f) {
   word result;
-  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  register word r10 __asm__("r10") = d;
+  register word r8 __asm__("r8") = e;
+  register word r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
   return result;
 }
 __asm__(".globl _start\n_start:\n xor %ebp, %ebp\n mov %rsp, %rdi\n and $-16, %rsp\n call start\n");
 #elif defined(__aarch64__)
 enum { NR_socket = 198, NR_bind = 200, NR_listen = 201, NR_sendmsg = 211, NR_ioctl = 29, NR_setsid = 157,
-       NR_close = 57, NR_close_range = 436, NR_execve = 221, NR_write = 64, NR_exit_group = 94 };
-static word call(word number, word a, word b, word c) {
+       NR_close = 57, NR_close_range = 436, NR_execve = 221, NR_write = 64, NR_exit_group = 94, NR_mmap = 222 };
+static word call6(word number, word a, word b, word c, word d, word e, word f) {
   register word x8 __asm__("x8") = number;
   register word x0 __asm__("x0") = a;
   register word x1 __asm__("x1") = b;
   register word x2 __asm__("x2") = c;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  register word x3 __asm__("x3") = d;
+  register word x4 __asm__("x4") = e;
+  register word x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return x0;
 }
 __asm__(".globl _start\n_start:\n mov x29, xzr\n mov x0, sp\n bl start\n");
@@ -39,6 +51,9 @@ __asm__(".globl _start\n_start:\n mov x29, xzr\n mov x0, sp\n bl start\n");
 #error "x64 and arm64 only"
 #endif
 
+static word call(word number, word a, word b, word c) { return call6(number, a, b, c, 0, 0, 0); }
+
+enum { PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { ENOENT = 2, EACCES = 13, ENOTDIR = 20, MAX_ERRNO = 4095 };
 enum { TIOCSCTTY = 0x540e, AF_INET = 2, SOCK_STREAM = 1, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SCM_RIGHTS = 1 };
 enum { MAX_LISTENERS = 4, BACKLOG = 128, CANNOT_RUN = 101 };
@@ -121,6 +136,27 @@ static int starts_with(const char *text, const char *prefix) {
   return 1;
 }
 
+static void *map(word bytes, word flags, word fd) {
+  word address = call6(NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, fd, 0);
+  if (failed(address)) fail("cannot prepare the environment", "", address);
+  return (void *)address;
+}
+
+/* The entries lie in the file one after another; the kernel wants a list of them. */
+static char **environment(word fd, word bytes) {
+  word count = 0;
+  if (bytes == 0) return map(sizeof(char *), MAP_ANONYMOUS, ~0ul);
+  char *text = map(bytes, 0, fd);
+  for (word at = 0; at < bytes; at++) count += text[at] == 0;
+  char **list = map((count + 1) * sizeof(char *), MAP_ANONYMOUS, ~0ul);
+  for (word at = 0, entry = 0; entry < count; entry++) {
+    list[entry] = text + at;
+    while (text[at++]) {
+    }
+  }
+  return list;
+}
+
 static const char *search_path(char **env) {
   for (; *env; env++)
     if (starts_with(*env, "PATH=")) return *env + 5;
@@ -154,18 +190,16 @@ static void run(const char *program, char **argv, char **env, const char *path) 
 __attribute__((used)) void start(word *stack) {
   word argc = stack[0];
   char **argv = (char **)(stack + 1);
-  char **env = argv + argc + 1;
-  if (argc < 6) call(NR_exit_group, CANNOT_RUN, 0, 0);
+  if (argc < 8) call(NR_exit_group, CANNOT_RUN, 0, 0);
   /* The program leads a session, as outside: signals reach its group, and no other. */
   call(NR_setsid, 0, 0, 0);
   if (argv[1][0] == 't') {
     word result = call(NR_ioctl, 0, TIOCSCTTY, 0);
     if (failed(result)) fail("cannot take the terminal", "", result);
   }
-  if (argv[2][0] != '-') {
-    const char *text = argv[2];
-    pass_listeners(number(&text), argv[3]);
-  }
+  const char *socket = argv[2], *file = argv[4], *bytes = argv[5];
+  if (*socket != '-') pass_listeners(number(&socket), argv[3]);
+  char **env = environment(number(&file), number(&bytes));
   close_descriptors();
-  run(argv[4], argv + 5, env, search_path(env));
+  run(argv[6], argv + 7, env, search_path(env));
 }

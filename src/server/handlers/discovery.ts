@@ -19,7 +19,7 @@ import { RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import type { Places } from "../files/places.ts";
-import { refuseProtection } from "../refuse-protection.ts";
+import { refuseSandbox } from "../refuse-protection.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
 type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
@@ -37,7 +37,7 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
         );
       const turns = new Turns();
       for (const { path, sandbox } of roots) {
-        refuseProtection({ sandbox });
+        refuseSandbox(sandbox);
         checkPath(path, places);
         if (turns.over) await turns.next();
       }
@@ -50,7 +50,7 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
     },
 
     "capabilities/discoverV2": async (_, { cwd, sandbox }) => {
-      refuseProtection({ sandbox });
+      refuseSandbox(sandbox);
       checkPath(cwd, places);
       const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
       return {

@@ -4,12 +4,19 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/process/managed-process.ts";
 import type { ResourceLimits } from "../../native/resource-limits.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
-import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
+import type {
+  Enforced,
+  ProcessLimits,
+  ProcessRead,
+  ProcessStart,
+  SignalName,
+} from "../../protocol/process.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -25,7 +32,8 @@ import { waitForProcess } from "../processes/wait-for-process.ts";
 import type { ProcessEntry, StartDetails } from "../processes/process-table.ts";
 import type { Session } from "../sessions/session.ts";
 import { checkSpecKind } from "../processes/spec-kind.ts";
-import { refuseProtection } from "../refuse-protection.ts";
+import { refuseManagedNetwork } from "../refuse-protection.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { writeWithoutId } from "../processes/write-without-id.ts";
 import { WriteIds } from "../processes/write-ids.ts";
 
@@ -50,11 +58,11 @@ const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
   SIGCONT: "SIGCONT",
 };
 
-export function processHandlers(environment: Environment, limits: ServerLimits) {
+export function processHandlers(environment: Environment, limits: ServerLimits, sandboxes: Sandboxes) {
   return {
     "process/start": ({ session }, params) => {
       checkSpecKind(params.specKind, limits);
-      const request = startRequest(params, environment);
+      const request = startRequest(params, environment, sandboxes);
       const { processId } = params;
       const answer = () => startAnswer(session, params);
       return whenStarted(session, processId, () => {
@@ -62,7 +70,7 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
         if (session.processes.get(processId) !== undefined || session.guest(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
         const started = session.processes
-          .start(processId, request, startDetails(params))
+          .start(processId, request, startDetails(params, request))
           .catch((error: unknown) => {
             throw startError(error);
           });
@@ -112,9 +120,16 @@ export function processHandlers(environment: Environment, limits: ServerLimits) 
   } satisfies Handlers<ClientConnection>;
 }
 
-function startAnswer(session: Session, { processId, tellPid }: ProcessStart): Result<"process/start"> {
-  const pid = tellPid === true ? session.processes.get(processId)?.process.pid : undefined;
-  return { processId, sandboxType: "none", ...(pid === undefined ? {} : { pid }) };
+function startAnswer(session: Session, params: ProcessStart): Result<"process/start"> {
+  const { processId, tellPid, tellEnforced } = params;
+  const entry = session.processes.get(processId);
+  const enforced = entry?.enforced;
+  return {
+    processId,
+    sandboxType: enforced === undefined ? "none" : "linuxSeccomp",
+    ...(tellPid === true && entry !== undefined ? { pid: entry.process.pid } : {}),
+    ...(tellEnforced === true && enforced !== undefined ? { enforced } : {}),
+  };
 }
 
 /** Peers expect an internal error for every system error of a start. */
@@ -137,12 +152,18 @@ function isRepeated(session: Session, params: ProcessStart): boolean {
   );
 }
 
-function startDetails(params: ProcessStart): StartDetails {
+function startDetails(params: ProcessStart, { confinement }: StartRequest): StartDetails {
   const { label, idempotencyKey: key } = params;
   return {
     ...(typeof label === "string" ? { label } : {}),
     ...(typeof key === "string" ? { idempotency: { key, body: params } } : {}),
+    ...(confinement === undefined ? {} : { enforced: enforcedBy(confinement) }),
   };
+}
+
+function enforcedBy({ view, network }: Confinement): Enforced {
+  const isOpen = view.root === "writable" && view.mounts.length === 0;
+  return { files: isOpen ? "unrestricted" : "restricted", network };
 }
 
 type WriteResult = Result<"process/write">;
@@ -163,15 +184,23 @@ function write(
     : new DeferredAnswer(read.then(() => ({ status: "accepted" as const })));
 }
 
-function startRequest(params: ProcessStart, environment: Environment): StartRequest {
-  refuseProtection(params);
+function startRequest(params: ProcessStart, environment: Environment, sandboxes: Sandboxes): StartRequest {
+  refuseManagedNetwork(params);
+  const env = withMetadata(givenEnvironment(params, environment), params.metadata);
   const cwd = decodeCwd(params.cwd);
+  const policy = sandboxes.policy(params.sandbox, {
+    kind: "process",
+    // Bytes that are not text cannot be the base of anything in a policy.
+    cwd: typeof cwd === "string" ? cwd : "/",
+    temporaryDirectory: env.get("TMPDIR"),
+  });
   if (params.argv.length === 0) throw invalidParams("argv must not be empty");
   return {
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
     cwd,
-    env: withMetadata(givenEnvironment(params, environment), params.metadata),
+    env,
+    ...(policy === undefined ? {} : { confinement: sandboxes.confinement(policy) }),
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
     ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
     ...(params.closeOnExit === true ? { closeOnExit: true } : {}),

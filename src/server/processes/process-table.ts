@@ -2,6 +2,7 @@ import { Fifo } from "../../base/fifo.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { Enforced } from "../../protocol/process.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
 
@@ -13,11 +14,14 @@ export interface ProcessEntry {
   readonly cwd: string | Uint8Array;
   readonly startedAtMs: number;
   readonly label: string | undefined;
+  readonly enforced: Enforced | undefined;
 }
 
 /** Facts about a start that matter to its client, not to the process. */
 export interface StartDetails {
   readonly label?: string;
+  /** What its sandbox enforces. */
+  readonly enforced?: Enforced;
   /** Makes the start repeatable; `body` is the whole request. */
   readonly idempotency?: { readonly key: string; readonly body: unknown };
 }
@@ -135,13 +139,13 @@ export class ProcessTable {
   async #start(
     processId: string,
     request: StartRequest,
-    { label, idempotency }: StartDetails,
+    { label, idempotency, enforced }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
     const process = await this.#starter.start(request);
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
-    const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label };
+    const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label, enforced };
     this.#entries.set(processId, entry);
     process.listen((event) => {
       if (event.kind !== "closed") return;

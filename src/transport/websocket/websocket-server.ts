@@ -23,6 +23,7 @@ const LINGER_MS = 1_000;
 export interface ConnectionEnds {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly localAddress: string;
   readonly localPort: number;
 }
 
@@ -150,8 +151,8 @@ function examine(
   authorization: string | undefined,
   options: AdmissionOptions,
 ): Promise<Refusal | undefined> | undefined {
-  const { remoteAddress, remotePort = 0, localPort = 0 } = socket;
-  const excluded = remoteAddress && options.exclude?.({ remoteAddress, remotePort, localPort });
+  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
+  const excluded = remoteAddress && options.exclude?.({ remoteAddress, remotePort, localAddress, localPort });
   const unauthorized = options.authenticate?.(authorization, addressOf(socket));
   if (!excluded && unauthorized === undefined) return undefined;
   return Promise.all([excluded, unauthorized]).then(([forbidden, reason]) =>

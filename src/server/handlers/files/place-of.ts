@@ -1,15 +1,16 @@
 import type { Place } from "../../../capabilities/files/place.ts";
 import type { Places } from "../../files/places.ts";
-import { refuseProtection } from "../../refuse-protection.ts";
+import type { ProcessStart } from "../../../protocol/process.ts";
+import { refuseSandbox } from "../../refuse-protection.ts";
 
 /** The place that a request names. A request for unsupported protection is refused first. */
 export type PlaceOf = (params: { path: string; sandbox?: Sandbox }) => Place;
 
-type Sandbox = Parameters<typeof refuseProtection>[0]["sandbox"];
+type Sandbox = ProcessStart["sandbox"];
 
 export function placesOfRequests(places: Places): PlaceOf {
   return ({ path, sandbox }) => {
-    refuseProtection({ sandbox });
+    refuseSandbox(sandbox);
     return places.at(path);
   };
 }

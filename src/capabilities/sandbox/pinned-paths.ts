@@ -1,0 +1,32 @@
+import { closeSync, constants, openSync, readlinkSync } from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import type { FileView } from "./file-view.ts";
+
+const O_PATH = 0o10000000;
+
+/** A writable path, and a descriptor of exactly what it was when it was checked. */
+export interface PinnedPath {
+  readonly path: string;
+  readonly fd: number;
+}
+
+/**
+ * Opens everything that a view makes writable. Between the look at the disk and the mount, something with access to the
+ * directory could put a link there; a descriptor keeps to what was seen. Throws if that has already happened.
+ */
+export function pinWritable({ mounts }: FileView): PinnedPath[] {
+  const pinned: PinnedPath[] = [];
+  try {
+    for (const { kind, path } of mounts) {
+      if (kind !== "writable") continue;
+      const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
+      pinned.push({ path, fd });
+      if (readlinkSync(`/proc/self/fd/${fd}`) !== path)
+        throw new CapabilityError("OS_ERROR", `${path} was replaced while the sandbox was prepared`);
+    }
+    return pinned;
+  } catch (error) {
+    for (const { fd } of pinned) closeSync(fd);
+    throw error;
+  }
+}

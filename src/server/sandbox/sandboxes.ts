@@ -1,0 +1,34 @@
+import { RpcError } from "../../base/errors.ts";
+import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
+import { SandboxRefusal } from "../../capabilities/sandbox/sandbox-refusal.ts";
+import { viewOf } from "../../capabilities/sandbox/view-of.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import type { SandboxContext } from "../../protocol/sandbox.ts";
+import { dataOf } from "../../rpc/error-wire.ts";
+import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
+
+/** Decides how requests are confined: the one door between a request and what it starts or opens. */
+export class Sandboxes {
+  readonly #hiddenPaths: readonly string[];
+
+  /** `hiddenPaths` are hidden in every sandbox. */
+  constructor({ hiddenPaths }: { hiddenPaths: readonly string[] }) {
+    this.#hiddenPaths = hiddenPaths;
+  }
+
+  /** Undefined if the request is not confined. Throws for a context that is invalid or cannot be enforced. */
+  policy(context: SandboxContext | null | undefined, subject: SandboxSubject): SandboxPolicy | undefined {
+    return context === undefined || context === null ? undefined : sandboxPolicy(context, subject);
+  }
+
+  /** A policy as the disk is now. */
+  confinement(policy: SandboxPolicy): Confinement {
+    try {
+      return { view: viewOf(policy, { masked: this.#hiddenPaths }), network: policy.network };
+    } catch (error) {
+      if (!(error instanceof SandboxRefusal)) throw error;
+      throw new RpcError(RpcCode.invalidParams, error.message, { data: dataOf(error), cause: error });
+    }
+  }
+}
