@@ -64,7 +64,9 @@ describe("the view of a policy", () => {
       "writable /ws",
       "readOnly /ws/.agents",
       "readOnly /ws/.aws",
+      "writable /ws/.codex",
       ...[".agents", ".aws", ".codex", ".git"].map((name) => `readOnly /ws/.codex/${name}`),
+      "writable /ws/.git",
       ...[".agents", ".aws", ".codex", ".git"].map((name) => `readOnly /ws/.git/${name}`),
     ]);
   });
@@ -77,6 +79,18 @@ describe("the view of a policy", () => {
 
   it("does not protect names in the root directory", () => {
     expect(look([path("/", "write")], { ".git": { HEAD: "" } })).toEqual(["writable"]);
+  });
+
+  it("keeps what contains something hidden from being renamed, by mounting it on itself", () => {
+    const tree = { ws: { ...FULL, a: { b: { secret: "" } } } };
+    const rules = [READ_ALL, path("/ws", "write"), path("/ws/a/b/secret", "deny")];
+    expect(look(rules, tree).filter((line) => !line.includes("/."))).toEqual([
+      "readOnly",
+      "writable /ws",
+      "writable /ws/a",
+      "writable /ws/a/b",
+      "hiddenFile /ws/a/b/secret",
+    ]);
   });
 
   it("lets the more specific rule win", () => {
@@ -213,7 +227,11 @@ describe("masked paths", () => {
     const rules = [path("/", "write"), path("/srv/sub", "write")];
     expect(look(rules, tree, ["/srv"])).toEqual(["writable", "hiddenDirectory /srv"]);
     expect(look([READ_ALL], tree, ["/l"])).toEqual(["readOnly", "hiddenFile /srv/key"]);
-    expect(look([path("/", "write")], tree, ["/srv/new"])).toEqual(["writable", "absent /srv/new"]);
+    expect(look([path("/", "write")], tree, ["/srv/new"])).toEqual([
+      "writable",
+      "writable /srv",
+      "absent /srv/new",
+    ]);
     expect(
       shown(
         viewOf({ files: "unrestricted", network: "enabled" }, { masked: ["/srv"], disk: new FakeDisk(tree) }),

@@ -95,7 +95,30 @@ function assemble({ access, missing, links, walk, disk }: ViewParts): FileView {
     const deciding = access.deciding(path) ?? "/";
     if (deciding === "/" && access.at("/") === "deny") mounts.set(path, { kind: "link", path, target });
   }
+  for (const path of anchors(mounts, access)) {
+    identities.push(`${path}=${walk.look(path)?.identity}`);
+    mounts.set(path, { kind: "writable", path });
+  }
   const root = ({ read: "readOnly", write: "writable", deny: "empty" } as const)[access.at("/")];
   const sorted = [...mounts.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
   return { root, mounts: sorted, identity: identities.sort().join("\n") };
+}
+
+/** Each costs a mount and a descriptor. Patterns that match more find what they hide under a new name, too. */
+const MAX_ANCHORS = 256;
+
+/**
+ * Writable directories that contain something less accessible. They are mounted on themselves, because a mount cannot
+ * be renamed: under another name, what they contain would be accessible the next time.
+ */
+function anchors(mounts: ReadonlyMap<string, ViewMount>, access: AccessMap): Iterable<string> {
+  const found = new Set<string>();
+  for (const { kind, path } of mounts.values()) {
+    if (kind === "writable" || kind === "link") continue;
+    for (let at = parentOf(path); at !== "/" && !mounts.has(at) && !found.has(at); at = parentOf(at)) {
+      if (access.at(at) !== "write" || found.size >= MAX_ANCHORS) break;
+      found.add(at);
+    }
+  }
+  return found;
 }

@@ -56,6 +56,7 @@ static word call(word number, word a, word b, word c) { return call6(number, a, 
 enum { PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { ENOENT = 2, EACCES = 13, ENOTDIR = 20, MAX_ERRNO = 4095 };
 enum { TIOCSCTTY = 0x540e, AF_INET = 2, SOCK_STREAM = 1, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SCM_RIGHTS = 1 };
+enum { NR_landlock_create_ruleset = 444, NR_landlock_restrict_self = 446, LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1 };
 enum { MAX_LISTENERS = 4, BACKLOG = 128, CANNOT_RUN = 101 };
 
 static word length(const char *text) {
@@ -123,6 +124,16 @@ static void pass_listeners(word socket, const char *ports) {
   message.flags = 0;
   word result = call(NR_sendmsg, socket, (word)&message, 0);
   if (failed(result)) fail("cannot pass the proxy's listeners", "", result);
+}
+
+/*
+ * Abstract sockets have no path that could be hidden, and belong to the network, which may be shared with the machine.
+ * Kernels from 6.12 on can keep a process from connecting to those that were made outside.
+ */
+static void leave_abstract_sockets(void) {
+  struct { word files, network, scoped; } rules = { 0, 0, LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET };
+  word fd = call(NR_landlock_create_ruleset, (word)&rules, sizeof rules, 0);
+  if (!failed(fd)) call(NR_landlock_restrict_self, fd, 0, 0);
 }
 
 static void close_descriptors(void) {
@@ -200,6 +211,7 @@ __attribute__((used)) void start(word *stack) {
   const char *socket = argv[2], *file = argv[4], *bytes = argv[5];
   if (*socket != '-') pass_listeners(number(&socket), argv[3]);
   char **env = environment(number(&file), number(&bytes));
+  leave_abstract_sockets();
   close_descriptors();
   run(argv[6], argv + 7, env, search_path(env));
 }

@@ -87,6 +87,9 @@ const NEW_NAMESPACES = 0x7e02_0000;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 
+const S_ISUID = 0o4000;
+const O_CREAT = 0o100;
+
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
@@ -118,9 +121,41 @@ export function seccompFilter(architecture: Architecture, network: NetworkMode):
       ...when("ifEqual", TIOCLINUX, [refuse]),
       allow,
     ]),
+    ...modeRules(rule),
     ...networkRules(network, rule),
     allow,
   ]);
+}
+
+/**
+ * A file that root leaves behind with the set-user-ID bit would run as root for everyone on the machine, outside of the
+ * sandbox.
+ */
+function modeRules(rule: Rule): Instruction[] {
+  const changes = (argument: number): Instruction[] => [
+    loadArgument(argument),
+    ...when("ifAnyBit", S_ISUID, [refuse]),
+    allow,
+  ];
+  // The mode means nothing unless a file is created.
+  const opens = (flags: number): Instruction[] => [
+    loadArgument(flags),
+    ...when("ifAnyBit", O_CREAT, changes(flags + 1)),
+    allow,
+  ];
+  return [
+    ...rule("chmod", changes(1)),
+    ...rule("fchmod", changes(1)),
+    ...rule("fchmodat", changes(2)),
+    ...rule("fchmodat2", changes(2)),
+    ...rule("creat", changes(1)),
+    ...rule("mknod", changes(1)),
+    ...rule("mknodat", changes(2)),
+    ...rule("open", opens(1)),
+    ...rule("openat", opens(2)),
+    // Its mode is in memory, where a filter cannot see it. Programs then use `openat`.
+    ...rule("openat2", [finish(ERRNO | ENOSYS)]),
+  ];
 }
 
 type Rule = (call: SystemCall, then: readonly Instruction[]) => Instruction[];
