@@ -1,4 +1,5 @@
 import { hasFreeDescriptors } from "./descriptor-reserve.ts";
+import { messageReceiver } from "./message-receiver.ts";
 import { ERRNO, osError } from "./os-error.ts";
 import { loadFfiLibrary } from "./platform.ts";
 
@@ -27,6 +28,9 @@ export interface Libc {
   signalSetFill: IntCall<[Buffer]>;
   signalSetEmpty: IntCall<[Buffer]>;
   pipe2: IntCall<[fds: Int32Array, flags: number]>;
+  socketPair: IntCall<[domain: number, type: number, protocol: number, fds: Int32Array]>;
+  /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
+  receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
   openPseudoTerminal: IntCall<[flags: number]>;
@@ -88,7 +92,7 @@ type PosixSpawnArguments = [
 export type CStrings = readonly (string | null)[];
 
 const SIGNATURES: Readonly<
-  Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "base64">, string>
+  Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "base64">, string>
 > = {
   posixSpawn:
     "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
@@ -105,6 +109,7 @@ const SIGNATURES: Readonly<
   signalSetFill: "int sigfillset(void *set)",
   signalSetEmpty: "int sigemptyset(void *set)",
   pipe2: "int pipe2(void *fds, int flags)",
+  socketPair: "int socketpair(int domain, int type, int protocol, void *fds)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",
   openPseudoTerminal: "int posix_openpt(int flags)",
@@ -195,6 +200,7 @@ function load(): Libc {
     const memory: unknown = mmap(null, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
   };
+  functions["receiveMessage"] = messageReceiver(koffi, library);
   functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was created from the signature beside its name.

@@ -44,6 +44,11 @@ export type Params<M extends MethodName> = z.infer<(typeof methods)[M]["params"]
 /** Result of a request. */
 export type Result<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
+/** Names of the requests that a server may send. */
+export type ServerMethodName = keyof typeof serverMethods;
+export type ServerParams<M extends ServerMethodName> = z.infer<(typeof serverMethods)[M]["params"]>;
+export type ServerResult<M extends ServerMethodName> = z.infer<(typeof serverMethods)[M]["result"]>;
+
 export type NotificationName = keyof typeof notifications;
 export type NotificationParams<N extends NotificationName> = z.infer<(typeof notifications)[N]["params"]>;
 

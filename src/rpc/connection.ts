@@ -1,3 +1,4 @@
+import { abortable } from "../base/deadlines.ts";
 import { formatDuration } from "../base/duration.ts";
 import { disconnected } from "../base/errors.ts";
 import { shorten } from "../base/shorten.ts";
@@ -85,8 +86,11 @@ export class Connection {
     });
   }
 
-  /** Rejects with a UsageError, before sending, if no peer could parse the request. */
-  request(method: string, params: unknown): Promise<unknown> {
+  /**
+   * Rejects with a UsageError, before sending, if no peer could parse the request. If the signal is aborted, the answer
+   * is not waited for, and a late one is ignored.
+   */
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
     let text: string;
@@ -99,7 +103,12 @@ export class Connection {
     this.#sentCharacters += text.length;
     const answer = this.#pending.add(id, method, text.length);
     this.#transport.send(text);
-    return answer;
+    return signal === undefined ? answer : abortable(answer, signal).finally(() => this.#pending.giveUp(id));
+  }
+
+  /** True if a request with this id has been sent, answered or not. */
+  hasSent(id: IdText): boolean {
+    return /^[1-9]\d{0,15}$/.test(id) && Number(id) < this.#nextId;
   }
 
   /** Detects a silent peer on transports that cannot, by sending small requests while nothing else arrives. */

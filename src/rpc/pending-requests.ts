@@ -52,6 +52,13 @@ export class PendingRequests {
     return true;
   }
 
+  /** Forgets a request that nobody waits for any more, if it is still pending. */
+  giveUp(id: IdText): void {
+    if (!this.#pending.delete(id)) return;
+    this.#suspects.delete(id);
+    this.#tolerate(id);
+  }
+
   /**
    * The peer could not parse a request and therefore cannot name it. Rejects the pending request if only one qualifies;
    * otherwise rejects those that are not answered soon. False if none is pending.
@@ -91,10 +98,14 @@ export class PendingRequests {
     for (const [id, error] of this.#suspects) {
       this.#pending.get(id)?.answer.reject(error);
       this.#pending.delete(id);
-      this.#givenUp.add(id);
+      this.#tolerate(id);
     }
     this.#suspects.clear();
-    for (const id of this.#givenUp) if (this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(id);
+  }
+
+  #tolerate(id: IdText): void {
+    this.#givenUp.add(id);
+    for (const oldest of this.#givenUp) if (this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(oldest);
   }
 }
 

@@ -18,6 +18,7 @@ import { sessionHandlers } from "./handlers/session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
 import type { Sandboxes } from "./sandbox/sandboxes.ts";
+import type { ProcessNetworks } from "./network/process-network.ts";
 import type { SessionRegistry } from "./sessions/session-registry.ts";
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
@@ -27,18 +28,20 @@ export function createRouter({
   sessions,
   starter,
   sandboxes,
+  networks,
 }: {
   environment: Environment;
   limits: ServerLimits;
   sessions: SessionRegistry;
   starter: ProcessStarter;
   sandboxes: Sandboxes;
+  networks: ProcessNetworks;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const places = new Places(limits.fsRoots);
   const handlers = {
-    ...processHandlers(environment, limits, sandboxes),
+    ...processHandlers({ environment, limits, sandboxes, networks }),
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
     ...fileHandlers(places),

@@ -20,6 +20,8 @@ export function describeEnvironment(host: HostInfo, extensions: readonly string[
     temporaryDirectories: host.temporaryDirectories.map(uriFromPath),
     tempDir: uriFromPath(host.temporaryDirectory),
     capabilities: {
+      networkProxyLaunch: true,
+      networkProxyReviewDomains: true,
       fsWatchMissing: true,
       fileWriteStreaming: true,
       httpHeaderEnvVars: true,

@@ -3,9 +3,11 @@ import { invalidParams } from "./invalid-params.ts";
 
 // A request that asks for protection must not run without it.
 
-export function refuseManagedNetwork({ enforceManagedNetwork, networkProxy }: ProcessStart): void {
-  if (enforceManagedNetwork === true || (networkProxy !== undefined && networkProxy !== null))
-    throw refusal();
+/** In a sandbox, a managed network is the proxy that comes with it. */
+export function refuseManagedNetwork({ enforceManagedNetwork, networkProxy, sandbox }: ProcessStart): void {
+  const needsProxy = enforceManagedNetwork === true && sandbox !== undefined && sandbox !== null;
+  if (needsProxy && (networkProxy === undefined || networkProxy === null))
+    throw invalidParams("enforceManagedNetwork needs a networkProxy: this server manages no other network");
 }
 
 /** Profiles that leave protection to the caller, or disable it, ask for nothing. */

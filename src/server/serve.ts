@@ -1,10 +1,11 @@
 import { CapabilityError, UsageError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
+import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
 import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./access/authentication.ts";
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
-import { createServer, type Server, type ServerOptions } from "./server.ts";
+import { createServerFor, type Server, type ServerOptions } from "./server.ts";
 
 /** Where a server listens, and whom it admits. */
 export interface ServeOptions extends ServerOptions {
@@ -40,9 +41,11 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     throw new UsageError(
       `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
     );
-  const server = createServer("path" in address ? hiding(address.path, options) : options);
+  const listeners = new OwnListeners();
+  const server = createServerFor(listeners, "path" in address ? hiding(address.path, options) : options);
   try {
     const listener = await listenFor(server, address, options);
+    if ("port" in address) listeners.add(Number(new URL(listener.url).port));
     const close = async (): Promise<void> => {
       await Promise.all([listener.close(), server.close()]);
     };

@@ -3,6 +3,7 @@ import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
+import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
@@ -16,6 +17,7 @@ import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./connection/local-link.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
+import { ProcessNetworks } from "./network/process-network.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
@@ -66,8 +68,13 @@ export interface Server {
 
 /** Throws a UsageError for an invalid limit, and a CapabilityError on a machine that cannot serve. */
 export function createServer(options: ServerOptions = {}): Server {
+  return createServerFor(new OwnListeners(), options);
+}
+
+/** The same for a server whose listeners are known, so that they can be kept from its processes. */
+export function createServerFor(listeners: OwnListeners, options: ServerOptions): Server {
   assertCanServe();
-  return new ExecServer(options);
+  return new ExecServer(options, listeners);
 }
 
 class ExecServer implements Server {
@@ -85,7 +92,7 @@ class ExecServer implements Server {
   readonly #clients = new Set<ClientConnection>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: ServerOptions) {
+  constructor(options: ServerOptions, listeners: OwnListeners) {
     const limits = resolveLimits(options.limits);
     const logger = options.logger ?? silentLogger;
     // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
@@ -109,6 +116,7 @@ class ExecServer implements Server {
         sessions,
         starter,
         sandboxes: new Sandboxes({ hiddenPaths: options.hiddenPaths ?? [] }),
+        networks: new ProcessNetworks(listeners),
       }),
       sessions,
       logger,

@@ -1,11 +1,14 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { copyJson } from "../../base/copy-json.ts";
+import { abortable } from "../../base/deadlines.ts";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
-import { disconnected } from "../../base/errors.ts";
+import { disconnected, RpcError } from "../../base/errors.ts";
+import { shorten } from "../../base/shorten.ts";
 import { fromWire } from "../../rpc/error-wire.ts";
 import { Fifo } from "../../base/fifo.ts";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../../protocol/envelope.ts";
+import { RpcCode } from "../../protocol/errors.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Link, LinkEvents } from "../../rpc/link.ts";
@@ -26,6 +29,8 @@ export class LocalLink implements Link {
   readonly #toServer = new Mailbox(() => {});
   readonly #toClient = new Mailbox(() => this.#hooks?.drain());
   readonly #pending = new Map<IdText, Deferred<unknown>>();
+  /** Requests of the server that the client has not answered. */
+  readonly #asked = new Set<Deferred<unknown>>();
   #hooks: PeerHooks | undefined;
   #nextId = 1;
   /** The client has closed and may send no more. */
@@ -57,6 +62,7 @@ export class LocalLink implements Link {
       respond: (id, result) => this.#respond(id, result),
       fail: (id, error) => this.#fail(id, error),
       notify: (method, params) => this.#tell(method, params),
+      request: (method, params, signal) => this.#ask(method, params, signal),
       eventSender: (processId) => (event) => this.#tellEvent(processId, event),
       sendBodyDelta: (requestId, seq, bytes) => {
         const deltaBase64 = encodeBase64(bytes);
@@ -119,6 +125,7 @@ export class LocalLink implements Link {
     this.#ended = true;
     this.#endReason = reason;
     this.#toServer.clear();
+    for (const answer of this.#asked) answer.reject(disconnected(reason));
     this.#hooks?.closed(reason);
     this.#tellEnd();
   }
@@ -153,6 +160,25 @@ export class LocalLink implements Link {
     this.#toClient.push(bytes, () => this.#events.notification(method, value));
   }
 
+  /** A request of the server. Its answer goes the way of the client's messages. */
+  #ask(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    if (this.#ended) return Promise.reject(disconnected(this.#endReason));
+    const { value, bytes } = copyJson(params);
+    const answer = createDeferred<unknown>();
+    this.#asked.add(answer);
+    this.#toClient.push(bytes, () => {
+      const answered = this.#events.request?.(method, value) ?? Promise.reject(notServed(method));
+      answered.then(
+        (result) => {
+          const copied = copyJson(result);
+          this.#toServer.push(copied.bytes, () => answer.resolve(copied.value));
+        },
+        (error: unknown) => this.#toServer.push(0, () => answer.reject(error)),
+      );
+    });
+    return abortable(answer.promise, signal).finally(() => this.#asked.delete(answer));
+  }
+
   #tellEvent(processId: string, event: ProcessEvent): void {
     const { method, params } = eventNotification(processId, event);
     this.#tell(method, params);
@@ -163,6 +189,10 @@ export class LocalLink implements Link {
     this.#pending.delete(id);
     return answer;
   }
+}
+
+function notServed(method: string): RpcError {
+  return new RpcError(RpcCode.methodNotFound, `this client does not serve ${shorten(method)}`);
 }
 
 /** A queued answer and how to turn it into a value: JSON text is parsed only when needed. */

@@ -32,6 +32,8 @@ export interface Peer {
   respond(id: IdText, result: unknown, options: { lazily: boolean }): void;
   fail(id: IdText, error: WireError): void;
   notify(method: string, params: unknown): void;
+  /** Asks the client. Rejects if it answers with an error, or goes, or the signal is aborted. */
+  request(method: string, params: unknown, signal: AbortSignal): Promise<unknown>;
   /** Returns a function that sends events of that process. It uses the bytes of an event only during the call. */
   eventSender(processId: string): (event: ProcessEvent) => void;
   /** One piece of a streamed HTTP body. */

@@ -23,8 +23,9 @@ export class TransportPeer extends Connection implements Peer {
         hooks.violated("message too long");
         this.failMalformed(hooks.tooLong());
       },
-      // Disconnects a peer that violates the protocol without an answer, as Codex does.
+      // Disconnects a peer that violates the protocol without an answer, as Codex does. A second answer does no harm.
       unsolicited: (id) => {
+        if (this.hasSent(id)) return;
         hooks.violated("unexpected answer");
         this.destroy(`unexpected answer to request ${shorten(id)}`);
       },

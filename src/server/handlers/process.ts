@@ -26,6 +26,8 @@ import { visible } from "../processes/known-process.ts";
 import { whenStarted } from "../processes/when-started.ts";
 import type { ServerLimits } from "../limits.ts";
 import { pathFromParam } from "../files/path-param.ts";
+import { networkLaunch } from "../network/network-launch.ts";
+import type { ProcessNetworks } from "../network/process-network.ts";
 import { writeInput } from "../processes/process-input.ts";
 import { invalidParams } from "../invalid-params.ts";
 import { waitForProcess } from "../processes/wait-for-process.ts";
@@ -58,10 +60,21 @@ const SIGNALS: Readonly<Record<SignalName, NodeJS.Signals>> = {
   SIGCONT: "SIGCONT",
 };
 
-export function processHandlers(environment: Environment, limits: ServerLimits, sandboxes: Sandboxes) {
+export function processHandlers({
+  environment,
+  limits,
+  sandboxes,
+  networks,
+}: {
+  environment: Environment;
+  limits: ServerLimits;
+  sandboxes: Sandboxes;
+  networks: ProcessNetworks;
+}) {
   return {
     "process/start": ({ session }, params) => {
       checkSpecKind(params.specKind, limits);
+      const launch = networkLaunch(params);
       const request = startRequest(params, environment, sandboxes);
       const { processId } = params;
       const answer = () => startAnswer(session, params);
@@ -70,7 +83,15 @@ export function processHandlers(environment: Environment, limits: ServerLimits, 
         if (session.processes.get(processId) !== undefined || session.guest(processId) !== undefined)
           throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
         const started = session.processes
-          .start(processId, request, startDetails(params, request))
+          .start(processId, request, {
+            ...startDetails(params, request),
+            ...(launch === undefined
+              ? {}
+              : {
+                  openNetwork: (prepared) =>
+                    networks.open(processId, prepared, { launch, client: session.policyClient }),
+                }),
+          })
           .catch((error: unknown) => {
             throw startError(error);
           });
@@ -188,12 +209,16 @@ function startRequest(params: ProcessStart, environment: Environment, sandboxes:
   refuseManagedNetwork(params);
   const env = withMetadata(givenEnvironment(params, environment), params.metadata);
   const cwd = decodeCwd(params.cwd);
-  const policy = sandboxes.policy(params.sandbox, {
-    kind: "process",
-    // Bytes that are not text cannot be the base of anything in a policy.
-    cwd: typeof cwd === "string" ? cwd : "/",
-    temporaryDirectory: env.get("TMPDIR"),
-  });
+  const policy = sandboxes.policy(
+    params.sandbox,
+    {
+      kind: "process",
+      // Bytes that are not text cannot be the base of anything in a policy.
+      cwd: typeof cwd === "string" ? cwd : "/",
+      temporaryDirectory: env.get("TMPDIR"),
+    },
+    { proxied: params.enforceManagedNetwork === true },
+  );
   if (params.argv.length === 0) throw invalidParams("argv must not be empty");
   return {
     argv: params.argv,

@@ -3,6 +3,7 @@ import type { ProcessStarter } from "../../capabilities/process/process-starter.
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { Enforced } from "../../protocol/process.ts";
+import type { ProcessNetwork } from "../network/process-network.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
 
@@ -24,6 +25,8 @@ export interface StartDetails {
   readonly enforced?: Enforced;
   /** Makes the start repeatable; `body` is the whole request. */
   readonly idempotency?: { readonly key: string; readonly body: unknown };
+  /** Opens the network of the process before it is started. */
+  readonly openNetwork?: (request: StartRequest) => Promise<ProcessNetwork>;
 }
 
 interface ClosedProcess {
@@ -139,10 +142,13 @@ export class ProcessTable {
   async #start(
     processId: string,
     request: StartRequest,
-    { label, idempotency, enforced }: StartDetails,
+    { label, idempotency, enforced, openNetwork }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
-    const process = await this.#starter.start(request);
+    const process =
+      openNetwork === undefined
+        ? await this.#starter.start(request)
+        : await this.#startWithNetwork(await openNetwork(request));
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
     const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label, enforced };
@@ -154,6 +160,19 @@ export class ProcessTable {
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
+  }
+
+  async #startWithNetwork(network: ProcessNetwork): Promise<ManagedProcess> {
+    try {
+      const process = await this.#starter.start(network.request);
+      void closed(process).then(() => network.close());
+      return process;
+    } catch (error) {
+      network.close();
+      throw error;
+    } finally {
+      network.started();
+    }
   }
 
   /** The client knows that this process has ended. */

@@ -17,9 +17,18 @@ export class Sandboxes {
     this.#hiddenPaths = hiddenPaths;
   }
 
-  /** Undefined if the request is not confined. Throws for a context that is invalid or cannot be enforced. */
-  policy(context: SandboxContext | null | undefined, subject: SandboxSubject): SandboxPolicy | undefined {
-    return context === undefined || context === null ? undefined : sandboxPolicy(context, subject);
+  /**
+   * Undefined if the request is not confined. A `proxied` one is, whatever its profile, and its network is the proxy.
+   * Throws for a context that is invalid or cannot be enforced.
+   */
+  policy(
+    context: SandboxContext | null | undefined,
+    subject: SandboxSubject,
+    { proxied = false }: { proxied?: boolean } = {},
+  ): SandboxPolicy | undefined {
+    if (context === undefined || context === null) return undefined;
+    const policy = sandboxPolicy(context, subject);
+    return proxied ? { files: "unrestricted", ...policy, network: "proxied" } : policy;
   }
 
   /** A policy as the disk is now. */

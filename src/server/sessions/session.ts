@@ -4,6 +4,7 @@ import { RpcCode } from "../../protocol/errors.ts";
 import { DeliveryReceipts } from "../processes/delivery-receipts.ts";
 import { EventPump } from "../processes/event-pump.ts";
 import type { Peer } from "../connection/peer.ts";
+import { PolicyClient } from "../network/policy-client.ts";
 import type { ProcessSlot } from "../processes/process-quota.ts";
 import { type ProcessEntry, ProcessTable } from "../processes/process-table.ts";
 
@@ -27,6 +28,9 @@ export class Session {
   /** Takes a slot for a process that is not in the session's table; throws if none is free. */
   readonly takeSlot: () => ProcessSlot;
   readonly processes: ProcessTable;
+  /** Asks the client about the network of processes. */
+  readonly policyClient = new PolicyClient(() => this.#peer);
+  #peer: Peer | undefined;
   #pump: EventPump | undefined;
   #receipts: DeliveryReceipts | undefined;
   /** Attached processes of other sessions, by their ids on this connection. */
@@ -60,6 +64,7 @@ export class Session {
 
   /** Sends live events to this connection from now on. Earlier events are read with process/read. */
   attach(peer: Peer): void {
+    this.#peer = peer;
     const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
     this.#receipts = new DeliveryReceipts(peer);
@@ -69,6 +74,7 @@ export class Session {
   }
 
   detach(): void {
+    this.#peer = undefined;
     this.#pump?.stop();
     this.#pump = undefined;
     this.#receipts?.stop();

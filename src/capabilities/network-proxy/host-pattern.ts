@@ -1,0 +1,87 @@
+import { isIPv6 } from "node:net";
+import { CapabilityError } from "../../base/errors.ts";
+import { canonicalIp } from "./ip-address.ts";
+
+/** A pattern of host names or an address: `a.test`, `*.a.test` (below it), `**.a.test` (it and below), `10.0.*`. */
+export interface HostPattern {
+  /** True if it names exactly one host. */
+  readonly exact: boolean;
+  /** True if it matches every host. */
+  readonly universal: boolean;
+  /** `host` is as `parseHost` returns it. */
+  matches(host: string): boolean;
+}
+
+/** Throws a CapabilityError for a pattern that cannot be meant. */
+export function parseHostPattern(text: string): HostPattern {
+  const shown = text.trim();
+  if (/[\s\\/{}]/.test(shown)) throw invalid(`unsupported domain pattern syntax: ${shown}`);
+  const plain = withoutFinalDots(withoutPort(withoutBrackets(shown)).toLowerCase());
+  const deep = plain.startsWith("**.");
+  const rest = deep ? plain.slice(3) : plain;
+  if (rest === "" || /^\*{1,2}\.+$/.test(shown)) throw invalid("domain pattern is empty");
+  if (rest.includes("**")) throw invalid(`unsupported repeated wildcard: ${shown}`);
+  const host = canonicalIp(rest) ?? rest;
+  const universal = host === "*";
+  const exact = !deep && !/[*?]/.test(host);
+  return {
+    exact,
+    universal,
+    matches: (name) => {
+      if (exact) return name === host;
+      if (universal) return true;
+      if (deep) return matchesGlob(name, host) || matchesGlob(name, `*.${host}`);
+      return matchesGlob(name, host);
+    },
+  };
+}
+
+function withoutBrackets(text: string): string {
+  const bracketed = /^\[([^[\]]*)\](?::\d*)?$/.exec(text);
+  if (bracketed !== null && (bracketed[1] === "*" || isIPv6(bracketed[1]!))) return bracketed[1]!;
+  if (/[[\]]/.test(text)) throw invalid(`brackets are only supported for IPv6 literals or [*]: ${text}`);
+  return text;
+}
+
+/** Ports are not part of a rule, and are ignored. More than one colon is an IPv6 address. */
+function withoutPort(text: string): string {
+  const colon = text.indexOf(":");
+  return colon >= 0 && colon === text.lastIndexOf(":") ? text.slice(0, colon) : text;
+}
+
+function withoutFinalDots(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === ".") end -= 1;
+  return text.slice(0, end);
+}
+
+/**
+ * `*` stands for any characters, dots included, and `?` for one. A leading `*.` needs a name before the dot. Goes back
+ * only to the last `*`, so the time is bounded by the product of the lengths.
+ */
+function matchesGlob(name: string, glob: string): boolean {
+  if (glob.startsWith("*.") && name.startsWith(".")) return false;
+  let at = 0;
+  let star = -1;
+  let resume = 0;
+  for (let index = 0; index < name.length; ) {
+    if (glob[at] === "*") {
+      star = at;
+      resume = index;
+      at += 1;
+    } else if (at < glob.length && (glob[at] === "?" || glob[at] === name[index])) {
+      at += 1;
+      index += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      resume += 1;
+      index = resume;
+    } else return false;
+  }
+  while (glob[at] === "*") at += 1;
+  return at === glob.length;
+}
+
+function invalid(message: string): CapabilityError {
+  return new CapabilityError("INVALID_INPUT", message);
+}

@@ -1,0 +1,336 @@
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request as startRequest,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
+import { type BlockedAnswer, blockedAnswer, plainAnswer } from "./blocked.ts";
+import { endToEndHeaders, headerValues } from "./forwarded-headers.ts";
+import type { Attempt } from "./gatekeeper.ts";
+import { connectTarget, type HttpTarget, httpTarget } from "./http-target.ts";
+import { connectOutward } from "./outward.ts";
+import type { ProxyContext } from "./proxy-context.ts";
+import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const HEADERS_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
+const TOO_MANY = plainAnswer(503, "too many connections of this process");
+
+/** The HTTP proxy of one process: requests with absolute URLs, CONNECT, and upgrades. Node parses; this decides. */
+export function createHttpProxy(context: ProxyContext): Server {
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Uploads may take as long as they make progress.
+    requestTimeout: 0,
+    // The absolute URL names the host.
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  server.timeout = IDLE_TIMEOUT_MS;
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    void answer(context, request, response);
+  };
+  server.on("request", take);
+  server.on("checkContinue", take);
+  server.on("connect", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    void openTunnel(context, request, socket, head);
+  });
+  // Without a listener Node treats these as ordinary requests, and the header is not passed on.
+  if (!context.limited)
+    server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      void upgrade(context, request, socket, head);
+    });
+  return server;
+}
+
+/** Asks the gatekeeper, and connects. Never rejects. */
+async function reach(
+  context: ProxyContext,
+  attempt: Attempt,
+  form: "json" | "text",
+): Promise<Socket | BlockedAnswer> {
+  const decided = await context.gatekeeper.admit(attempt, context.signal);
+  if ("decision" in decided) return blockedAnswer(decided, form);
+  try {
+    return await connectOutward(decided.addresses, attempt.port, context.signal);
+  } catch {
+    return UPSTREAM_FAILURE;
+  }
+}
+
+async function answer(
+  context: ProxyContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const refused = await context.slots.with(() => exchange(context, request, response));
+  if (refused === "full") send(response, TOO_MANY);
+}
+
+async function exchange(
+  context: ProxyContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  request.on("error", () => {});
+  response.on("error", () => {});
+  const target = checked(context, request);
+  if (!("path" in target)) return send(response, target);
+  const reached = await reach(context, attemptOf("http", target, request), "json");
+  if (!("write" in reached)) return send(response, reached);
+  if (response.destroyed) {
+    reached.destroy();
+    return undefined;
+  }
+  if (target.secure) {
+    reached.destroy();
+    return send(response, plainAnswer(501, "use CONNECT for https"));
+  }
+  return forward(request, response, target, reached);
+}
+
+/** Passes one request on over a connection of its own, and its answer back. Resolves when both are done. */
+function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: HttpTarget,
+  socket: Socket,
+): Promise<void> {
+  return new Promise((resolve) => {
+    socket.setTimeout(IDLE_TIMEOUT_MS, () => socket.destroy());
+    const upstream = requestOn(socket, request, target, ["Connection", "close"]);
+    response.once("close", () => {
+      upstream.destroy();
+      socket.destroy();
+      resolve();
+    });
+    // An answer to `Expect: 100-continue`; Node sends it only to those who wait for one.
+    if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
+    upstream.once("response", (answered) => {
+      if (!isFinal(answered)) {
+        upstream.destroy(new Error("the status code is none"));
+        return;
+      }
+      response.writeHead(answered.statusCode, endToEndHeaders(answered.rawHeaders));
+      pipeline(answered, response, (error) => {
+        if (error) response.destroy();
+      });
+    });
+    // The request asked for no change of protocol, so an answer with one is no answer.
+    upstream.once("upgrade", (_answered, upgraded) => {
+      upgraded.destroy();
+      send(response, UPSTREAM_FAILURE);
+    });
+    upstream.once("error", () => {
+      if (response.headersSent) response.destroy();
+      else send(response, UPSTREAM_FAILURE);
+    });
+    request.pipe(upstream);
+  });
+}
+
+/** Node parses status codes that it would not write. */
+function isFinal(answered: IncomingMessage): answered is IncomingMessage & { statusCode: number } {
+  return answered.statusCode !== undefined && answered.statusCode >= 200 && answered.statusCode <= 999;
+}
+
+/** Node has parsed every part of it, so it can also be written. */
+function requestOn(
+  socket: Socket,
+  request: IncomingMessage,
+  target: HttpTarget,
+  extra: readonly string[],
+): ClientRequest {
+  return startRequest({
+    createConnection: () => socket,
+    method: request.method ?? "GET",
+    path: target.path,
+    headers: requestHeaders(request, target, extra),
+    maxHeaderSize: MAX_HEADER_BYTES,
+    setHost: false,
+  });
+}
+
+/** The request's framing is Node's own again: it was parsed, and is written anew. */
+function requestHeaders(
+  request: IncomingMessage,
+  { authority }: HttpTarget,
+  extra: readonly string[],
+): string[] {
+  const headers = endToEndHeaders(request.rawHeaders, ["host", "expect"]);
+  const isChunked = request.headers["transfer-encoding"] !== undefined;
+  const hasLength = request.headers["content-length"] !== undefined;
+  return [
+    "Host",
+    authority,
+    ...headers,
+    ...(isChunked
+      ? ["Transfer-Encoding", "chunked"]
+      : hasLength || isBodiless(request)
+        ? []
+        : ["Content-Length", "0"]),
+    ...extra,
+  ];
+}
+
+function isBodiless({ method }: IncomingMessage): boolean {
+  return (
+    method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE" || method === "DELETE"
+  );
+}
+
+async function openTunnel(
+  context: ProxyContext,
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): Promise<void> {
+  const refused = await context.slots.with(() =>
+    withSocket(socket, async () => {
+      const target = connectTarget(request);
+      if (typeof target === "string") return plainAnswer(400, target);
+      const reached = await reach(context, attemptOf("https_connect", target, request), "text");
+      if (!("write" in reached)) return reached;
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      if (head.length > 0) reached.write(head);
+      tunnel(socket, reached);
+      return undefined;
+    }),
+  );
+  if (refused === "full") sendRaw(socket, TOO_MANY);
+}
+
+async function upgrade(
+  context: ProxyContext,
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): Promise<void> {
+  const refused = await context.slots.with(() =>
+    withSocket(socket, async () => {
+      const target = checked(context, request);
+      if (!("path" in target)) return target;
+      // The bytes after the head would be a body or the new protocol, depending on the answer.
+      if (
+        request.headers["content-length"] !== undefined ||
+        request.headers["transfer-encoding"] !== undefined
+      )
+        return plainAnswer(400, "an upgrade with a body is not supported");
+      const reached = await reach(context, attemptOf("http", target, request), "json");
+      if (!("write" in reached)) return reached;
+      if (!target.secure) return switchProtocol(request, socket, head, target, reached);
+      reached.destroy();
+      return plainAnswer(501, "use CONNECT for https");
+    }),
+  );
+  if (refused === "full") sendRaw(socket, TOO_MANY);
+}
+
+/** Passes an upgrade on. The connection ends after any other answer, because the parser has let go of it. */
+function switchProtocol(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  target: HttpTarget,
+  reached: Socket,
+): Promise<BlockedAnswer | undefined> {
+  return new Promise((resolve) => {
+    const asked = headerValues(request.rawHeaders, "upgrade").join(", ");
+    const upstream = requestOn(reached, request, target, ["Connection", "Upgrade", "Upgrade", asked]);
+    socket.once("close", () => {
+      upstream.destroy();
+      reached.destroy();
+      resolve(undefined);
+    });
+    upstream.once("upgrade", (answered, switched: Socket, rest: Buffer) => {
+      const chosen = headerValues(answered.rawHeaders, "upgrade").join(", ");
+      socket.write(
+        headOf(101, [...endToEndHeaders(answered.rawHeaders), "connection", "upgrade", "upgrade", chosen]),
+      );
+      if (rest.length > 0) socket.write(rest);
+      if (head.length > 0) switched.write(head);
+      tunnel(socket, switched);
+    });
+    upstream.once("response", (answered) => {
+      const headers = endToEndHeaders(answered.rawHeaders);
+      socket.write(
+        headOf(isFinal(answered) ? answered.statusCode : 502, [...headers, "connection", "close"]),
+      );
+      pipeline(answered, socket, () => socket.destroy());
+    });
+    upstream.once("error", () => resolve(UPSTREAM_FAILURE));
+    upstream.end();
+  });
+}
+
+/** What can be said about a request without asking anyone. */
+function checked(context: ProxyContext, request: IncomingMessage): HttpTarget | BlockedAnswer {
+  const coding = request.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return plainAnswer(501, "unsupported transfer coding");
+  if (request.headers["x-unix-socket"] !== undefined) {
+    const { method = "", client } = attemptOf("http", { host: "unix-socket", port: 1 }, request);
+    context.gatekeeper.refuseUnsupported(
+      { protocol: "http", host: "unix-socket", port: 0, method, ...(client === undefined ? {} : { client }) },
+      "unix_socket_unsupported",
+    );
+    return plainAnswer(501, "unix sockets unsupported");
+  }
+  const target = httpTarget(request);
+  return typeof target === "string" ? plainAnswer(400, target) : target;
+}
+
+function attemptOf(
+  protocol: Attempt["protocol"],
+  { host, port }: { host: string; port: number },
+  { method, socket }: IncomingMessage,
+): Attempt {
+  const { remoteAddress, remotePort } = socket;
+  return {
+    protocol,
+    host,
+    port,
+    ...(method === undefined ? {} : { method }),
+    ...(remoteAddress === undefined ? {} : { client: `${remoteAddress}:${remotePort}` }),
+  };
+}
+
+/** For connections that Node's parser has let go of. Sends the answer, if there is one, and ends the connection. */
+async function withSocket(socket: Socket, work: () => Promise<BlockedAnswer | undefined>): Promise<void> {
+  socket.on("error", () => socket.destroy());
+  // The client may take its time to decide.
+  socket.setTimeout(0);
+  const refused = await work();
+  if (refused !== undefined) sendRaw(socket, refused);
+  else if (!socket.destroyed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+}
+
+function send(response: ServerResponse, { status, headers, body }: BlockedAnswer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
+  response.end(body);
+}
+
+function sendRaw(socket: Socket, { status, headers, body }: BlockedAnswer): void {
+  const length = String(Buffer.byteLength(body));
+  socket.on("error", () => socket.destroy());
+  socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS, () => socket.destroy());
+  socket.end(headOf(status, [...headers, "content-length", length, "connection", "close"]) + body);
+  socket.resume();
+}
+
+function headOf(status: number, headers: readonly string[]): string {
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
+  for (let index = 0; index + 1 < headers.length; index += 2)
+    lines.push(`${headers[index]}: ${headers[index + 1]}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+import { type Destination, formatAuthority, parseAuthority } from "./destination.ts";
+import { headerValues } from "./forwarded-headers.ts";
+
+/** Where an HTTP request is to go. */
+export interface HttpTarget extends Destination {
+  /** Path and query. */
+  readonly path: string;
+  /** Value of the `Host` header. */
+  readonly authority: string;
+  /** The URL has a scheme whose requests are not sent in the clear. */
+  readonly secure: boolean;
+}
+
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+
+/** Reads the target, or says what is wrong with it. What is checked here and what is sent on must be the same host. */
+export function httpTarget({ url = "", rawHeaders }: IncomingMessage): HttpTarget | string {
+  const hosts = headerValues(rawHeaders, "host");
+  if (hosts.length > 1) return "more than one Host header";
+  const [host] = hosts;
+  const absolute = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^#]*)/i.exec(url);
+  if (absolute === null) return url.startsWith("/") ? target("http", host ?? "", url) : "missing host";
+  const scheme = absolute[1]!.toLowerCase();
+  if (scheme !== "http" && scheme !== "https") return `unsupported scheme: ${scheme}`;
+  const path = absolute[3]!;
+  const wanted = target(scheme, absolute[2]!, path.startsWith("/") ? path : `/${path}`);
+  if (typeof wanted === "string" || host === undefined) return wanted;
+  const named = parseAuthority(host, wanted.secure ? HTTPS_PORT : HTTP_PORT);
+  return named?.host === wanted.host && named.port === wanted.port
+    ? wanted
+    : "Host header does not match request target";
+}
+
+/** Reads the target of CONNECT. */
+export function connectTarget({ url = "" }: IncomingMessage): Destination | string {
+  return parseAuthority(url, HTTPS_PORT) ?? "missing host";
+}
+
+function target(scheme: "http" | "https", authority: string, path: string): HttpTarget | string {
+  const secure = scheme === "https";
+  const port = secure ? HTTPS_PORT : HTTP_PORT;
+  const destination = parseAuthority(authority, port);
+  if (destination === undefined) return "missing host";
+  return { ...destination, path, authority: formatAuthority(destination, port), secure };
+}

@@ -1,0 +1,105 @@
+import { setMaxListeners } from "node:events";
+import type { Server, Socket } from "node:net";
+import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
+import { createHttpProxy } from "./http-proxy.ts";
+import { ExchangeSlots, type ProxyContext } from "./proxy-context.ts";
+import { createSocksProxy } from "./socks-proxy.ts";
+
+/** Connections of a process to each of its proxies. */
+const MAX_CONNECTIONS = 128;
+/** Requests and tunnels of a process at once. */
+const MAX_EXCHANGES = 128;
+
+export interface NetworkProxyOptions extends GatekeeperOptions {
+  readonly socks: boolean;
+}
+
+/** Ports of a proxy, as its process sees them. */
+export interface ProxyPorts {
+  readonly http: number;
+  readonly socks: number | undefined;
+}
+
+/** The HTTP and SOCKS proxy of one process. It ends, with everything that goes through it, when it is closed. */
+export class NetworkProxy {
+  readonly #http: Server;
+  readonly #socks: Server | undefined;
+  readonly #sockets = new Set<Socket>();
+  readonly #ended = new AbortController();
+
+  constructor(options: NetworkProxyOptions) {
+    // Every exchange listens to it.
+    setMaxListeners(0, this.#ended.signal);
+    const context: ProxyContext = {
+      gatekeeper: new Gatekeeper(options),
+      limited: options.rules.limited,
+      slots: new ExchangeSlots(MAX_EXCHANGES),
+      signal: this.#ended.signal,
+    };
+    this.#http = this.#guarded(createHttpProxy(context));
+    this.#socks = options.socks ? this.#guarded(createSocksProxy(context)) : undefined;
+  }
+
+  /** Number of listeners that this proxy needs: one for HTTP, and one for SOCKS if that is on. */
+  get listeners(): number {
+    return this.#socks === undefined ? 1 : 2;
+  }
+
+  /** Listens on free ports of this machine's loopback address. Rejects if the system refuses. */
+  async listen(): Promise<ProxyPorts> {
+    try {
+      await Promise.all(this.#servers.map(listenOnLoopback));
+      return { http: portOf(this.#http), socks: this.#socks && portOf(this.#socks) };
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Accepts on listening sockets that exist already, HTTP first, and owns them from here on. */
+  adopt(descriptors: readonly number[]): void {
+    this.#servers.forEach((server, index) => server.listen({ fd: descriptors[index]! }));
+  }
+
+  /** Ends every connection at once. */
+  close(): void {
+    this.#ended.abort();
+    for (const server of this.#servers) server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  get #servers(): Server[] {
+    return this.#socks === undefined ? [this.#http] : [this.#http, this.#socks];
+  }
+
+  #guarded(server: Server): Server {
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on("connection", (socket) => {
+      if (this.#ended.signal.aborted) {
+        socket.destroy();
+        return;
+      }
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    // Accepting fails without free descriptors; the next connection is another try.
+    server.on("error", () => {});
+    return server;
+  }
+}
+
+function listenOnLoopback(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: "127.0.0.1", port: 0, backlog: MAX_CONNECTIONS }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
+  return address.port;
+}

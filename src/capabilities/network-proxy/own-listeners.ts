@@ -1,0 +1,24 @@
+import { networkInterfaces } from "node:os";
+import { embeddedIpv4, isLoopbackIp } from "./ip-address.ts";
+
+/**
+ * Ports at which this server listens. Whoever reaches one can have any command run, so no process may do it through the
+ * server itself.
+ */
+export class OwnListeners {
+  readonly #ports = new Set<number>();
+
+  add(port: number): void {
+    this.#ports.add(port);
+  }
+
+  /** The same port of another of this machine's addresses counts, too. */
+  includes(ip: string, port: number): boolean {
+    if (!this.#ports.has(port)) return false;
+    const plain = embeddedIpv4(ip) ?? ip;
+    if (plain === "0.0.0.0" || plain === "::" || isLoopbackIp(plain)) return true;
+    return Object.values(networkInterfaces()).some((addresses) =>
+      addresses?.some(({ address }) => address === plain),
+    );
+  }
+}

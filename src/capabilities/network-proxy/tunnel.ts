@@ -1,0 +1,29 @@
+import type { Socket } from "node:net";
+
+/** Time without a byte in either direction after which a tunnel or an exchange ends. */
+export const IDLE_TIMEOUT_MS = 60 * 60_000;
+
+/**
+ * Passes bytes both ways until both sides have ended. Each direction ends on its own, with back-pressure; an error or
+ * silence ends both.
+ */
+export function tunnel(inner: Socket, outer: Socket): void {
+  const end = (): void => {
+    inner.destroy();
+    outer.destroy();
+  };
+  for (const [socket, other] of [
+    [inner, outer],
+    [outer, inner],
+  ] as const) {
+    socket.setTimeout(IDLE_TIMEOUT_MS, end);
+    socket.on("error", end);
+    // The other side keeps what it still has to send if this one ended properly.
+    socket.on("close", () => {
+      if (!socket.readableEnded || !socket.writableFinished) other.destroy();
+    });
+    if (socket.destroyed) end();
+  }
+  inner.pipe(outer);
+  outer.pipe(inner);
+}

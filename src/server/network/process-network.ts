@@ -1,0 +1,103 @@
+import { closeSync } from "node:fs";
+import { NameResolver } from "../../capabilities/network-proxy/name-resolver.ts";
+import { NetworkProxy, type ProxyPorts } from "../../capabilities/network-proxy/network-proxy.ts";
+import type { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
+import { proxyEnvironment } from "../../capabilities/network-proxy/proxy-environment.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import { openSocketPair, receiveDescriptors } from "../../native/descriptor-passing.ts";
+import type { NetworkLaunch } from "./network-launch.ts";
+import type { PolicyClient } from "./policy-client.ts";
+
+/** Ports inside a sandbox, whose network is its own. */
+const INNER_PORTS = { http: 48_080, socks: 48_081 } as const;
+/** Time for a sandbox to be built. */
+const LISTENERS_TIMEOUT_MS = 30_000;
+
+/** A process's network while it is started and runs. */
+export interface ProcessNetwork {
+  /** The start, with what the process needs to find its proxy. */
+  readonly request: StartRequest;
+  /** The process has been started, or will not be. */
+  started(): void;
+  /** The process has ended. */
+  close(): void;
+}
+
+/** Opens the networks of processes. */
+export class ProcessNetworks {
+  readonly #resolver = new NameResolver();
+  readonly #own: OwnListeners;
+
+  constructor(own: OwnListeners) {
+    this.#own = own;
+  }
+
+  /** Rejects with an error of the system. */
+  async open(
+    processId: string,
+    request: StartRequest,
+    { launch, client }: { launch: NetworkLaunch; client: PolicyClient },
+  ): Promise<ProcessNetwork> {
+    const { rules, socks, askTimeoutMs: timeoutMs } = launch;
+    const proxy = new NetworkProxy({
+      rules,
+      socks,
+      resolver: this.#resolver,
+      isOwn: (ip, port) => this.#own.includes(ip, port),
+      report: (decision) => client.report(processId, decision),
+      ...(timeoutMs === undefined
+        ? {}
+        : { ask: (attempt, signal) => client.ask(processId, attempt, { timeoutMs, signal }) }),
+    });
+    return request.confinement?.network === "proxied"
+      ? insideSandbox(proxy, request, launch)
+      : onThisMachine(proxy, request, launch);
+  }
+}
+
+async function onThisMachine(
+  proxy: NetworkProxy,
+  request: StartRequest,
+  launch: NetworkLaunch,
+): Promise<ProcessNetwork> {
+  const ports = await proxy.listen();
+  return {
+    request: { ...request, env: withProxy(request.env, ports, launch) },
+    started: () => {},
+    close: () => proxy.close(),
+  };
+}
+
+/** The sandbox itself listens, and hands its listeners out. Nothing that it runs can do that, or undo it. */
+function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: NetworkLaunch): ProcessNetwork {
+  const { own, childs } = openSocketPair();
+  const ports = { http: INNER_PORTS.http, socks: launch.socks ? INNER_PORTS.socks : undefined };
+  const listened = Object.values(ports).filter((port) => port !== undefined);
+  const waiting = new AbortController();
+  const close = (): void => {
+    waiting.abort();
+    proxy.close();
+  };
+  return {
+    request: {
+      ...request,
+      env: withProxy(request.env, ports, launch),
+      confinement: { ...request.confinement!, listeners: { ports: listened, socket: childs } },
+    },
+    started: () => {
+      closeSync(childs);
+      receiveDescriptors(own, listened.length, { timeoutMs: LISTENERS_TIMEOUT_MS, signal: waiting.signal })
+        .then((descriptors) => proxy.adopt(descriptors), close)
+        .finally(() => closeSync(own));
+    },
+    close,
+  };
+}
+
+function withProxy(
+  env: ReadonlyMap<string, string>,
+  { http, socks }: ProxyPorts,
+  { allowLocal }: NetworkLaunch,
+): Map<string, string> {
+  return new Map([...env, ...proxyEnvironment({ httpPort: http, socksPort: socks, allowLocal })]);
+}
