@@ -7,8 +7,8 @@ import { takeSteps } from "../slices.ts";
 import { findDescendants } from "./descendants.ts";
 import type { ProcessFamily } from "./process-family.ts";
 
-/** Signals that do not end a process by default. */
-const HARMLESS: readonly NodeJS.Signals[] = ["SIGSTOP", "SIGCONT", "SIGWINCH"];
+/** How often to look whether the program inside has begun. It takes about 10 ms. */
+const LOOK_MS = 2;
 
 /**
  * The family of a process in a sandbox. The process that the server started, and the first one of the namespace, only
@@ -33,26 +33,19 @@ export class SandboxedFamily implements ProcessFamily {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.#reaped) return;
-    const program = unlessBlind(() => this.#program());
-    if (program !== undefined) libc().kill(-program, constants.signals[signal]);
-    // The program has not begun, so nothing inside could handle it.
-    else if (!HARMLESS.includes(signal)) this.#watchers.signal(signal);
+    this.#whenBegun((program) => libc().kill(-program, constants.signals[signal]));
   }
 
-  terminate(outputs: readonly OutputEnd[]): void {
-    if (this.#reaped) return;
-    const first = unlessBlind(() => this.#first());
-    if (first === undefined) {
-      this.#watchers.terminate(outputs);
-      return;
-    }
-    const found = new Map<number, ProcessStat>();
-    takeSteps(findDescendants(first, found, { stop: false }), () => {
-      if (this.#reaped) return;
-      for (const member of found.values())
-        unlessBlind(() => signalProcess(member, constants.signals.SIGTERM));
-      if (found.size === 0) this.#watchers.terminate(outputs);
+  terminate(): void {
+    this.#whenBegun((program, first) => {
+      const found = new Map<number, ProcessStat>();
+      takeSteps(findDescendants(first, found, { stop: false }), () => {
+        if (this.#reaped) return;
+        for (const member of found.values())
+          unlessBlind(() => signalProcess(member, constants.signals.SIGTERM));
+        // Without a free descriptor, nothing is found.
+        if (found.size === 0) libc().kill(-program, constants.signals.SIGTERM);
+      });
     });
   }
 
@@ -69,16 +62,20 @@ export class SandboxedFamily implements ProcessFamily {
     this.#watchers.leaderReaped();
   }
 
-  /** The first process of the namespace. */
-  #first(): number | undefined {
-    return listChildren(this.#pid)[0];
-  }
-
-  /** The program inside, which leads a group; undefined if it has not begun. */
-  #program(): number | undefined {
-    const first = this.#first();
-    const program = first === undefined ? undefined : listChildren(first)[0];
-    return program !== undefined && readStat(program)?.group === program ? program : undefined;
+  /**
+   * Acts on the program, which leads a group, and the first process of its namespace. Until the program has begun, there
+   * is only bubblewrap, which a signal would end without what it is about to start.
+   */
+  #whenBegun(act: (program: number, first: number) => void): void {
+    if (this.#reaped) return;
+    const begun = unlessBlind(() => {
+      const first = listChildren(this.#pid)[0];
+      const program = first === undefined ? undefined : listChildren(first)[0];
+      const leads = program !== undefined && readStat(program)?.group === program;
+      return leads && first !== undefined ? { first, program } : undefined;
+    });
+    if (begun === undefined) setTimeout(() => this.#whenBegun(act), LOOK_MS).unref();
+    else act(begun.program, begun.first);
   }
 }
 
