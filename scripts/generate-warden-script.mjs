@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ensureProgram } from "./debian-package.mjs";
 
 const DIRECTORY = fileURLToPath(new URL("../src/capabilities/process/ending/", import.meta.url));
 const SOURCE = `${DIRECTORY}warden.sh`;
@@ -19,21 +20,9 @@ ${lines.map((line) => `  ${JSON.stringify(line)},`).join("\n")}
 ].join("\\n");
 `;
 
-/** It is a Debian package. Root installs it if it is missing. */
 function runShellCheck() {
-  const run = () => spawnSync("shellcheck", [SOURCE], { stdio: "inherit" });
-  let { error, status } = run();
-  if (error?.code === "ENOENT" && process.getuid?.() === 0) {
-    spawnSync("apt-get", ["install", "-y", "-q", "--no-install-recommends", "shellcheck"], {
-      stdio: "inherit",
-    });
-    ({ error, status } = run());
-  }
-  if (error !== undefined)
-    console.error(
-      "ShellCheck is missing: install the package shellcheck (Debian: apt-get install shellcheck)",
-    );
-  return status ?? 1;
+  if (!ensureProgram("shellcheck", "shellcheck")) return 1;
+  return spawnSync("shellcheck", [SOURCE], { stdio: "inherit" }).status ?? 1;
 }
 
 if (!process.argv.includes("--check")) {

@@ -8,6 +8,7 @@ const PROJECTS = {
   unit: "unit tests and pins",
   conformance: "conformance, ours and the real Codex server",
   fault: "faults, load and the command line",
+  sandbox: "attempts to escape from the sandbox",
   hostile: "hostile clients, servers and strangers",
 };
 
@@ -17,6 +18,7 @@ mkdirSync(REPORTS, { recursive: true });
 const report = (project) => `${REPORTS}${project}.json`;
 runSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
+  { name: "bubblewrap, for the sandbox", command: ["node", "scripts/install-bubblewrap.mjs"] },
   { name: "build", command: ["node", "scripts/build.mjs"] },
   { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
   ...Object.entries(PROJECTS).map(([project, name]) => ({

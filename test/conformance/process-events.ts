@@ -12,6 +12,7 @@ export interface ProcessEvent {
   stream?: string;
   bytes?: Buffer;
   exitCode?: number;
+  sandboxDenied?: boolean;
 }
 
 /** Everything a process said, from its first event to `closed`. */
@@ -19,6 +20,7 @@ export interface ProcessRun {
   /** In the order of seq, which is not always the order of arrival. */
   events: ProcessEvent[];
   exitCode: number | undefined;
+  sandboxDenied: boolean | undefined;
   stdout: Buffer;
   stderr: Buffer;
   pty: Buffer;
@@ -36,6 +38,7 @@ export function arrivedEvents(peer: RawPeer, processId: string): ProcessEvent[] 
       ...(params.stream !== undefined && { stream: params.stream }),
       ...(params.chunk !== undefined && { bytes: Buffer.from(params.chunk, "base64") }),
       ...(params.exitCode !== undefined && { exitCode: params.exitCode }),
+      ...(params.sandboxDenied !== undefined && { sandboxDenied: params.sandboxDenied }),
     }));
 }
 
@@ -50,9 +53,11 @@ export async function collect(
     await peer.next((message) => isEventOf(message, processId), timeoutMs, `events of ${processId}`);
   }
   const events = arrivedEvents(peer, processId).sort((a, b) => a.seq - b.seq);
+  const exited = events.find((event) => event.kind === "exited");
   return {
     events,
-    exitCode: events.find((event) => event.kind === "exited")?.exitCode,
+    exitCode: exited?.exitCode,
+    sandboxDenied: exited?.sandboxDenied,
     stdout: bytesOf(events, "stdout"),
     stderr: bytesOf(events, "stderr"),
     pty: bytesOf(events, "pty"),
@@ -129,6 +134,12 @@ export async function leaveChildBehind(peer: RawPeer, processId: string): Promis
 export const exitReport = {
   cpuTimeMs: { user: expect.any(Number), system: expect.any(Number) },
 };
+
+/**
+ * Signals 32 and 33 belong to the C library, whose posix_spawn sets them to be ignored until the program's own takes
+ * them.
+ */
+export const LIBRARY_SIGNALS = 0b11n << 31n;
 
 let lastWriteId = 0;
 

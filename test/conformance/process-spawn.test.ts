@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { fixture, outputOf, run, shell, untilOutput, write } from "./process-events.ts";
+import { fixture, LIBRARY_SIGNALS, outputOf, run, shell, untilOutput, write } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { start, type VerifyContext, verifies } from "./verifies.ts";
 
@@ -72,12 +72,6 @@ verifies("spawn.pipe:environment", async ({ peer }) => {
   const output = await outputOf(await peer(), "p", ["/usr/bin/env"], { env: { A: "1" } });
   expect(output).toBe("A=1\n");
 });
-
-/**
- * Signals 32 and 33 belong to the C library, whose posix_spawn sets them to be ignored until the program's own takes
- * them.
- */
-const LIBRARY_SIGNALS = 0b11n << 31n;
 
 verifies("spawn:signals", async ({ peer }) => {
   const connection = await peer();

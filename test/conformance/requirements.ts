@@ -15,6 +15,7 @@ import { notificationsRequirements } from "./requirements/notifications.ts";
 import { extensionRequirements } from "./requirements/extensions.ts";
 import { processRequirements } from "./requirements/process.ts";
 import type { Requirement } from "./requirements/requirement.ts";
+import { sandboxProcessRequirements } from "./requirements/sandbox-process.ts";
 import { semanticsRequirements } from "./requirements/semantics.ts";
 import { sessionsRequirements } from "./requirements/sessions.ts";
 import { valuesRequirements } from "./requirements/values.ts";
@@ -28,6 +29,7 @@ export const groups = [
   extensionRequirements,
   notificationsRequirements,
   semanticsRequirements,
+  sandboxProcessRequirements,
   filesReadRequirements,
   filesWriteRequirements,
   filesTreeRequirements,
@@ -51,6 +53,7 @@ export const requirements = {
   ...extensionRequirements,
   ...notificationsRequirements,
   ...semanticsRequirements,
+  ...sandboxProcessRequirements,
   ...filesReadRequirements,
   ...filesWriteRequirements,
   ...filesTreeRequirements,

@@ -1,0 +1,16 @@
+import type { Attempt } from "../attempt.ts";
+import { fileAttempts } from "./files.ts";
+import { kernelAttempts } from "./kernel.ts";
+import { networkAttempts } from "./network.ts";
+import { processAttempts } from "./processes.ts";
+import { serverAttempts } from "./server.ts";
+import { systemAttempts } from "./system.ts";
+
+export const attempts: readonly Attempt[] = [
+  ...fileAttempts,
+  ...systemAttempts,
+  ...processAttempts,
+  ...networkAttempts,
+  ...kernelAttempts,
+  ...serverAttempts,
+];

@@ -1,0 +1,277 @@
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { collect, untilOutput } from "../conformance/process-events.ts";
+import { openWebSocketPeer, type RawPeer } from "../conformance/raw-peer.ts";
+import { launch, SERVER_PATH, type ServerKind, type ServerProcess } from "../conformance/server-process.ts";
+import { start } from "../conformance/verifies.ts";
+import { pollUntil } from "../fault/deadline.ts";
+import { awaitNoneLeft } from "../fault/marked-processes.ts";
+import type { Attempt, Step } from "./attempt.ts";
+import { installShim } from "./bwrap-shim.ts";
+import { Listeners } from "./listeners.ts";
+import { Place } from "./place.ts";
+import { prelude } from "./syscalls.ts";
+import { TINY_PROGRAMS } from "./tiny-programs.ts";
+import { Victim } from "./victim.ts";
+
+/** Long for a busy machine; an attempt that hangs has not succeeded. */
+const STEP_DEADLINE_MS = 30_000;
+const PROOF_DEADLINE_MS = 20_000;
+
+type ServerName = "tcp" | "token" | "unix";
+
+export interface Outcome {
+  readonly escaped: boolean;
+  /** Whether it ran at all. */
+  readonly begun: boolean;
+  /** What the attempt printed. */
+  readonly output: string;
+}
+
+export interface WorldOptions {
+  readonly kind: ServerKind;
+  readonly sandboxed: boolean;
+}
+
+/** A server, what it must not reach, and attempts that try. */
+export class World implements AsyncDisposable {
+  static async open(options: WorldOptions): Promise<World> {
+    const world = new World(options, await mkdtemp("/var/tmp/exec-server-escape-"));
+    try {
+      await world.#prepare();
+      return world;
+    } catch (error) {
+      await world[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  readonly #options: WorldOptions;
+  readonly #root: string;
+  readonly #secret = randomBytes(16).toString("hex");
+  /** Nobody has this number, so seeing it means having seen who owns a file. */
+  readonly #owner = randomInt(1_000_000, 2_000_000_000);
+  readonly #listeners = new Listeners();
+  readonly #servers = new Map<ServerName, { server: ServerProcess; peer: RawPeer; port: string }>();
+  readonly #places: Place[] = [];
+  #victim: Victim | undefined;
+  #terminal = "";
+  #variables: Record<string, string> = {};
+
+  private constructor(options: WorldOptions, root: string) {
+    this.#options = options;
+    this.#root = root;
+  }
+
+  /** Tries to escape. `without` names a protection to leave out: see `PROTECTIONS`. */
+  async run(attempt: Attempt, without = "nothing"): Promise<Outcome> {
+    const place = await this.#place(without);
+    const server = this.#servers.get(attempt.server ?? "tcp");
+    if (server === undefined) throw new Error(`no server of the kind ${attempt.server}`);
+    const variables = {
+      ...this.#variables,
+      ...place.variables,
+      SERVER: String(server.server.child.pid),
+      SERVER_PORT: server.port,
+      ...(JSON.stringify(attempt.steps).includes("SECRET_HANDLE") && { SECRET_HANDLE: place.secretHandle }),
+    };
+    const env = { ...variables, ...expanded(attempt.env, variables) };
+    let output = "";
+    let exitCode: number | undefined;
+    for (const [index, step] of attempt.steps.entries()) {
+      const processId = `${place.id}-${index}`;
+      const params = {
+        cwd: pathToFileURL(place.work).href,
+        env,
+        tty: attempt.tty ?? false,
+        ...(this.#options.sandboxed && { sandbox: place.sandbox(attempt) }),
+      };
+      await server.peer.request("process/start", start(processId, this.#argv(step, attempt, place), params), {
+        timeoutMs: STEP_DEADLINE_MS,
+      });
+      const ended = await collect(server.peer, processId, STEP_DEADLINE_MS);
+      output += Buffer.concat([ended.stdout, ended.stderr, ended.pty]).toString();
+      exitCode = ended.exitCode;
+    }
+    const begun = existsSync(join(place.work, "begun"));
+    return { escaped: await this.#hasEscaped(attempt, place, { output, exitCode }), begun, output };
+  }
+
+  /** Whether something has changed by now that the policy of any attempt protects. */
+  get changedPlaces(): readonly string[] {
+    return this.#places.filter((place) => place.isChanged).map(({ id }) => id);
+  }
+
+  async #hasEscaped(
+    attempt: Attempt,
+    place: Place,
+    { output, exitCode }: { output: string; exitCode: number | undefined },
+  ): Promise<boolean> {
+    const proofs = {
+      secret: () => output.includes(this.#secret) || output.includes(`owner-${this.#owner}`),
+      claim: () => output.includes("ESCAPED"),
+      change: () => place.isChanged,
+      message: () => this.#received.includes(attempt.message ?? place.id),
+      survival: () => existsSync(join(place.work, "survived")),
+    };
+    const proof = proofs[attempt.proof];
+    if (attempt.proof === "survival") {
+      writeFileSync(join(place.work, "over"), "");
+      if (this.#options.sandboxed) await awaitNoneLeft(place.id, [], PROOF_DEADLINE_MS).catch(() => {});
+    }
+    // Without a sandbox the effect comes for certain, but not always at once.
+    if (this.#options.sandboxed || exitCode !== 0) return proof();
+    return pollUntil(proof, PROOF_DEADLINE_MS, () => "an effect").catch(() => false);
+  }
+
+  get #received(): string {
+    const terminal = this.#servers.get("tcp")?.peer.notifications ?? [];
+    return [
+      this.#listeners.received,
+      ...(this.#victim?.received ?? []),
+      ...terminal
+        .filter(({ params }) => params?.processId === "terminal" && params.chunk !== undefined)
+        .map(({ params }) => Buffer.from(params.chunk, "base64").toString()),
+    ].join("\n");
+  }
+
+  #argv(step: Step, attempt: Attempt, place: Place): readonly string[] {
+    const argv =
+      "argv" in step
+        ? step.argv
+        : "sh" in step
+          ? ["/bin/sh", "-c", `: > $WORK/begun; ${step.sh}`]
+          : ["perl", "-e", prelude + step.perl];
+    if (attempt.class !== "inherited descriptors" || this.#options.sandboxed) return argv;
+    return ["perl", "-e", LEAK, place.secrets, ...argv];
+  }
+
+  async #place(without: string): Promise<Place> {
+    const id = `escape-${this.#places.length}-${randomUUID().slice(0, 8)}`;
+    const place = new Place(join(this.#root, "places", without, id), id);
+    this.#places.push(place);
+    await place.create(this.#secret);
+    return place;
+  }
+
+  async #prepare(): Promise<void> {
+    const { kind, sandboxed } = this.#options;
+    const inside = (name: string) => join(this.#root, name);
+    for (const name of ["programs", "sockets", "server", "shim"]) mkdirSync(inside(name));
+    for (const [name, bytes] of Object.entries(TINY_PROGRAMS))
+      writeFileSync(inside(`programs/${name}`), bytes, { mode: 0o755 });
+    writeFileSync(inside("locked"), this.#secret, { mode: 0o000 });
+    writeFileSync(inside("owned"), "");
+    chownSync(inside("owned"), this.#owner, this.#owner);
+    copyFileSync("/usr/bin/id", inside("programs/id"));
+    chownSync(inside("programs/id"), this.#owner, this.#owner);
+    chmodSync(inside("programs/id"), 0o4755);
+    writeFileSync(inside("server/token"), `${this.#secret}\n`, { mode: 0o600 });
+    const path = sandboxed && kind === "ours" ? `${installShim(inside("shim"))}:${SERVER_PATH}` : SERVER_PATH;
+    await this.#startServers({ PATH: path, SERVER_SECRET: this.#secret });
+
+    const abstractSocket = `exec-server-escape-${this.#secret}`;
+    const stream = inside("sockets/stream");
+    await this.#listeners.unix(stream);
+    await this.#listeners.unix(`\0${abstractSocket}`);
+    const [tcp4, tcp6, udp4, udp6] = await Promise.all([
+      this.#listeners.tcp("0.0.0.0"),
+      this.#listeners.tcp("::1"),
+      this.#listeners.udp("udp4", "127.0.0.1"),
+      this.#listeners.udp("udp6", "::1"),
+    ]);
+    const shared = {
+      PATH: SERVER_PATH,
+      SHM_KEY: String(randomInt(1, 0x7fff_ffff)),
+      QUEUE: `exec-server-escape-${randomUUID()}`,
+      DATAGRAM_SOCKET: inside("sockets/datagram"),
+    };
+    const victimPlace = await this.#place("nothing");
+    const victim = await Victim.start(victimPlace.secrets, this.#secret, {
+      ...shared,
+      ...victimPlace.variables,
+    });
+    this.#victim = victim;
+    this.#variables = {
+      ...shared,
+      PROGRAMS: inside("programs"),
+      SETUID_PROGRAM: inside("programs/id"),
+      LOCKED_FILE: inside("locked"),
+      OWNED_FILE: inside("owned"),
+      TOKEN_FILE: inside("server/token"),
+      SERVER_SOCKET: inside("server/socket"),
+      STREAM_SOCKET: stream,
+      ABSTRACT_SOCKET: abstractSocket,
+      TCP4_PORT: String(tcp4),
+      TCP6_PORT: String(tcp6),
+      UDP4_PORT: String(udp4),
+      UDP6_PORT: String(udp6),
+      VICTIM: String(victim.pid),
+      VICTIM_ADDRESS: victim.address,
+      KEY: victim.key,
+      VICTIM_TTY: await this.#startTerminal(),
+    };
+  }
+
+  async #startServers(env: Record<string, string>): Promise<void> {
+    const ours = this.#options.kind === "ours";
+    const socket = join(this.#root, "server/socket");
+    const token = join(this.#root, "server/token");
+    const listen: Partial<Record<ServerName, readonly string[]>> = {
+      tcp: ["--listen", "ws://127.0.0.1:0"],
+      token: ["--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-file", token],
+      ...(ours && { unix: ["--listen", `unix://${socket}`] }),
+    };
+    await Promise.all(
+      Object.entries(listen).map(async ([name, args]) => {
+        const server = await launch(this.#options.kind, args, { env });
+        const url = await server.banner();
+        const peer = await openWebSocketPeer(name === "unix" ? `ws+unix://${socket}:/` : url, {
+          Authorization: `Bearer ${this.#secret}`,
+        });
+        await peer.handshake();
+        const port = name === "unix" ? "0" : new URL(url).port;
+        this.#servers.set(name as ServerName, { server, peer, port });
+      }),
+    );
+  }
+
+  /** A process with a terminal that belongs to someone else. Returns the name of the terminal. */
+  async #startTerminal(): Promise<string> {
+    const peer = this.#servers.get("tcp")?.peer;
+    if (peer === undefined) throw new Error("the server does not run");
+    await peer.request(
+      "process/start",
+      start("terminal", ["/bin/sh", "-c", "tty; exec sleep 1000"], { tty: true }),
+    );
+    this.#terminal = (await untilOutput(peer, "terminal", /\/dev\/pts\/\d+\r\n/)).trim();
+    return this.#terminal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { server, peer } of this.#servers.values()) {
+      peer.drop();
+      await server.stop();
+    }
+    await this.#victim?.[Symbol.asyncDispose]();
+    await this.#listeners[Symbol.asyncDispose]();
+    for (const { sharedMemory } of this.#places) rmSync(sharedMemory, { force: true });
+    rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Opens the secret and its directory for the program that it becomes. */
+const LEAK = String.raw`use POSIX (); my $p = shift; open(my $f, "<", "$p/file") or die; POSIX::dup2(fileno($f), 107);
+  my $d = POSIX::open("$p/..", 0); POSIX::dup2($d, 108); exec { $ARGV[0] } @ARGV or die`;
+
+function expanded(env: Attempt["env"], variables: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env ?? {}).map(([name, value]) => [
+      name,
+      value.replace(/\$(\w+)/g, (_, variable: string) => variables[variable] ?? ""),
+    ]),
+  );
+}
