@@ -71,6 +71,7 @@ const link = (name: string) => entry(name, { isSymlink: true });
 async function lying(
   listings: Readonly<Record<string, readonly object[]>>,
   extensions: readonly string[] = EXTENSIONS,
+  linkText = outside,
 ): Promise<Host> {
   const server = new FakeServer();
   server.answers.set("initialize", () => ({
@@ -83,7 +84,7 @@ async function lying(
     entries: listings[String(path).replace(/^file:\/\/\/r\/?/, "")] ?? [],
   }));
   server.answers.set("fs/readFile", () => ({ dataBase64: Buffer.from(EVIL).toString("base64") }));
-  server.answers.set("fs/readLink", () => ({ target: outside }));
+  server.answers.set("fs/readLink", () => ({ target: linkText }));
   return open(server);
 }
 
@@ -156,6 +157,14 @@ describe("a server cannot make downloadTree write elsewhere", () => {
     expect((await lstat(join(target, "d"))).isDirectory()).toBe(true);
     expect(await readdir(target)).toEqual(["d"]);
   });
+});
+
+it.each(["", "a\0b"])("a link with the text %j is a fault of the server", async (text) => {
+  const host = await lying({ "": [link("x")] }, EXTENSIONS, text);
+  await expect(inTime(host.files.downloadTree("/r", target), "the download")).rejects.toBeInstanceOf(
+    ProtocolError,
+  );
+  expect(await readdir(target)).toEqual([]);
 });
 
 it("a download gives no file rights beyond read, write and execute", async () => {

@@ -115,8 +115,10 @@ function check(result: number): number {
 
 function openDraft(path: NativePath, options: WriteOptions): Draft {
   const { target, existing } = resolveLinks(path);
-  // Without permission to write a file, it must not be replaced either, even if the directory would allow it.
-  if (existing?.isFile()) check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
+  // Without permission to write a file, it must not be replaced either, even if the directory would allow it. Whoever
+  // may set its mode may also allow writing, and the request may repeat one that has set a mode without it.
+  if (existing?.isFile() && !(options.mode !== undefined && existing.uid === process.geteuid?.()))
+    check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
   const replacement =
     existing === undefined || isReplaceable(target, existing)
       ? openReplacement(target, existing, options)

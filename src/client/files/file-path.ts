@@ -6,6 +6,8 @@ import { checkText } from "../../base/system-text.ts";
  * Converts an absolute path to a URI. Relative paths are refused: the server's working directory is not the caller's.
  */
 export function uriOf(path: string): string {
+  if (typeof path !== "string")
+    throw new UsageError(`not a path: ${typeof path}; give a path that starts with /`);
   if (!path.startsWith("/")) {
     const hint = path.startsWith("file:") ? "a plain path, not a URI" : "a path that starts with /";
     throw new UsageError(`not an absolute path: ${JSON.stringify(path)}; give ${hint}`);

@@ -239,6 +239,10 @@ export class Files {
   /** Returns the text of a symbolic link. Needs a server that announces `fs/readLink`. */
   async readLink(path: string, options: RequestOptions = {}): Promise<string> {
     const { target } = await this.#ask("readLink", path, "fs/readLink", { path: uriOf(path) }, pick(options));
+    if (target === "" || target.includes("\0"))
+      throw new ProtocolError(
+        `readLink ${path}: ${JSON.stringify(target.slice(0, 200))} is no target of a link`,
+      );
     return target;
   }
 

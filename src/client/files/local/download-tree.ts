@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmod, type FileHandle, lstat, mkdir, open, realpath, rename, rm, symlink } from "node:fs/promises";
+import { type FileHandle, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ProtocolError } from "../../../base/errors.ts";
 import { decodeBytes } from "../../session/wire-bytes.ts";
@@ -7,9 +7,12 @@ import { FileError, toFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { DetailedEntry } from "../file-stat.ts";
 import type { TreeAccess, TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
+import { chmodDirectory, createInPlace, linkInPlace } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
+import { type MadeDirectory, makeDirectory, makeTarget } from "./made-directory.ts";
 import type { Task } from "./task-stack.ts";
 import {
+  checkLocalPath,
   COPIED_MODE_BITS,
   endlessLink,
   joinRelative,
@@ -65,6 +68,7 @@ export async function downloadTree(
   local: string,
   options: TreeOptions,
 ): Promise<TreeResult> {
+  checkLocalPath(local);
   const copy = new TreeCopy(access, options);
   const { signal } = options;
   const request = signal === undefined ? {} : { signal };
@@ -75,14 +79,11 @@ export async function downloadTree(
   return downloader.run({ remote, local, path: "", size, mode, real, above: new Set() });
 }
 
-/** Where a directory is filled, and whether it was created for that. */
-interface MadeDirectory {
-  readonly local: string;
-  readonly isNew: boolean;
-}
-
 class Downloader {
   readonly #copy: TreeCopy;
+  /** Beginning of the names of unfinished files. */
+  readonly #unfinished = `.exec-server-${randomUUID()}-`;
+  #files = 0;
 
   constructor(copy: TreeCopy) {
     this.#copy = copy;
@@ -90,7 +91,7 @@ class Downloader {
 
   run(root: DirectoryDownload): Promise<TreeResult> {
     return this.#copy.run((push, signal) =>
-      this.#directory(root, () => makeTarget(root.local), push, signal),
+      this.#directory(root, () => makeTarget(OPERATION, root.local, this.#newMode(root)), push, signal),
     );
   }
 
@@ -106,7 +107,7 @@ class Downloader {
     const { local, isNew } = await make();
     const mode = this.#modeOf(download);
     if (isNew && mode !== undefined)
-      this.#copy.setModeLater(path, () => onLocal(OPERATION, local, () => chmod(local, mode)));
+      this.#copy.setModeLater(path, () => onLocal(OPERATION, local, () => chmodDirectory(local, mode)));
     this.#copy.copied("directories", path);
     const above = new Set([...download.above, real]);
     // The last one pushed is the first one taken.
@@ -134,7 +135,8 @@ class Downloader {
     const twice = entries.find(({ name }, index) => entries[index + 1]?.name === name);
     if (twice !== undefined)
       throw new ProtocolError(`${OPERATION} ${remote}: the server named ${JSON.stringify(twice.name)} twice`);
-    return entries;
+    // A copy into the tree itself would find its own.
+    return entries.filter(({ name }) => !name.startsWith(this.#unfinished));
   }
 
   async #entry(
@@ -156,8 +158,8 @@ class Downloader {
     else {
       const real = isFollowed ? await this.#copy.access.files.realpath(remote, { signal }) : place.real;
       if (isFollowed && place.above.has(real)) throw endlessLink(OPERATION, remote);
-      const newMode = this.#modeOf(download) === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE;
-      const make = (): Promise<MadeDirectory> => makeDirectory(place.local, newMode);
+      const make = (): Promise<MadeDirectory> =>
+        makeDirectory(OPERATION, place.local, this.#newMode(download));
       push((pushMore, later) => this.#directory({ ...download, real }, make, pushMore, later));
     }
   }
@@ -174,23 +176,23 @@ class Downloader {
     if (!supports("fs/readLink")) throw noLinks(OPERATION, remote);
     const target = await files.readLink(remote, { signal });
     this.#copy.linkLater(path, () =>
-      putInPlace(local, (temporary) => onLocal(OPERATION, local, () => symlink(target, temporary))),
+      this.#putInPlace(local, (temporary) => onLocal(OPERATION, local, () => linkInPlace(target, temporary))),
     );
   }
 
   async #file(download: Download, signal: AbortSignal): Promise<void> {
     const { local, path } = download;
     const mode = this.#modeOf(download);
-    await putInPlace(local, async (temporary) => {
+    await this.#putInPlace(local, async (temporary) => {
       const file = await onLocal(OPERATION, local, () =>
-        open(temporary, "wx", mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE),
+        createInPlace(temporary, mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE),
       );
       try {
         if (download.size <= SMALL_FILE_BYTES) await this.#whole(download, file, signal);
         else await this.#copy.largeFile(signal, () => this.#blocks(download, file, signal));
         if (mode !== undefined) await onLocal(OPERATION, local, () => file.chmod(mode));
       } finally {
-        await file.close();
+        await onLocal(OPERATION, local, () => file.close());
       }
     });
     this.#copy.copied("files", path);
@@ -228,45 +230,29 @@ class Downloader {
     });
   }
 
+  /**
+   * Creates a file under a temporary name and renames it, so that a link in its place is replaced, not followed. Leaves
+   * nothing behind on failure.
+   */
+  async #putInPlace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+    this.#files += 1;
+    const temporary = join(dirname(path), `${this.#unfinished}${this.#files}`);
+    try {
+      await make(temporary);
+      await onLocal(OPERATION, path, () => rename(temporary, path));
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => {}); // The first failure is the one to tell.
+      throw error;
+    }
+  }
+
   #modeOf({ mode }: Download): number | undefined {
     return this.#copy.modes && mode !== undefined ? mode & COPIED_MODE_BITS : undefined;
   }
-}
 
-/** The directory that the caller has chosen, so links on the way to it are followed. */
-async function makeTarget(path: string): Promise<MadeDirectory> {
-  const created = await onLocal(OPERATION, path, () => mkdir(path, { recursive: true }));
-  return { local: await onLocal(OPERATION, path, () => realpath(path)), isNew: created !== undefined };
-}
-
-/** A directory in it. An existing one must be a directory, and not a link to one. */
-async function makeDirectory(path: string, mode: number): Promise<MadeDirectory> {
-  try {
-    await onLocal(OPERATION, path, () => mkdir(path, { mode }));
-    return { local: path, isNew: true };
-  } catch (error) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.isDirectory()) return { local: path, isNew: false };
-    if (found === undefined) throw error;
-    const what = found.isSymbolicLink()
-      ? "it is a symbolic link, which is not followed"
-      : "it is not a directory";
-    throw new FileError("INVALID_INPUT", `${OPERATION} ${path}: ${what}`, { path, errno: "ENOTDIR" });
-  }
-}
-
-/**
- * Creates a file under a temporary name and renames it, so that a link in its place is replaced, not followed. Leaves
- * nothing behind on failure.
- */
-async function putInPlace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = join(dirname(path), `.exec-server-${randomUUID()}`);
-  try {
-    await make(temporary);
-    await onLocal(OPERATION, path, () => rename(temporary, path));
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+  /** Mode of a directory until it is filled. */
+  #newMode(download: Download): number {
+    return this.#modeOf(download) === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE;
   }
 }
 

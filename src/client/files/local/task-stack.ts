@@ -27,7 +27,9 @@ export function runTasks(
         const task = waiting.pop();
         if (task === undefined) break;
         active += 1;
-        task(push, signal)
+        // A task may throw before it returns a promise.
+        Promise.resolve()
+          .then(() => task(push, signal))
           .catch((error: unknown) => failing.abort(error))
           .finally(() => {
             active -= 1;

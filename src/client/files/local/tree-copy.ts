@@ -1,4 +1,5 @@
 import { ConnectionError, UsageError } from "../../../base/errors.ts";
+import { checkText } from "../../../base/system-text.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
 import type { TreeAccess, TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
@@ -117,6 +118,11 @@ export async function withRestarts(attempt: (progressed: () => void) => Promise<
       if (!isCut || restarts >= MAX_RESTARTS) throw error;
     }
   }
+}
+
+/** Throws unless the text can be a path of this machine. */
+export function checkLocalPath(path: string): void {
+  checkText("a local path", path);
 }
 
 /** A name in a directory of the other machine. */

@@ -1,13 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
-import { lstat, open, readdir, readFile, readlink, stat } from "node:fs/promises";
+import { type FileHandle, lstat, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
 import type { TreeAccess, TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
+import { listDirectory, openToRead } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
 import type { Task } from "./task-stack.ts";
 import {
+  checkLocalPath,
   COPIED_MODE_BITS,
   endlessLink,
   joinRelative,
@@ -22,6 +24,10 @@ import {
 const OPERATION = "uploadTree";
 /** Windows has no permissions of this kind. */
 const HAS_MODES = process.platform !== "win32";
+/** Reading and entering for everyone, which a new directory grants with most umasks. */
+const OPEN_TO_ALL = 0o055;
+const PRIVATE_DIRECTORY_MODE = 0o700;
+const OWNER_MAY_WRITE = 0o200;
 
 /** One thing on its way from here to there. */
 interface Upload {
@@ -47,10 +53,12 @@ export async function uploadTree(
   remote: string,
   options: TreeOptions,
 ): Promise<TreeResult> {
+  checkLocalPath(local);
   const uploader = new Uploader(new TreeCopy(access, options));
   const found = await onLocal(OPERATION, local, () => stat(local));
   if (!found.isDirectory()) throw notADirectory(OPERATION, local);
-  return uploader.run({ local, remote, path: "", stat: found, isParentNew: false, above: new Set() });
+  const real = await onLocal(OPERATION, local, () => realpath(local));
+  return uploader.run({ local: real, remote, path: "", stat: found, isParentNew: false, above: new Set() });
 }
 
 class Uploader {
@@ -67,16 +75,9 @@ class Uploader {
   async #directory(upload: DirectoryUpload, push: (task: Task) => void, signal: AbortSignal): Promise<void> {
     const { local, remote, path, isParentNew } = upload;
     // Listed before it is created there, so that a copy into the directory itself does not find itself.
-    const names = await onLocal(OPERATION, local, () => readdir(local, { encoding: "buffer" }));
+    const names = await onLocal(OPERATION, local, () => listDirectory(local, this.#reading));
     const isNew = isParentNew || !(await this.#isThere(remote, signal));
-    if (isNew) {
-      await this.#copy.access.files.mkdir(remote, { signal });
-      const mode = this.#modeOf(upload);
-      if (mode.mode !== undefined)
-        this.#copy.setModeLater(path, (later) =>
-          this.#copy.access.files.chmod(remote, mode.mode, { signal: later }),
-        );
-    }
+    if (isNew) await this.#makeDirectory(upload, signal);
     this.#copy.copied("directories", path);
     const above = new Set([...upload.above, identityOf(upload.stat)]);
     // The last one pushed is the first one taken.
@@ -92,6 +93,17 @@ class Uploader {
           later,
         ),
       );
+  }
+
+  async #makeDirectory(upload: Upload, signal: AbortSignal): Promise<void> {
+    const { remote, path } = upload;
+    const { files } = this.#copy.access;
+    await files.mkdir(remote, { signal });
+    const { mode } = this.#modeOf(upload);
+    if (mode === undefined) return;
+    // What will be in it may be protected by nothing else.
+    if ((mode & OPEN_TO_ALL) !== OPEN_TO_ALL) await files.chmod(remote, PRIVATE_DIRECTORY_MODE, { signal });
+    this.#copy.setModeLater(path, (later) => files.chmod(remote, mode, { signal: later }));
   }
 
   async #entry(
@@ -124,34 +136,85 @@ class Uploader {
   }
 
   async #file(upload: Upload, signal: AbortSignal): Promise<void> {
-    const { local, remote, path } = upload;
-    const { files } = this.#copy.access;
+    const { remote, path } = upload;
     const options = { ...this.#modeOf(upload), signal };
-    if (upload.stat.size <= SMALL_FILE_BYTES) {
-      const bytes = await onLocal(OPERATION, local, () => readFile(local, { signal }));
-      await files.write(remote, bytes, options);
-      this.#copy.copiedBytes(bytes.length, path);
-    } else {
+    const bytes = upload.stat.size <= SMALL_FILE_BYTES ? await this.#readSmall(upload) : undefined;
+    if (bytes === undefined) {
       await this.#copy.largeFile(signal, () => withRestarts(() => this.#blocks(upload, options)));
+    } else {
+      await this.#copy.access.files.write(remote, bytes, options);
+      this.#copy.copiedBytes(bytes.length, path);
     }
     this.#copy.copied("files", path);
+  }
+
+  /** Undefined if it has become a large file. */
+  async #readSmall({ local }: Upload): Promise<Uint8Array | undefined> {
+    const file = await this.#open(local);
+    try {
+      const bytes = new Uint8Array(SMALL_FILE_BYTES + 1);
+      let length = 0;
+      for (let isEnd = false; !isEnd && length < bytes.length; ) {
+        const { bytesRead } = await onLocal(OPERATION, local, () =>
+          file.read(bytes, length, bytes.length - length),
+        );
+        length += bytesRead;
+        isEnd = bytesRead === 0;
+      }
+      return length <= SMALL_FILE_BYTES ? bytes.subarray(0, length) : undefined;
+    } finally {
+      await file.close();
+    }
   }
 
   async #blocks(
     { local, remote, path }: Upload,
     options: { mode?: number; signal: AbortSignal },
   ): Promise<void> {
+    // First, so that a file that cannot be read here replaces nothing there.
+    const file = await this.#open(local);
     let sent = 0;
     const count = (bytes: number): void => {
       sent += bytes;
       this.#copy.copiedBytes(bytes, path);
     };
     try {
-      await this.#copy.access.files.writeStream(remote, blocksOf(local, count), options);
+      await this.#writable(remote, options, () =>
+        this.#copy.access.files.writeStream(remote, blocksOf(file, local, count), options),
+      );
     } catch (error) {
       this.#copy.copiedBytes(-sent, path);
       throw error;
+    } finally {
+      await file.close();
     }
+  }
+
+  /**
+   * Replaces a file even if it may only be read, as far as its owner can: an earlier attempt may have given it such a
+   * mode.
+   */
+  async #writable(
+    remote: string,
+    { mode, signal }: { mode?: number; signal: AbortSignal },
+    write: () => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      const isRefused = error instanceof FileError && error.code === "PERMISSION_DENIED";
+      if (!isRefused || mode === undefined || error.path !== remote) throw error;
+      await this.#copy.access.files.chmod(remote, mode | OWNER_MAY_WRITE, { signal });
+      await write();
+    }
+  }
+
+  #open(local: string): Promise<FileHandle> {
+    return onLocal(OPERATION, local, () => openToRead(local, this.#reading));
+  }
+
+  get #reading(): { follow: boolean } {
+    return { follow: this.#copy.symlinks === "follow" };
   }
 
   #modeOf({ stat: { mode } }: Upload): { mode: number } | { mode?: never } {
@@ -188,18 +251,18 @@ function textOf(bytes: Buffer, path: string): string {
   throw new FileError("UNSUPPORTED", `${OPERATION} ${path}: ${shown} is not UTF-8`, { path });
 }
 
-/** The file in blocks. Each one is the same memory, so it is valid until the next is asked for. */
-async function* blocksOf(path: string, taken: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  const file = await onLocal(OPERATION, path, () => open(path, "r"));
-  try {
-    const block = new Uint8Array(BLOCK_BYTES);
-    for (;;) {
-      const { bytesRead } = await onLocal(OPERATION, path, () => file.read(block, 0, block.length));
-      if (bytesRead === 0) return;
-      yield block.subarray(0, bytesRead);
-      taken(bytesRead);
-    }
-  } finally {
-    await file.close();
+/** A file in blocks. Each one is the same memory, so it is valid until the next is asked for. */
+async function* blocksOf(
+  file: FileHandle,
+  path: string,
+  taken: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const block = new Uint8Array(BLOCK_BYTES);
+  for (let position = 0; ; ) {
+    const { bytesRead } = await onLocal(OPERATION, path, () => file.read(block, 0, block.length, position));
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield block.subarray(0, bytesRead);
+    taken(bytesRead);
   }
 }

@@ -1,0 +1,95 @@
+import { constants } from "node:fs";
+import { chmod, type FileHandle, open, readdir, readlink, rm, symlink } from "node:fs/promises";
+
+// Another program may replace a directory with a link while a tree is copied, even between two calls. Linux tells
+// where an open file is, so everything is opened first and then checked. On other systems only a link at the end of a
+// path is noticed. Paths must not contain links themselves.
+
+/** Windows has neither. */
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants>;
+/** Opens something without access to its contents, also a link itself; Linux only. */
+const O_PATH = 0o10000000;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+const IS_LINUX = process.platform === "linux";
+
+/** Opens a regular file for reading. A pipe in its place does not block. Follows links only on request. */
+export async function openToRead(path: string, { follow }: { follow: boolean }): Promise<FileHandle> {
+  const file = await (follow ? open(path, O_RDONLY | O_NONBLOCK) : openInPlace(path, O_RDONLY | O_NONBLOCK));
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw systemError("EINVAL", "it is not a regular file any more");
+}
+
+/** Creates a file that must not exist. */
+export function createInPlace(path: string, mode: number): Promise<FileHandle> {
+  return openInPlace(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+}
+
+/** Creates a link that must not exist. */
+export async function linkInPlace(target: string, path: string): Promise<void> {
+  await symlink(target, path);
+  if (!IS_LINUX) return;
+  try {
+    await (await openInPlace(path, O_PATH)).close();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** Throws if there is no directory at a path, or only through a link. */
+export async function checkDirectory(path: string): Promise<void> {
+  if (IS_LINUX) await (await openInPlace(path, O_PATH | O_DIRECTORY)).close();
+}
+
+export async function chmodDirectory(path: string, mode: number): Promise<void> {
+  if (IS_LINUX) await inDirectory(path, (directory) => directory.chmod(mode));
+  else await chmod(path, mode);
+}
+
+/** Names in a directory, as bytes. Follows links only on request. */
+export async function listDirectory(path: string, { follow }: { follow: boolean }): Promise<Buffer[]> {
+  if (follow || !IS_LINUX) return readdir(path, { encoding: "buffer" });
+  return inDirectory(path, async (directory) => {
+    const isKnown = (await placeOf(directory)) !== undefined;
+    return readdir(isKnown ? descriptorPath(directory) : path, { encoding: "buffer" });
+  });
+}
+
+async function inDirectory<T>(path: string, work: (directory: FileHandle) => Promise<T>): Promise<T> {
+  const directory = await openInPlace(path, O_RDONLY | O_DIRECTORY);
+  try {
+    return await work(directory);
+  } finally {
+    await directory.close();
+  }
+}
+
+async function openInPlace(path: string, flags: number, mode?: number): Promise<FileHandle> {
+  const file = await open(path, flags | O_NOFOLLOW, mode);
+  const place = await placeOf(file);
+  // What was removed since it was opened was there.
+  if (place === undefined || place === path || place === `${path} (deleted)`) return file;
+  await file.close();
+  throw systemError("ELOOP", "a directory on the way to it was replaced meanwhile");
+}
+
+/** Path of an open file; undefined if the system does not tell it, or not as text. */
+async function placeOf(file: FileHandle): Promise<string | undefined> {
+  if (!IS_LINUX) return undefined;
+  try {
+    const place = await readlink(descriptorPath(file));
+    return place.includes("\ufffd") ? undefined : place;
+  } catch {
+    return undefined; // No /proc, or a path that is too long for it.
+  }
+}
+
+function descriptorPath({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+/** In the form of Node's errors. */
+function systemError(code: string, reason: string): Error {
+  return Object.assign(new Error(`${code}: ${reason}`), { code, syscall: "open" });
+}
