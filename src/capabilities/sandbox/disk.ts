@@ -1,4 +1,13 @@
-import { lstatSync, opendirSync, readdirSync, readFileSync, readlinkSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  opendirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  type Stats,
+} from "node:fs";
 import { parentOf } from "./path-names.ts";
 
 /** What a view needs to know about the disk. */
@@ -9,6 +18,8 @@ export interface Disk {
   /** Undefined: the directory cannot be read. */
   names(directory: string): readonly string[] | undefined;
   isEmpty(directory: string): boolean;
+  /** Whether this user can create names in a directory, or give itself the permission. */
+  canCreateIn(directory: string): boolean;
   /** The contents of a small text file. Undefined: it cannot be read. */
   text(file: string): string | undefined;
 }
@@ -52,6 +63,15 @@ export const systemDisk: Disk = {
       }
     } catch {
       return false;
+    }
+  },
+  canCreateIn(directory) {
+    try {
+      accessSync(directory, constants.W_OK);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EROFS") return false;
+      return lstatSync(directory, { throwIfNoEntry: false })?.uid === process.geteuid?.();
     }
   },
   text(file) {

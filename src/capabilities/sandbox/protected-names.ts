@@ -5,6 +5,10 @@ import type { PathWalk } from "./path-walk.ts";
 /** What decides how later, unconfined programs behave is read-only in every writable root. */
 const PROTECTED_NAMES = [".git", ".agents", ".codex", ".aws"];
 
+export function isProtectedName(path: string): boolean {
+  return PROTECTED_NAMES.includes(path.slice(path.lastIndexOf("/") + 1));
+}
+
 /** Paths in a writable root that are read-only unless a rule names them, whether they exist or not. */
 export function protectedPaths(root: string, walk: PathWalk, disk: Disk): string[] {
   const paths = PROTECTED_NAMES.map((name) => childOf(root, name));

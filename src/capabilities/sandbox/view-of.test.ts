@@ -57,6 +57,12 @@ describe("the view of a policy", () => {
     ]);
   });
 
+  it("reserves no names where this user cannot create any", () => {
+    const disk = new FakeDisk({ ws: { ".git": { HEAD: "" } } }, ["/ws"]);
+    const view = viewOf(policy([READ_ALL, path("/ws", "write")]), { masked: [], disk });
+    expect(shown(view)).toEqual(["readOnly", "writable /ws", "readOnly /ws/.git"]);
+  });
+
   it("leaves a protected name alone if a rule names it", () => {
     const rules = [path("/ws", "write"), path("/ws/.git", "write"), path("/ws/.codex", "write")];
     expect(look(rules, { ws: { ...FULL, ".git": FULL, ".codex": FULL } })).toEqual([

@@ -89,8 +89,11 @@ function assemble({ access, missing, links, walk, disk }: ViewParts): FileView {
     if (own === "deny") mounts.set(path, { kind: isDirectory ? "hiddenDirectory" : "hiddenFile", path });
     else mounts.set(path, { kind: own === "write" ? "writable" : "readOnly", path });
   }
-  for (const path of missing)
-    if (access.at(parentOf(path)) === "write") mounts.set(path, { kind: "absent", path });
+  for (const path of missing) {
+    const directory = parentOf(path);
+    if (access.at(directory) === "write" && disk.canCreateIn(directory))
+      mounts.set(path, { kind: "absent", path });
+  }
   for (const { path, target } of links) {
     const deciding = access.deciding(path) ?? "/";
     if (deciding === "/" && access.at("/") === "deny") mounts.set(path, { kind: "link", path, target });

@@ -1,0 +1,109 @@
+import { type Disk, systemDisk } from "./disk.ts";
+import type { FileView, ViewMount } from "./file-view.ts";
+import { PathWalk } from "./path-walk.ts";
+import { isProtectedName } from "./protected-names.ts";
+import { type FileAccess, type NetworkMode, ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
+import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
+
+/** A policy and its effect, for people and as JSON. */
+export interface PolicyDescription {
+  readonly network: NetworkMode;
+  /** Access to every path that no other line is about. */
+  readonly everythingElse: "read" | "write" | "hidden";
+  /** Outer paths first. Each line holds for everything below its path, up to the next line. */
+  readonly paths: readonly PathDescription[];
+  /** Patterns that hide what matches when a sandbox starts. */
+  readonly patterns: readonly string[];
+}
+
+export interface PathDescription {
+  readonly path: string;
+  /** `reserved`: does not exist, or is empty, and cannot be created or filled. */
+  readonly access: "read" | "write" | "hidden" | "reserved" | "link";
+  readonly reason: string;
+}
+
+export interface DescribeOptions {
+  /** What `viewOf` was told to hide in every policy. */
+  readonly masked: readonly string[];
+  readonly disk?: Disk;
+}
+
+export function describePolicy(
+  policy: SandboxPolicy,
+  view: FileView,
+  { masked, disk = systemDisk }: DescribeOptions,
+): PolicyDescription {
+  const walk = new PathWalk(disk);
+  const real = (path: string) => walk.follow(path).path;
+  const rules = ruleSets(policy).flatMap((set) => set.rules);
+  const named = rules.flatMap((rule) => (rule.kind === "path" ? [{ ...rule, real: real(rule.path) }] : []));
+  const hidden = new Set(masked.map(real));
+  const system = new Set(
+    ruleSets(policy).some((set) => set.systemDirectories) ? SYSTEM_DIRECTORIES.map(real) : [],
+  );
+  const reasonOf = (mount: ViewMount): string => {
+    const { kind, path } = mount;
+    if (kind === "link") return `leads to ${mount.target}`;
+    if (hidden.has(path)) return "belongs to the server";
+    const rule =
+      named.find((each) => each.real === path && each.access === ACCESS[kind]) ??
+      named.find((each) => each.real === path);
+    if (rule !== undefined) return rule.path === path ? "rule" : `rule for ${rule.path}`;
+    if (system.has(path)) return "system directory";
+    if (kind === "hiddenFile" || kind === "hiddenDirectory") return "matches a pattern";
+    return isProtectedName(path) ? "protected name in a writable directory" : "belongs to a protected name";
+  };
+  return {
+    network: policy.network,
+    everythingElse: ({ empty: "hidden", readOnly: "read", writable: "write" } as const)[view.root],
+    paths: view.mounts.map((mount) => ({
+      path: mount.path,
+      access: SHOWN[mount.kind],
+      reason: reasonOf(mount),
+    })),
+    patterns: rules.flatMap((rule) => (rule.kind === "glob" ? [rule.pattern] : [])),
+  };
+}
+
+const ACCESS: Partial<Record<ViewMount["kind"], FileAccess>> = {
+  readOnly: "read",
+  writable: "write",
+  hiddenFile: "deny",
+  hiddenDirectory: "deny",
+};
+
+const SHOWN: Record<ViewMount["kind"], PathDescription["access"]> = {
+  readOnly: "read",
+  writable: "write",
+  hiddenFile: "hidden",
+  hiddenDirectory: "hidden",
+  absent: "reserved",
+  link: "link",
+};
+
+const NETWORK: Record<NetworkMode, string> = {
+  restricted: "none",
+  proxied: "through the proxy only",
+  enabled: "everything",
+};
+
+/** Lines of a table: path, access, reason. */
+export function policyLines({ network, everythingElse, paths, patterns }: PolicyDescription): string[] {
+  const rows = [
+    ...paths.map(({ path, access, reason }) => [printable(path), access, reason] as const),
+    ["everything else", everythingElse, everythingElse === "hidden" ? "no rule" : "rule for /"] as const,
+  ];
+  const width = Math.max(...rows.map(([path]) => path.length));
+  return [
+    ...rows.map(([path, access, reason]) => `${path.padEnd(width)}  ${access.padEnd(8)}  ${reason}`),
+    ...patterns.map((pattern) => `hidden when it matches: ${printable(pattern)}`),
+    `network: ${NETWORK[network]}`,
+  ];
+}
+
+/** A name can contain anything, terminal commands and line ends included. */
+function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;
+}
