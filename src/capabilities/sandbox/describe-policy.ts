@@ -16,7 +16,7 @@ export interface PolicyDescription {
   readonly patterns: readonly string[];
 }
 
-export interface PathDescription {
+interface PathDescription {
   readonly path: string;
   /** `reserved`: does not exist, or is empty, and cannot be created or filled. */
   readonly access: "read" | "write" | "hidden" | "reserved" | "link";
