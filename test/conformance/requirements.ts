@@ -16,6 +16,7 @@ import { extensionRequirements } from "./requirements/extensions.ts";
 import { processRequirements } from "./requirements/process.ts";
 import type { Requirement } from "./requirements/requirement.ts";
 import { sandboxProcessRequirements } from "./requirements/sandbox-process.ts";
+import { sandboxPolicyRequirements } from "./requirements/sandbox-policy.ts";
 import { semanticsRequirements } from "./requirements/semantics.ts";
 import { sessionsRequirements } from "./requirements/sessions.ts";
 import { valuesRequirements } from "./requirements/values.ts";
@@ -30,6 +31,7 @@ export const groups = [
   notificationsRequirements,
   semanticsRequirements,
   sandboxProcessRequirements,
+  sandboxPolicyRequirements,
   filesReadRequirements,
   filesWriteRequirements,
   filesTreeRequirements,
@@ -54,6 +56,7 @@ export const requirements = {
   ...notificationsRequirements,
   ...semanticsRequirements,
   ...sandboxProcessRequirements,
+  ...sandboxPolicyRequirements,
   ...filesReadRequirements,
   ...filesWriteRequirements,
   ...filesTreeRequirements,

@@ -208,17 +208,20 @@ function write(
 function startRequest(params: ProcessStart, environment: Environment, sandboxes: Sandboxes): StartRequest {
   refuseManagedNetwork(params);
   const env = withMetadata(givenEnvironment(params, environment), params.metadata);
-  const cwd = decodeCwd(params.cwd);
   const policy = sandboxes.policy(
     params.sandbox,
     {
       kind: "process",
-      // Bytes that are not text cannot be the base of anything in a policy.
-      cwd: typeof cwd === "string" ? cwd : "/",
+      cwd: () => {
+        const path = decodeCwd(params.cwd);
+        // Bytes that are not text cannot be the base of anything in a policy.
+        return typeof path === "string" ? path : "/";
+      },
       temporaryDirectory: env.get("TMPDIR"),
     },
     { proxied: params.enforceManagedNetwork === true },
   );
+  const cwd = decodeCwd(params.cwd);
   if (params.argv.length === 0) throw invalidParams("argv must not be empty");
   return {
     argv: params.argv,

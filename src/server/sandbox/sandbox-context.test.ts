@@ -3,7 +3,7 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { FileSystemEntry, SandboxContext } from "../../protocol/sandbox.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
-const PROCESS: SandboxSubject = { kind: "process", cwd: "/start", temporaryDirectory: "/var/tmp" };
+const PROCESS: SandboxSubject = { kind: "process", cwd: () => "/start", temporaryDirectory: "/var/tmp" };
 const FILES: SandboxSubject = { kind: "files", temporaryDirectory: undefined };
 const FOREIGN = "file:///C:/x";
 

@@ -22,8 +22,8 @@ import { invalidParams } from "../invalid-params.ts";
 export type SandboxSubject =
   | {
       readonly kind: "process";
-      /** Its working directory, for contexts that have none. */
-      readonly cwd: string;
+      /** Its working directory, for contexts that have none. It is checked after the context. */
+      readonly cwd: () => string;
       /** TMPDIR of its environment. */
       readonly temporaryDirectory: string | undefined;
     }
@@ -41,7 +41,7 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
   const managed = permissions.type === "managed" ? permissions : undefined;
   if (subject.kind === "process") {
     const wanted = managed === undefined ? undefined : permissionsOf(managed, invalidParams);
-    const cwd = processCwd(context) ?? subject.cwd;
+    const cwd = processCwd(context) ?? subject.cwd();
     const workspaceRoots = rootsOf(context).map((uri) =>
       native(uri, (why) => invalidParams(`sandbox workspace root URI \`${uri}\` ${NOT_VALID}: ${why}`)),
     );

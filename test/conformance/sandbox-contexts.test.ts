@@ -1,0 +1,101 @@
+import { expect } from "vitest";
+import { pathEntry, READ_ALL, sandboxOf, special } from "./sandbox-probe.ts";
+import { expectError, start, verifies } from "./verifies.ts";
+
+const INVALID = -32602;
+const FOREIGN = "file:///C:/x";
+const WHY = `'${FOREIGN}' is invalid on 'linux'`;
+const ENTRY = `invalid sandbox permission path URI: ${WHY}`;
+const CWD = `sandbox cwd URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`;
+const ROOT = `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`;
+
+const inContext = (context: Record<string, unknown>) => sandboxOf([READ_ALL], { context });
+const withEntry = (uri: string) => sandboxOf([READ_ALL, pathEntry(uri, "write")]);
+
+verifies("sandbox.context:not-a-path", async ({ peer }) => {
+  const connection = await peer();
+  const texts = {
+    sub: "invalid URI: relative URL without a base",
+    "http://x/y": "unsupported path URI scheme `http`",
+    "file:///a?b": "query parameters are not allowed in path URIs",
+    "file:///a#b": "fragments are not allowed in path URIs",
+    "file:///a%00b": "'file:///a%00b' is invalid on 'linux'",
+  };
+  for (const [uri, message] of Object.entries(texts)) {
+    const contexts = [
+      withEntry(uri),
+      inContext({ cwd: uri }),
+      inContext({ workspaceRoots: [uri] }),
+      inContext({ userHomeDir: uri }),
+      inContext({ temporaryDirectories: [uri] }),
+      inContext({ policyContext: { cwd: uri } }),
+      inContext({ policyContext: { workspaceRoots: [uri] } }),
+      inContext({ permissions: { type: "disabled" }, cwd: uri }),
+    ];
+    for (const sandbox of contexts) {
+      await expectError(
+        connection.request("process/start", start("p", ["true"], { sandbox })),
+        INVALID,
+        message,
+      );
+    }
+  }
+});
+
+verifies("sandbox.context:foreign", async ({ peer }) => {
+  const connection = await peer();
+  const refuses = (sandbox: object, message: string) =>
+    expectError(connection.request("process/start", start("p", ["true"], { sandbox })), INVALID, message);
+  const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
+  await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), ENTRY);
+  await refuses(withEntry("file://host/x"), ENTRY.replace(FOREIGN, "file://host/x"));
+  await refuses(inContext(both), CWD);
+  await refuses(inContext({ workspaceRoots: [FOREIGN] }), ROOT);
+  await refuses(inContext({ policyContext: both }), CWD);
+  await refuses(inContext({ policyContext: { workspaceRoots: [FOREIGN] } }), ROOT);
+  await refuses(sandboxOf([special("root", "write")], { context: both }), CWD);
+});
+
+verifies("sandbox.context:foreign-disabled", async ({ peer }) => {
+  const connection = await peer();
+  for (const permissions of [{ type: "disabled" }, { type: "external", network: "enabled" }]) {
+    const refuses = (context: object, message: string) => {
+      const sandbox = inContext({ permissions, ...context });
+      return expectError(
+        connection.request("process/start", start("p", ["true"], { sandbox })),
+        INVALID,
+        message,
+      );
+    };
+    await refuses({ cwd: FOREIGN }, CWD);
+    await refuses({ workspaceRoots: [FOREIGN] }, ROOT);
+  }
+});
+
+verifies("sandbox.context:foreign-unused", async ({ peer }) => {
+  const connection = await peer();
+  const unused = [
+    { userHomeDir: FOREIGN, temporaryDirectories: [FOREIGN] },
+    { cwd: FOREIGN, workspaceRoots: [FOREIGN], policyContext: { cwd: "file:///", workspaceRoots: [] } },
+  ];
+  for (const [index, context] of unused.entries()) {
+    const params = start(`p${index}`, ["true"], { sandbox: inContext(context) });
+    expect(await connection.request("process/start", params)).toMatchObject({ processId: `p${index}` });
+  }
+});
+
+verifies("sandbox.context:before-cwd", async ({ peer }) => {
+  const connection = await peer();
+  const params = start("p", [], { cwd: FOREIGN, sandbox: inContext({ cwd: FOREIGN }) });
+  await expectError(connection.request("process/start", params), INVALID, CWD);
+});
+
+verifies("sandbox.context:not-utf8", async ({ peer }) => {
+  const connection = await peer();
+  const params = start("p", ["true"], { sandbox: withEntry("file:///a%FF") });
+  await expectError(
+    connection.request("process/start", params),
+    INVALID,
+    "invalid sandbox permission path URI: 'file:///a%FF' is not UTF-8, which a sandbox requires",
+  );
+});
