@@ -66,6 +66,14 @@ export const buildLauncher = () =>
     define: { "import.meta.dirname": "__dirname" },
   });
 
+/** The text of dist/file-helper.js. */
+export const buildFileHelper = () =>
+  bundle("src/cli/file-helper/main.ts", {
+    external: ["koffi", "undici"],
+    plugins: [onlyEnglish, lateModules],
+    define: { "import.meta.url": "__filename" },
+  });
+
 /** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
 export const buildProgram = (version) =>
   bundle("src/cli/main.ts", {

@@ -63,6 +63,8 @@ export interface Libc {
   read: IntCall<[fd: number, buffer: Buffer, size: number]>;
   write: IntCall<[fd: number, buffer: Uint8Array, size: number]>;
   pwrite: IntCall<[fd: number, buffer: Uint8Array, size: number, offset: number]>;
+  /** A system call that the C library lacks. `how` is a `struct open_how`. */
+  openat2: IntCall<[number: number, directory: number, path: Buffer, how: BigUint64Array, size: number]>;
   /** For calls that the C library lacks, at least on some systems. */
   systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
@@ -139,6 +141,7 @@ const SIGNATURES: Readonly<
   read: "long read(int fd, void *buffer, size_t size)",
   write: "long write(int fd, void *buffer, size_t size)",
   pwrite: "long pwrite(int fd, void *buffer, size_t size, long offset)",
+  openat2: "long syscall(long number, long directory, const void *path, void *how, size_t size)",
   systemCall: "long syscall(long number, unsigned long a, unsigned long b, unsigned long c)",
 };
 

@@ -2,6 +2,7 @@ import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
+import type { SandboxContext } from "../protocol/sandbox.ts";
 import { Router } from "../rpc/router.ts";
 import type { ClientConnection } from "./connection/client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
@@ -17,6 +18,10 @@ import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
+import { confinedDiscoveryHandlers } from "./sandbox/files/confined-discovery.ts";
+import { confinedFileHandlers } from "./sandbox/files/confined-files.ts";
+import { FileHelpers } from "./sandbox/files/file-helpers.ts";
+import { confinesFiles, FilePolicy } from "./sandbox/files/file-policy.ts";
 import type { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { ProcessNetworks } from "./network/process-network.ts";
 import type { SessionRegistry } from "./sessions/session-registry.ts";
@@ -29,6 +34,7 @@ export function createRouter({
   starter,
   sandboxes,
   networks,
+  hasSandbox,
 }: {
   environment: Environment;
   limits: ServerLimits;
@@ -36,23 +42,38 @@ export function createRouter({
   starter: ProcessStarter;
   sandboxes: Sandboxes;
   networks: ProcessNetworks;
+  /** Whether to announce what needs a sandbox. */
+  hasSandbox: boolean;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const places = new Places(limits.fsRoots);
+  const helpers = new FileHelpers({
+    starter,
+    settings: {
+      fsRoots: limits.fsRoots.length > 0 ? limits.fsRoots : undefined,
+      codexHome: environment["CODEX_HOME"],
+      userDirectory: host.homeDirectory,
+      limits,
+    },
+  });
+  const policyOf = (context: SandboxContext | null | undefined): FilePolicy | undefined => {
+    const policy = sandboxes.policy(context, { kind: "files", temporaryDirectory: environment["TMPDIR"] });
+    if (policy === undefined || !confinesFiles(policy)) return undefined;
+    return new FilePolicy(policy, sandboxes.hiddenPaths);
+  };
+  const confinement = { places, helpers, policyOf };
   const handlers = {
     ...processHandlers({ environment, limits, sandboxes, networks }),
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
-    ...fileHandlers(places),
+    ...confinedFileHandlers(fileHandlers(places), confinement),
     ...httpHandlers(environment),
-    ...discoveryHandlers(codexHome, places),
+    ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits),
   };
-  const environmentInfo = describeEnvironment(
-    host,
-    listExtensions({ ...handlers, initialize: sessionHandlers }),
-  );
+  const extensions = listExtensions({ ...handlers, initialize: sessionHandlers });
+  const environmentInfo = describeEnvironment(host, { extensions, hasSandbox });
   return new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),

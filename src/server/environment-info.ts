@@ -8,7 +8,10 @@ import type { EnvironmentInfo } from "../protocol/environment.ts";
 const SPOKEN_CODEX_VERSION = "0.166.0";
 
 /** What the handshake reports. A capability is announced only if it works. */
-export function describeEnvironment(host: HostInfo, extensions: readonly string[]): EnvironmentInfo {
+export function describeEnvironment(
+  host: HostInfo,
+  { extensions, hasSandbox }: { extensions: readonly string[]; hasSandbox: boolean },
+): EnvironmentInfo {
   return {
     shell: host.shell,
     executorVersion: SPOKEN_CODEX_VERSION,
@@ -27,6 +30,7 @@ export function describeEnvironment(host: HostInfo, extensions: readonly string[
       httpHeaderEnvVars: true,
       environmentConfigRead: true,
       capabilityDiscoveryV2: true,
+      ...(hasSandbox ? { sandboxedFileStreaming: true, capabilityDiscoverySandbox: true } : {}),
     },
     extensions: [...extensions],
   };

@@ -117,6 +117,7 @@ class ExecServer implements Server {
         starter,
         sandboxes: new Sandboxes({ hiddenPaths: options.hiddenPaths ?? [] }),
         networks: new ProcessNetworks(listeners),
+        hasSandbox: sandbox.isInstalled,
       }),
       sessions,
       logger,

@@ -17,6 +17,7 @@ import { processRequirements } from "./requirements/process.ts";
 import type { Requirement } from "./requirements/requirement.ts";
 import { sandboxProcessRequirements } from "./requirements/sandbox-process.ts";
 import { sandboxPolicyRequirements } from "./requirements/sandbox-policy.ts";
+import { sandboxFilesRequirements } from "./requirements/sandbox-files.ts";
 import { semanticsRequirements } from "./requirements/semantics.ts";
 import { sessionsRequirements } from "./requirements/sessions.ts";
 import { valuesRequirements } from "./requirements/values.ts";
@@ -38,6 +39,7 @@ export const groups = [
   filesWalkRequirements,
   filesWatchRequirements,
   filesErrorsRequirements,
+  sandboxFilesRequirements,
   authenticationRequirements,
   environmentConfigRequirements,
   discoveryRequirements,
@@ -63,6 +65,7 @@ export const requirements = {
   ...filesWalkRequirements,
   ...filesWatchRequirements,
   ...filesErrorsRequirements,
+  ...sandboxFilesRequirements,
   ...authenticationRequirements,
   ...environmentConfigRequirements,
   ...discoveryRequirements,

@@ -41,17 +41,23 @@ class OpenFile {
   }
 }
 
+/** Marks a file that is open in another process. */
+const ELSEWHERE = Symbol("elsewhere");
+
 /** The open files of one client, by the ids it chose. */
 export class FileHandles {
-  readonly #handles = new Map<string, OpenFile>();
+  readonly #handles = new Map<string, OpenFile | typeof ELSEWHERE>();
 
   open(id: string, place: Place, mode: "read" | "replace"): void {
-    checkId(id);
-    if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
-    if (this.#handles.size >= MAX_OPEN_HANDLES)
-      throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
+    this.#checkNew(id);
     const fd = mode === "read" ? openRegularFile(place, { followSymlinks: true }).fd : openForReplace(place);
     this.#handles.set(id, new OpenFile(fd));
+  }
+
+  /** Takes the id of a file that is open in another process, until it is closed here. */
+  reserve(id: string): void {
+    this.#checkNew(id);
+    this.#handles.set(id, ELSEWHERE);
   }
 
   /** Passes the data to `use`; it is not valid afterwards. A failed read closes the handle. */
@@ -105,18 +111,27 @@ export class FileHandles {
   /** An unknown id is not an error. */
   close(id: string): void {
     checkId(id);
-    this.#handles.get(id)?.release();
+    const file = this.#handles.get(id);
+    if (file !== ELSEWHERE) file?.release();
     this.#handles.delete(id);
   }
 
   closeAll(): void {
-    for (const file of this.#handles.values()) file.release();
+    for (const file of this.#handles.values()) if (file !== ELSEWHERE) file.release();
     this.#handles.clear();
+  }
+
+  #checkNew(id: string): void {
+    checkId(id);
+    if (this.#handles.has(id)) throw invalidInput(`file handle \`${id}\` already exists`);
+    if (this.#handles.size >= MAX_OPEN_HANDLES)
+      throw invalidInput(`at most ${MAX_OPEN_HANDLES} file handles may be open per connection`);
   }
 
   #find(id: string): OpenFile {
     const file = this.#handles.get(id);
-    if (file === undefined) throw new CapabilityError("NOT_FOUND", `unknown file handle \`${id}\``);
+    if (file === undefined || file === ELSEWHERE)
+      throw new CapabilityError("NOT_FOUND", `unknown file handle \`${id}\``);
     return file;
   }
 }

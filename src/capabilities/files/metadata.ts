@@ -20,7 +20,7 @@ export function readMetadata(place: Place, options: { followSymlinks: boolean })
   return own.isSymbolicLink() ? describe(statSync(path), true) : describe(own, false);
 }
 
-function describe(stat: Stats, isSymlink: boolean): Metadata {
+export function describe(stat: Stats, isSymlink: boolean): Metadata {
   return {
     isDirectory: stat.isDirectory(),
     isFile: stat.isFile(),

@@ -13,10 +13,10 @@ const closeAsync = promisify(close);
 const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
 
 /** Files up to this size are read synchronously: handing so little to another thread costs more than reading it. */
-const SMALL_FILE_BYTES = 64 * 1024;
+export const SMALL_FILE_BYTES = 64 * 1024;
 /** Size of one read from larger files. A multiple of 3, so that each piece encodes to base64 without padding. */
 const PIECE_BYTES = 1024 * 1024 - 1;
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+export const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Buffer for small files; the next read overwrites its contents. */
 let smallBuffer: Buffer | undefined;
@@ -81,8 +81,8 @@ function tooLarge(): Error {
   return invalidInput(`file is too large to read: limit is ${MAX_READ_FILE_BYTES} bytes`);
 }
 
-/** Undefined if there is more than fits: files in /proc claim to be empty. */
-function readSmall(fd: number, size: number): Buffer | undefined {
+/** Undefined if there is more than fits: files in /proc claim to be empty. Valid until the next read. */
+export function readSmall(fd: number, size: number): Buffer | undefined {
   smallBuffer ??= Buffer.allocUnsafeSlow(SMALL_FILE_BYTES + 1);
   let length = 0;
   for (;;) {

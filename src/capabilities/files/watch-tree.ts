@@ -19,7 +19,7 @@ const MAX_PENDING_EVENTS = 16_384;
 const GATHER_MS = 25;
 
 /** Paths that appeared, disappeared or changed. */
-export interface TreeChange {
+interface TreeChange {
   readonly places: readonly Place[];
   /** There were more changes than listed. */
   readonly overflow: boolean;

@@ -16,14 +16,14 @@ import { applyLimits, checkLimits } from "../../native/resource-limits.ts";
 import { type LogLimits, ManagedProcess, type ProcessParts } from "./managed-process.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
-import type { Confinement, ConfinedProgram, Sandbox } from "../sandbox/sandbox.ts";
+import type { Confinement, ConfinedProgram, InnerProgram, Sandbox } from "../sandbox/sandbox.ts";
 import { trySandbox } from "../sandbox/trial.ts";
 import { SandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
 import type { StartRequest } from "./start-request.ts";
 import { findProgram, findTerminalProgram } from "./program-lookup.ts";
-import { Reaper } from "../../native/reaper.ts";
+import { type ExitStatus, Reaper } from "../../native/reaper.ts";
 import { SharedDescriptor } from "../../native/shared-descriptor.ts";
 import {
   withholdInheritedDescriptors,
@@ -38,6 +38,15 @@ import {
 import { spawnFailed } from "./spawn-failure.ts";
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
+
+/** A program of the server itself. Its descriptors belong to whoever started it. */
+export interface OwnProcess {
+  readonly pid: number;
+  readonly stdin: number;
+  readonly stdout: number;
+  readonly stderr: number;
+  readonly exited: Promise<ExitStatus>;
+}
 
 /** Maximum number of concurrent starts. Each uses descriptors and a thread of Node's pool. */
 const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
@@ -81,6 +90,25 @@ export class ProcessStarter {
       throw error;
     } finally {
       started?.();
+      this.#giveTurn();
+    }
+  }
+
+  /** Starts a program of the server itself in a sandbox, on three pipes. It must end with its stdin. */
+  async startOwn(inner: InnerProgram, confinement: Confinement): Promise<OwnProcess> {
+    this.#prepare();
+    await this.#prove();
+    const { program, started, ended } = await this.#sandbox.confine(inner, confinement);
+    await this.#takeTurn();
+    try {
+      const { pid, stdin, ...outputs } = await spawnOnPipes(program, { stdin: true }, () => {});
+      const exited = new Promise<ExitStatus>((resolve) => this.#reaper.watch(pid, resolve));
+      return { pid, stdin: stdin!, ...outputs, exited: exited.finally(ended) };
+    } catch (error) {
+      ended();
+      throw error;
+    } finally {
+      started();
       this.#giveTurn();
     }
   }
@@ -140,9 +168,12 @@ export class ProcessStarter {
     } = request;
     const onTerminal = typeof stdin === "object";
     checkDirectory(cwd);
-    if (confinement.isTrial !== true)
-      await this.#sandbox.prove(() => trySandbox((trial) => this.start(trial)));
+    if (confinement.isTrial !== true) await this.#prove();
     return this.#sandbox.confine({ name, ...argumentsOf(request), cwd, onTerminal }, confinement);
+  }
+
+  #prove(): Promise<void> {
+    return this.#sandbox.prove(() => trySandbox((trial) => this.start(trial)));
   }
 
   async #takeTurn(): Promise<void> {

@@ -12,10 +12,18 @@ const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/p
 
 const SHARED_MEMORY_BYTES = 1024 * 1024 * 1024;
 
+/** A file or directory of the disk that is shown, read-only, at a place below /dev. */
+export interface Bind {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface BubblewrapOptions {
   readonly view: FileView;
   readonly network: NetworkMode;
   readonly cwd: string;
+  /** See `Confinement`. */
+  readonly binds?: readonly Bind[] | undefined;
   /** Whether bubblewrap can limit the size of a temporary file system. */
   readonly limitsSize: boolean;
   /** Paths whose descriptors are mounted instead of themselves, with the numbers that these have in bubblewrap. */
@@ -24,7 +32,7 @@ export interface BubblewrapOptions {
 
 /** Options of bubblewrap, up to the command that it runs. */
 export function bubblewrapArguments(options: BubblewrapOptions): string[] {
-  const { view, network, cwd, limitsSize } = options;
+  const { view, network, cwd, binds = [], limitsSize } = options;
   const hidden = view.mounts.filter(({ kind }) => kind === "hiddenDirectory" || kind === "absent");
   return [
     "--unshare-user",
@@ -39,6 +47,7 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...option("--dev", "/dev"),
     ...option("--perms", "0555"),
     ...option("--file", String(DESCRIPTORS.stage), STAGE_PATH),
+    ...binds.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...option("--perms", "1777"),
     ...(limitsSize ? option("--size", String(SHARED_MEMORY_BYTES)) : []),
     ...option("--tmpfs", "/dev/shm"),

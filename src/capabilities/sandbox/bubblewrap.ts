@@ -28,11 +28,7 @@ const INSTALL_BUBBLEWRAP = "install the package bubblewrap (Debian, Ubuntu: apt-
  * a directory it may write to. Throws an UNSUPPORTED error that names the remedy.
  */
 export async function findBubblewrap(searchPath: string | undefined): Promise<Bubblewrap> {
-  const path = (searchPath ?? DEFAULT_PATH)
-    .split(":")
-    .filter((directory) => directory.startsWith("/"))
-    .map((directory) => `${directory.replace(/\/$/, "")}/${PROGRAM}`)
-    .find(isProgram);
+  const path = locateBubblewrap(searchPath);
   if (path === undefined)
     throw unavailable(`${PROGRAM} was not found on the server's PATH; ${INSTALL_BUBBLEWRAP}`);
   const version = await readVersion(path);
@@ -41,6 +37,15 @@ export async function findBubblewrap(searchPath: string | undefined): Promise<Bu
   // Distributions have added it to older versions, so the version does not tell.
   const mountsDescriptors = (await run(path, "--help")).includes("--bind-fd ");
   return { path, version, limitsSize: atLeast(version, LIMITS_SIZE), mountsDescriptors };
+}
+
+/** Where it is. Whether it works is another question. */
+export function locateBubblewrap(searchPath: string | undefined): string | undefined {
+  return (searchPath ?? DEFAULT_PATH)
+    .split(":")
+    .filter((directory) => directory.startsWith("/"))
+    .map((directory) => `${directory.replace(/\/$/, "")}/${PROGRAM}`)
+    .find(isProgram);
 }
 
 /** A sandbox that cannot be had. */

@@ -4,8 +4,8 @@ import { libc } from "../../native/libc.ts";
 import { osError } from "../../native/os-error.ts";
 import { openPipe, type Program, refuseNul } from "../../native/spawn.ts";
 import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
-import { type Bubblewrap, findBubblewrap, unavailable } from "./bubblewrap.ts";
-import { bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
+import { type Bubblewrap, findBubblewrap, locateBubblewrap, unavailable } from "./bubblewrap.ts";
+import { type Bind, bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
 import type { FileView } from "./file-view.ts";
 import { type PinnedPath, pinWritable } from "./pinned-paths.ts";
 import { Placeholders } from "./placeholders.ts";
@@ -19,6 +19,8 @@ export interface Confinement {
   readonly network: NetworkMode;
   /** For a `proxied` network: ports to listen on inside, and the socket on which the listeners are sent. */
   readonly listeners?: { readonly ports: readonly number[]; readonly socket: number };
+  /** What the program needs of the disk although the view may hide it. */
+  readonly binds?: readonly Bind[];
   /** Set for the trial of the sandbox itself, before which nothing else runs in one. */
   readonly isTrial?: boolean;
 }
@@ -72,6 +74,11 @@ export class Sandbox {
     this.#searchPath = searchPath;
   }
 
+  /** Whether this machine has what a sandbox needs. Only a trial shows whether it works. */
+  get isInstalled(): boolean {
+    return isSupported(process.arch) && locateBubblewrap(this.#searchPath) !== undefined;
+  }
+
   /** Throws an UNSUPPORTED error if there is none. A missing one is looked for again the next time. */
   async bubblewrap(): Promise<Bubblewrap> {
     this.#bubblewrap ??= findBubblewrap(this.#searchPath);
@@ -107,7 +114,7 @@ export class Sandbox {
   async confine(inner: InnerProgram, confinement: Confinement): Promise<ConfinedProgram> {
     const architecture = ownArchitecture();
     const { path, limitsSize, mountsDescriptors } = await this.bubblewrap();
-    const { view, network, listeners } = confinement;
+    const { view, network, listeners, binds } = confinement;
     const cwd = textOf(inner.cwd);
     const release = this.#placeholders.hold(pathsOf(view, "absent"), pathsOf(view, "readOnly"));
     const ended = (): void => {
@@ -136,7 +143,7 @@ export class Sandbox {
         ...(listeners === undefined ? [] : [{ from: listeners.socket, to: DESCRIPTORS.listeners }]),
         ...pinned.map((pin) => ({ from: pin.fd, to: numbers.get(pin.path)! })),
       ];
-      const options = bubblewrapArguments({ view, network, cwd, limitsSize, pinned: numbers });
+      const options = bubblewrapArguments({ view, network, cwd, binds, limitsSize, pinned: numbers });
       const stageArguments = [
         inner.onTerminal ? "t" : "-",
         ...(listeners === undefined
@@ -180,9 +187,13 @@ function assertHolds({ weaknesses, failure }: Trial): void {
   if (weaknesses.length > 0) throw unavailable(`a program inside could ${weaknesses.join(", ")}`);
 }
 
+function isSupported(arch: string): arch is Architecture {
+  return arch === "x64" || arch === "arm64";
+}
+
 function ownArchitecture(): Architecture {
   const { arch } = process;
-  if (arch === "x64" || arch === "arm64") return arch;
+  if (isSupported(arch)) return arch;
   throw unavailable(`it supports x64 and arm64, but not ${arch}`);
 }
 

@@ -1,23 +1,35 @@
 import { RpcError } from "../../base/errors.ts";
-import type { Place } from "../../capabilities/files/place.ts";
-import { type TreeChange, watchTree } from "../../capabilities/files/watch-tree.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import type { ClientConnection } from "../connection/client-connection.ts";
+import type { NotificationParams } from "../../protocol/index.ts";
+import type { FileClient } from "./file-client.ts";
 
 /** Maximum number of watches per connection. */
 const MAX_WATCHES = 128;
 
+type WatchChange = Omit<NotificationParams<"fs/watch/changed">, "watchId">;
+
+/** Resolves when there is room for the next change. */
+export type TellChange = (change: WatchChange) => Promise<void>;
+
+const watches = new WeakMap<FileClient, FileWatches>();
+
+export function watchesOf(client: FileClient): FileWatches {
+  const found = watches.get(client) ?? new FileWatches(client);
+  watches.set(client, found);
+  return found;
+}
+
 /** Watches of one connection, by the ids it chose. */
-export class FileWatches {
-  readonly #client: ClientConnection;
+class FileWatches {
+  readonly #client: FileClient;
   readonly #stops = new Map<string, () => void>();
 
-  constructor(client: ClientConnection) {
+  constructor(client: FileClient) {
     this.#client = client;
     client.signal.addEventListener("abort", () => this.#closeAll(), { once: true });
   }
 
-  async add(watchId: string, place: Place, options: { recursive: boolean }): Promise<void> {
+  async add(watchId: string, start: (tell: TellChange) => Promise<() => void>): Promise<void> {
     if (this.#stops.has(watchId))
       throw new RpcError(RpcCode.invalidRequest, `fs/watch: the watch id ${watchId} is in use`);
     if (this.#stops.size >= MAX_WATCHES)
@@ -25,7 +37,7 @@ export class FileWatches {
     const opening = (): void => {};
     this.#stops.set(watchId, opening);
     try {
-      const stop = await watchTree(place, { ...options, onChange: (change) => this.#tell(watchId, change) });
+      const stop = await start((change) => this.#tell(watchId, change));
       // It may have been closed meanwhile.
       if (this.#stops.get(watchId) === opening) this.#stops.set(watchId, stop);
       else stop();
@@ -41,9 +53,8 @@ export class FileWatches {
     this.#stops.delete(watchId);
   }
 
-  async #tell(watchId: string, { places, overflow, ended }: TreeChange): Promise<void> {
+  async #tell(watchId: string, { paths, overflow, ended }: WatchChange): Promise<void> {
     if (ended) this.#stops.delete(watchId);
-    const paths = places.map(({ uri }) => uri);
     this.#client.notify("fs/watch/changed", { watchId, paths, overflow, ended });
     await this.#client.drained();
   }

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
@@ -14,8 +15,13 @@ export class Places {
   readonly #access: FileAccess;
 
   /** Throws a UsageError if a root is not a directory. Without roots, everything is allowed. */
-  constructor(roots: readonly string[]) {
-    this.#access = roots.length > 0 ? new AllowedRoots(roots) : freeAccess;
+  constructor(roots: readonly string[], access?: FileAccess) {
+    this.#access = access ?? (roots.length > 0 ? new AllowedRoots(roots) : freeAccess);
+  }
+
+  /** For roots some of which a sandbox may hide. If it hides them all, nothing is allowed. */
+  static ofVisible(roots: readonly string[]): Places {
+    return new Places(roots, new AllowedRoots(roots.filter(isDirectory)));
   }
 
   /**
@@ -30,5 +36,13 @@ export class Places {
       if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);
       throw error;
     }
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }

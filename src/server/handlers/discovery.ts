@@ -17,16 +17,16 @@ import { Turns } from "../../capabilities/turns.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import type { ClientConnection } from "../connection/client-connection.ts";
+import type { FileClient } from "../files/file-client.ts";
 import type { Places } from "../files/places.ts";
-import { refuseSandbox } from "../refuse-protection.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
 type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
 
-const MAX_ROOTS = 128;
+export const MAX_ROOTS = 128;
 const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifests: [], warnings: [] };
 
+/** For requests that are not confined. */
 export function discoveryHandlers(codexHome: CodexHome, places: Places) {
   return {
     "capabilityRoots/discoverV1": async (_, { roots }) => {
@@ -36,8 +36,7 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
           `capability root discovery accepts at most ${MAX_ROOTS} roots`,
         );
       const turns = new Turns();
-      for (const { path, sandbox } of roots) {
-        refuseSandbox(sandbox);
+      for (const { path } of roots) {
         checkPath(path, places);
         if (turns.over) await turns.next();
       }
@@ -49,8 +48,7 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
       return { roots: discovered };
     },
 
-    "capabilities/discoverV2": async (_, { cwd, sandbox }) => {
-      refuseSandbox(sandbox);
+    "capabilities/discoverV2": async (_, { cwd }) => {
       checkPath(cwd, places);
       const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
       return {
@@ -62,11 +60,11 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
         warnings: [...found.warnings],
       };
     },
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
 }
 
 /** Invalid parameters fail the request; a path of another host fails only its root. */
-function checkPath(path: string, places: Places): void {
+export function checkPath(path: string, places: Places): void {
   try {
     places.at(path);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Handlers } from "../../rpc/router.ts";
-import type { ClientConnection } from "../connection/client-connection.ts";
+import type { FileClient } from "../files/file-client.ts";
 import type { Places } from "../files/places.ts";
 import { directoryHandlers } from "./files/directories.ts";
 import { entryHandlers } from "./files/entries.ts";
@@ -17,5 +17,5 @@ export function fileHandlers(places: Places) {
     ...entryHandlers(placeOf),
     ...directoryHandlers(placeOf),
     ...watchHandlers(places, placeOf),
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
 }

@@ -10,11 +10,11 @@ import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
 /** Decides how requests are confined: the one door between a request and what it starts or opens. */
 export class Sandboxes {
-  readonly #hiddenPaths: readonly string[];
+  /** Hidden in every sandbox. */
+  readonly hiddenPaths: readonly string[];
 
-  /** `hiddenPaths` are hidden in every sandbox. */
   constructor({ hiddenPaths }: { hiddenPaths: readonly string[] }) {
-    this.#hiddenPaths = hiddenPaths;
+    this.hiddenPaths = hiddenPaths;
   }
 
   /**
@@ -34,7 +34,7 @@ export class Sandboxes {
   /** A policy as the disk is now. */
   confinement(policy: SandboxPolicy): Confinement {
     try {
-      return { view: viewOf(policy, { masked: this.#hiddenPaths }), network: policy.network };
+      return { view: viewOf(policy, { masked: this.hiddenPaths }), network: policy.network };
     } catch (error) {
       if (!(error instanceof SandboxRefusal)) throw error;
       throw new RpcError(RpcCode.invalidParams, error.message, { data: dataOf(error), cause: error });

@@ -35,9 +35,7 @@ export const filesErrorsRequirements = {
   },
   "fs.sandbox:managed": {
     section: "6",
-    behavior: "A sandbox that restricts files is refused, and nothing is done.",
-    origin: "ours",
-    note: "Codex works under the sandbox, in a process of its own.",
+    behavior: "Under a policy that grants nothing, no method finds a file or changes anything.",
   },
   "fs.order:pipelined": {
     section: "6",

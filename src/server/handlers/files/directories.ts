@@ -8,7 +8,7 @@ import { inFiles } from "../../../capabilities/files/file-error.ts";
 import { checkWalkLimits, walk } from "../../../capabilities/files/walk.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../connection/client-connection.ts";
+import type { FileClient } from "../../files/file-client.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Methods that create and list directories. */
@@ -45,7 +45,7 @@ export function directoryHandlers(placeOf: PlaceOf) {
         };
       });
     },
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
 }
 
 /** Characters that JSON leaves unescaped. */

@@ -3,11 +3,12 @@ import { chmod } from "../../../capabilities/files/chmod.ts";
 import { copy } from "../../../capabilities/files/copy.ts";
 import { inFiles } from "../../../capabilities/files/file-error.ts";
 import { createLink, readLink } from "../../../capabilities/files/links.ts";
-import { readMetadata } from "../../../capabilities/files/metadata.ts";
+import { type Metadata, readMetadata } from "../../../capabilities/files/metadata.ts";
 import { remove } from "../../../capabilities/files/remove.ts";
 import { rename } from "../../../capabilities/files/rename.ts";
+import type { Params } from "../../../protocol/index.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../connection/client-connection.ts";
+import type { FileClient } from "../../files/file-client.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Methods for any kind of entry: describe, link, move, copy and remove. */
@@ -15,10 +16,7 @@ export function entryHandlers(placeOf: PlaceOf) {
   return {
     "fs/getMetadata": (_, params) => {
       const place = placeOf(params);
-      return inFiles(() => {
-        const { mode, ...found } = readMetadata(place, linksOf(params));
-        return { ...found, createdAtMs: 0, ...(params.includeMode === true ? { mode } : {}) };
-      });
+      return inFiles(() => metadataOnWire(readMetadata(place, linksOf(params)), params));
     },
 
     "fs/canonicalize": (_, params) => {
@@ -47,18 +45,18 @@ export function entryHandlers(placeOf: PlaceOf) {
       return inFiles(() => ({ target: readLink(place) }));
     },
 
-    "fs/rename": (_, { from, to, sandbox }) => {
-      const source = placeOf({ path: from, sandbox });
-      const destination = placeOf({ path: to, sandbox });
+    "fs/rename": (_, { from, to }) => {
+      const source = placeOf({ path: from });
+      const destination = placeOf({ path: to });
       return inFiles(async () => {
         await rename(source, destination);
         return {};
       });
     },
 
-    "fs/copy": (_, { sourcePath, destinationPath, recursive, sandbox }) => {
-      const source = placeOf({ path: sourcePath, sandbox });
-      const destination = placeOf({ path: destinationPath, sandbox });
+    "fs/copy": (_, { sourcePath, destinationPath, recursive }) => {
+      const source = placeOf({ path: sourcePath });
+      const destination = placeOf({ path: destinationPath });
       return inFiles(async () => {
         await copy(source, destination, { recursive });
         return {};
@@ -73,5 +71,12 @@ export function entryHandlers(placeOf: PlaceOf) {
         return {};
       });
     },
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
+}
+
+export function metadataOnWire(
+  { mode, ...found }: Metadata,
+  { includeMode }: Pick<Params<"fs/getMetadata">, "includeMode">,
+) {
+  return { ...found, createdAtMs: 0, ...(includeMode === true ? { mode } : {}) };
 }

@@ -1,9 +1,9 @@
 import { decodeBase64, encodeBase64 } from "../../../base/base64.ts";
 import { inFiles } from "../../../capabilities/files/file-error.ts";
-import { FileHandles } from "../../../capabilities/files/file-handles.ts";
 import type { Handlers } from "../../../rpc/router.ts";
 import { BulkAnswer } from "../../bulk/bulk-answer.ts";
-import type { ClientConnection } from "../../connection/client-connection.ts";
+import type { FileClient } from "../../files/file-client.ts";
+import { handlesOf } from "../../files/open-handles.ts";
 import { invalidParams } from "../../invalid-params.ts";
 import type { PlaceOf } from "./place-of.ts";
 
@@ -46,19 +46,5 @@ export function openFileHandlers(placeOf: PlaceOf) {
         handlesOf(client).close(handleId);
         return {};
       }),
-  } satisfies Handlers<ClientConnection>;
-}
-
-const handles = new WeakMap<ClientConnection, FileHandles>();
-
-/** The open files of a connection. Unlike processes, they end with it. */
-function handlesOf(client: ClientConnection): FileHandles {
-  let found = handles.get(client);
-  if (found === undefined) {
-    const created = new FileHandles();
-    client.signal.addEventListener("abort", () => created.closeAll(), { once: true });
-    handles.set(client, created);
-    found = created;
-  }
-  return found;
+  } satisfies Handlers<FileClient>;
 }

@@ -1,18 +1,11 @@
 import type { Place } from "../../../capabilities/files/place.ts";
 import type { Places } from "../../files/places.ts";
-import type { ProcessStart } from "../../../protocol/process.ts";
-import { refuseSandbox } from "../../refuse-protection.ts";
 
-/** The place that a request names. A request for unsupported protection is refused first. */
-export type PlaceOf = (params: { path: string; sandbox?: Sandbox }) => Place;
-
-type Sandbox = ProcessStart["sandbox"];
+/** The place that a request names. Its policy has been dealt with. */
+export type PlaceOf = (params: { path: string }) => Place;
 
 export function placesOfRequests(places: Places): PlaceOf {
-  return ({ path, sandbox }) => {
-    refuseSandbox(sandbox);
-    return places.at(path);
-  };
+  return ({ path }) => places.at(path);
 }
 
 /** Links are followed by default. */

@@ -1,11 +1,12 @@
 import { CapabilityError } from "../../../base/errors.ts";
 import { inFiles } from "../../../capabilities/files/file-error.ts";
 import type { Place } from "../../../capabilities/files/place.ts";
+import { watchTree } from "../../../capabilities/files/watch-tree.ts";
 import { MAX_WATCHED_PATHS } from "../../../capabilities/files/watch-missing.ts";
 import { Turns } from "../../../capabilities/turns.ts";
 import type { Handlers } from "../../../rpc/router.ts";
-import type { ClientConnection } from "../../connection/client-connection.ts";
-import { FileWatches } from "../../files/file-watches.ts";
+import type { FileClient } from "../../files/file-client.ts";
+import { watchesOf } from "../../files/file-watches.ts";
 import type { Places } from "../../files/places.ts";
 import { MissingWatches } from "./missing-watches.ts";
 import type { PlaceOf } from "./place-of.ts";
@@ -29,7 +30,14 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
     "fs/watch": (client, params) => {
       const place = placeOf(params);
       return inFiles(async () => {
-        await watchesOf(client).add(params.watchId, place, { recursive: params.recursive ?? false });
+        const recursive = params.recursive ?? false;
+        await watchesOf(client).add(params.watchId, (tell) =>
+          watchTree(place, {
+            recursive,
+            onChange: ({ places: changed, ...rest }) =>
+              tell({ ...rest, paths: changed.map(({ uri }) => uri) }),
+          }),
+        );
         return {};
       });
     },
@@ -38,7 +46,7 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
       watchesOf(client).remove(watchId);
       return {};
     },
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
 }
 
 /** Undefined if one of them cannot exist on this host. Throws for a path outside the roots. */
@@ -71,16 +79,9 @@ function refuseOutside(place: Place): void {
   }
 }
 
-const watches = new WeakMap<ClientConnection, FileWatches>();
-const missingWatches = new WeakMap<ClientConnection, MissingWatches>();
+const missingWatches = new WeakMap<FileClient, MissingWatches>();
 
-function watchesOf(client: ClientConnection): FileWatches {
-  const found = watches.get(client) ?? new FileWatches(client);
-  watches.set(client, found);
-  return found;
-}
-
-function missingWatchesOf(client: ClientConnection): MissingWatches {
+function missingWatchesOf(client: FileClient): MissingWatches {
   let found = missingWatches.get(client);
   if (found === undefined) {
     const created = new MissingWatches((watchId) => client.notify("fs/missingChanged", { watchId }));

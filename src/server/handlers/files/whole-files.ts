@@ -9,7 +9,7 @@ import type { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
 import { BulkAnswer } from "../../bulk/bulk-answer.ts";
-import type { ClientConnection } from "../../connection/client-connection.ts";
+import type { FileClient } from "../../files/file-client.ts";
 import { linksOf, type PlaceOf } from "./place-of.ts";
 
 /** Files that are read or written with one request. */
@@ -41,9 +41,9 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
         return written.finally(() => attachment?.release()).then(() => ({}));
       });
     },
-  } satisfies Handlers<ClientConnection>;
+  } satisfies Handlers<FileClient>;
 }
 
-function noBase64(reason: string): RpcError {
+export function noBase64(reason: string): RpcError {
   return new RpcError(RpcCode.invalidRequest, `fs/writeFile requires valid base64 dataBase64: ${reason}`);
 }

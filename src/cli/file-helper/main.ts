@@ -1,0 +1,7 @@
+// dist/file-helper.js: answers file calls of a server inside a sandbox, over its stdin and stdout.
+import { Socket } from "node:net";
+import { serveFiles } from "../../server/sandbox/files/serve-files.ts";
+
+const input = new Socket({ fd: 0, readable: true, writable: false });
+const output = new Socket({ fd: 1, readable: false, writable: true });
+void serveFiles(input, output).then(() => process.exit(0));

@@ -1,0 +1,64 @@
+import { type Stats, statSync } from "node:fs";
+import { CapabilityError } from "../../../base/errors.ts";
+import type { FileView } from "../../../capabilities/sandbox/file-view.ts";
+import {
+  type FileRules,
+  ruleSets,
+  type SandboxPolicy,
+} from "../../../capabilities/sandbox/sandbox-policy.ts";
+import { SandboxRefusal } from "../../../capabilities/sandbox/sandbox-refusal.ts";
+import { viewOf } from "../../../capabilities/sandbox/view-of.ts";
+
+/** A policy as files need it. */
+export class FilePolicy {
+  readonly #policy: SandboxPolicy;
+  readonly #masked: readonly string[];
+  #key: string | undefined;
+
+  /** `masked` are paths that no policy shows. */
+  constructor(policy: SandboxPolicy, masked: readonly string[]) {
+    this.#policy = policy;
+    this.#masked = masked;
+  }
+
+  /** Equal for equal policies. */
+  get key(): string {
+    this.#key ??= JSON.stringify(this.#policy);
+    return this.#key;
+  }
+
+  /** True if every path of the disk can be read, except what is masked. */
+  get readsDisk(): boolean {
+    return ruleSets(this.#policy).every(({ rules }) => coversDisk(rules, ["read", "write"]));
+  }
+
+  /** What it gives at this moment. */
+  view(): FileView {
+    try {
+      return viewOf(this.#policy, { masked: this.#masked });
+    } catch (error) {
+      if (!(error instanceof SandboxRefusal)) throw error;
+      throw new CapabilityError("OS_ERROR", `fs sandbox helper failed: ${error.message}`, { cause: error });
+    }
+  }
+
+  /** False for a masked file, and for every file if a masked directory may contain it. */
+  isUnmasked({ dev, ino }: Stats): boolean {
+    return this.#masked.every((path) => {
+      const masked = statSync(path, { throwIfNoEntry: false });
+      return masked === undefined || (!masked.isDirectory() && (masked.dev !== dev || masked.ino !== ino));
+    });
+  }
+}
+
+/** Whether a policy leaves everything writable, so that there is nothing to enforce. */
+export function confinesFiles(policy: SandboxPolicy): boolean {
+  return !ruleSets(policy).every(({ rules }) => coversDisk(rules, ["write"]));
+}
+
+function coversDisk(rules: FileRules["rules"], accesses: readonly string[]): boolean {
+  return (
+    rules.every(({ kind, access }) => kind === "path" && accesses.includes(access)) &&
+    rules.some((rule) => rule.kind === "path" && rule.path === "/")
+  );
+}

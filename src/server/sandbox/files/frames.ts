@@ -1,0 +1,135 @@
+/**
+ * Messages between the server and a file helper. Each has a header of fixed size, JSON text, and bytes that neither side
+ * needs to look at: the contents of a file on the way in, an encoded result on the way out.
+ */
+export interface Frame {
+  readonly kind: FrameKind;
+  /** Number of the call; 0 if the frame belongs to none. */
+  readonly id: number;
+  readonly text: string;
+  readonly bytes: readonly Buffer[];
+}
+
+export type FrameKind = (typeof KINDS)[number];
+
+const KINDS = ["ready", "request", "result", "failure", "notification", "ping", "pong"] as const;
+
+const HEADER_BYTES = 16;
+/** As much as the longest message. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+/** More than the largest answer. */
+const MAX_BYTES = 1024 * 1024 * 1024;
+/** Above this size, the receiver decides when it takes the bytes. */
+const LARGE_BYTES = 64 * 1024;
+
+export interface FrameEvents {
+  /** What follows is taken when the promise resolves. */
+  frame(frame: Frame): Promise<void> | undefined;
+  /** Many bytes follow. They are taken when the promise resolves. */
+  admit?(id: number, bytes: number): Promise<void> | undefined;
+}
+
+/** Writes to a stream; see `writeFrame`. */
+export interface FrameOutput {
+  cork(): void;
+  uncork(): void;
+  write(chunk: Uint8Array): boolean;
+}
+
+export function writeFrame(
+  output: FrameOutput,
+  kind: FrameKind,
+  { id = 0, text = "", bytes = [] }: { id?: number; text?: string; bytes?: readonly Uint8Array[] } = {},
+): void {
+  const textBytes = Buffer.byteLength(text);
+  const head = Buffer.allocUnsafe(HEADER_BYTES + textBytes);
+  head.writeUInt32LE(id, 0);
+  head.writeUInt32LE(KINDS.indexOf(kind), 4);
+  head.writeUInt32LE(textBytes, 8);
+  head.writeUInt32LE(
+    bytes.reduce((sum, part) => sum + part.length, 0),
+    12,
+  );
+  head.write(text, HEADER_BYTES);
+  if (bytes.length === 0) {
+    output.write(head);
+    return;
+  }
+  output.cork();
+  output.write(head);
+  for (const part of bytes) if (part.length > 0) output.write(part);
+  output.uncork();
+}
+
+/** Takes frames apart as they arrive. */
+export class FrameReader {
+  readonly #events: FrameEvents;
+  readonly #header = Buffer.alloc(HEADER_BYTES);
+  #headerBytes = 0;
+  #text = new Collector();
+  #bytes = new Collector();
+
+  constructor(events: FrameEvents) {
+    this.#events = events;
+  }
+
+  /** Returns a promise if the rest has to wait: do not call it again before that has settled. Throws for garbage. */
+  read(chunk: Buffer): Promise<void> | undefined {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#headerBytes < HEADER_BYTES) {
+        const taken = rest.copy(this.#header, this.#headerBytes);
+        this.#headerBytes += taken;
+        rest = rest.subarray(taken);
+        if (this.#headerBytes < HEADER_BYTES) return undefined;
+        const admitted = this.#begin();
+        if (admitted !== undefined) return admitted.then(() => this.read(rest));
+      } else {
+        rest = this.#bytes.take(this.#text.take(rest));
+      }
+      if (this.#text.missing > 0 || this.#bytes.missing > 0) continue;
+      const taken = this.#finish();
+      if (taken !== undefined) return taken.then(() => this.read(rest));
+    }
+    return undefined;
+  }
+
+  #begin(): Promise<void> | undefined {
+    const text = this.#header.readUInt32LE(8);
+    const bytes = this.#header.readUInt32LE(12);
+    if (this.#kind === undefined || text > MAX_TEXT_BYTES || bytes > MAX_BYTES)
+      throw new Error("it sent something that is not a frame");
+    this.#text = new Collector(text);
+    this.#bytes = new Collector(bytes);
+    return bytes > LARGE_BYTES ? this.#events.admit?.(this.#header.readUInt32LE(0), bytes) : undefined;
+  }
+
+  get #kind(): FrameKind | undefined {
+    return KINDS[this.#header.readUInt32LE(4)];
+  }
+
+  #finish(): Promise<void> | undefined {
+    this.#headerBytes = 0;
+    const kind = this.#kind!;
+    const text = this.#text.parts.length === 0 ? "" : Buffer.concat(this.#text.parts).toString();
+    return this.#events.frame({ kind, id: this.#header.readUInt32LE(0), text, bytes: this.#bytes.parts });
+  }
+}
+
+class Collector {
+  readonly parts: Buffer[] = [];
+  missing: number;
+
+  constructor(missing = 0) {
+    this.missing = missing;
+  }
+
+  /** Returns what does not belong to it. */
+  take(chunk: Buffer): Buffer {
+    if (this.missing === 0) return chunk;
+    const part = chunk.subarray(0, this.missing);
+    this.parts.push(part);
+    this.missing -= part.length;
+    return chunk.subarray(part.length);
+  }
+}

@@ -1,0 +1,138 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { OwnProcess } from "../../src/capabilities/process/process-starter.ts";
+import { type ExitStatus, Reaper } from "../../src/native/reaper.ts";
+import { spawnOnPipes } from "../../src/native/spawn.ts";
+import { JsonParts } from "../../src/rpc/json-parts.ts";
+import { ByteBudget } from "../../src/server/connection/byte-budget.ts";
+import type { FileClient } from "../../src/server/files/file-client.ts";
+import { FileHelper, type HelperOptions } from "../../src/server/sandbox/files/file-helper.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/file-helper.js", import.meta.url));
+const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
+const QUICK = { askMs: 20, silenceMs: 200 };
+
+const reaper = new Reaper();
+let directory: string;
+let pid: number | undefined;
+let ended: Promise<void> | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(realpathSync(tmpdir()), "file-helper-"));
+  writeFileSync(join(directory, "f"), "contents");
+});
+afterEach(async () => {
+  if (pid !== undefined) process.kill(pid, "SIGKILL");
+  await ended;
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A helper without a sandbox around it. */
+function start(options: Partial<HelperOptions> = {}, argv = [process.execPath, BUNDLE]): FileHelper {
+  const client: FileClient = {
+    budget: new ByteBudget(LIMITS).connect({ queuedBytes: () => 0, ping: () => false }),
+    signal: new AbortController().signal,
+    notify: () => {},
+    drained: async () => {},
+  };
+  const helper = new FileHelper({
+    client,
+    settings: { fsRoots: undefined, mounts: [], codexHome: undefined, userDirectory: "/", limits: LIMITS },
+    accept: () => {},
+    notified: () => undefined,
+    ...options,
+  });
+  ended = helper.run(async (): Promise<OwnProcess> => {
+    reaper.listen();
+    const program = { path: argv[0]!, argv, env: [], cwd: "/" };
+    const { stdin, ...process } = await spawnOnPipes(program, { stdin: true }, () => {});
+    pid = process.pid;
+    const exited = new Promise<ExitStatus>((resolve) => reaper.watch(process.pid, resolve));
+    void exited.then(() => (pid = undefined));
+    return { ...process, stdin: stdin!, exited };
+  });
+  return helper;
+}
+
+const uri = (name: string): string => `file://${join(directory, name)}`;
+const read = (helper: FileHelper, name = "f") =>
+  helper.call({ method: "fs/readFile", params: { path: uri(name) }, attached: false }, []);
+
+it("answers calls, with results, errors and contents as bytes", async () => {
+  const helper = start();
+  await helper.ready;
+  expect(await read(helper)).toEqual({ text: '{"dataBase64":"Y29udGVudHM="}' });
+  await expect(read(helper, "none")).rejects.toMatchObject({ rpcCode: -32004, code: "NOT_FOUND" });
+  const params = { path: uri("g"), dataBase64: "" };
+  await helper.call({ method: "fs/writeFile", params, attached: true }, [
+    Buffer.from("by"),
+    Buffer.from("tes"),
+  ]);
+  expect(readFileSync(join(directory, "g"), "utf8")).toBe("bytes");
+});
+
+it("passes a large answer on in pieces", async () => {
+  writeFileSync(join(directory, "large"), Buffer.alloc(300_000, "x"));
+  const helper = start();
+  await helper.ready;
+  const answer = await read(helper, "large");
+  expect(answer).toBeInstanceOf(JsonParts);
+  const text = Buffer.concat((answer as JsonParts).parts).toString();
+  expect(JSON.parse(text)).toEqual({ dataBase64: Buffer.alloc(300_000, "x").toString("base64") });
+});
+
+it("is given up when it is silent, and fails its calls", async () => {
+  const helper = start({ life: QUICK });
+  await helper.ready;
+  process.kill(pid!, "SIGSTOP");
+  await expect(read(helper)).rejects.toThrow("fs sandbox helper failed: it has been silent for 200ms");
+  await ended;
+  expect(helper.isUsable).toBe(false);
+});
+
+it("may be silent as long as nobody calls", async () => {
+  const helper = start({ life: QUICK });
+  await helper.ready;
+  process.kill(pid!, "SIGSTOP");
+  await new Promise((resolve) => setTimeout(resolve, QUICK.silenceMs * 3));
+  process.kill(pid!, "SIGCONT");
+  expect(await read(helper)).toEqual({ text: '{"dataBase64":"Y29udGVudHM="}' });
+});
+
+it("that says what it cannot do reports its last words", async () => {
+  const helper = start({}, ["/bin/sh", "-c", "echo no such luck >&2; exit 3"]);
+  await expect(helper.ready).rejects.toThrow("fs sandbox helper failed: status exit status: 3: no such luck");
+});
+
+it("that talks nonsense is given up", async () => {
+  const helper = start({}, ["/bin/sh", "-c", "printf '%0400d' 1; sleep 60"]);
+  await expect(helper.ready).rejects.toThrow(
+    "fs sandbox helper failed: it sent something that is not a frame",
+  );
+  await ended;
+});
+
+it("that is not accepted answers no call", async () => {
+  const helper = start({
+    accept: () => {
+      throw new Error("not this one");
+    },
+  });
+  await expect(helper.ready).rejects.toThrow("fs sandbox helper failed: not this one");
+  await expect(read(helper)).rejects.toThrow("not this one");
+});
+
+it("finishes what it was asked for when it is ended", async () => {
+  const helper = start();
+  await helper.ready;
+  const bytes = Buffer.alloc(8_000_000, "x");
+  const params = { path: uri("large"), dataBase64: "" };
+  const written = helper.call({ method: "fs/writeFile", params, attached: true }, [bytes]);
+  helper.end();
+  await expect(written).rejects.toThrow("the sandbox of this file call has ended");
+  await ended;
+  expect(readFileSync(join(directory, "large")).equals(bytes)).toBe(true);
+});
