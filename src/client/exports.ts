@@ -65,4 +65,5 @@ export type { LineOptions } from "./process/line-reader.ts";
 export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
 export type { ShellValue } from "./process/shell-script.ts";
 export type { Argv, StartOptions, TerminalOptions } from "./process/start-request.ts";
+export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./process/network-access.ts";
 export * from "./tools/index.ts";

@@ -22,8 +22,8 @@ export interface Link {
 /** Events of a link. None is emitted before `OpenLink` has returned. */
 export interface LinkEvents {
   notification(method: string, params: unknown): void;
-  /** A request of the server: resolves with the answer, or rejects with an RpcError. Without it there is none. */
-  request?(method: string, params: unknown): Promise<unknown>;
+  /** A request of the server: its answer, or undefined if the method is not served. */
+  request?(method: string, params: unknown): Promise<unknown> | undefined;
   /**
    * The end, reported once, after every earlier notification. `reason` is absent if the server closed the link
    * normally.

@@ -32,6 +32,7 @@ test.each([
   ["many", 100_000, "1", "any/method"],
   ["with long names", 10_000, "1", "m".repeat(10_000)],
   ["with long ids", 100, `"${"i".repeat(100_000)}"`, "any/method"],
+  ["about the network", 50_000, "1", "network/policyRequest"],
 ])(
   "requests of a server that never reads the answers, %s, end the connection",
   async (_, count, id, method) => {
@@ -42,7 +43,10 @@ test.each([
     hosts.push(host);
     await connection.until(() => connection.notifications.length === 1, "the handshake");
     theirs.pause();
-    for (let sent = 0; sent < count; sent += 1) connection.sendText(`{"id":${id},"method":"${method}"}`);
+    for (let sent = 0; sent < count; sent += 1)
+      connection.sendText(
+        `{"id":${id},"method":"${method}","params":{"processId":"p","request":{"protocol":"http","host":"a","port":1}}}`,
+      );
     const { reason } = await inTime(host.closed, "the end");
     expect(reason).toContain("the server sends requests and does not read the answers");
     expect(ours.queuedBytes).toBeLessThan(4 * 1024 * 1024);

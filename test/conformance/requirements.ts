@@ -11,6 +11,7 @@ import { filesWriteRequirements } from "./requirements/files-write.ts";
 import { framingRequirements } from "./requirements/framing.ts";
 import { httpRequirements } from "./requirements/http.ts";
 import { listenRequirements } from "./requirements/listen.ts";
+import { networkRequirements } from "./requirements/network.ts";
 import { notificationsRequirements } from "./requirements/notifications.ts";
 import { extensionRequirements } from "./requirements/extensions.ts";
 import { processRequirements } from "./requirements/process.ts";
@@ -44,6 +45,7 @@ export const groups = [
   environmentConfigRequirements,
   discoveryRequirements,
   httpRequirements,
+  networkRequirements,
   dialectsRequirements,
 ];
 
@@ -70,6 +72,7 @@ export const requirements = {
   ...environmentConfigRequirements,
   ...discoveryRequirements,
   ...httpRequirements,
+  ...networkRequirements,
   ...dialectsRequirements,
 };
 

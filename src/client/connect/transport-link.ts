@@ -1,11 +1,12 @@
 import { shorten } from "../../base/shorten.ts";
+import type { IdText } from "../../protocol/envelope.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { Connection } from "../../rpc/connection.ts";
 import type { Link, LinkEvents } from "../../rpc/link.ts";
 
-/** Maximum characters of refusals that a server may leave unread. A server that reads them stays far below it. */
-const MAX_UNREAD_REFUSALS = 1024 * 1024;
+/** Maximum characters of answers that a server may leave unread. A server that reads them stays far below it. */
+const MAX_UNREAD_ANSWERS = 1024 * 1024;
 const MAX_NAME_CHARACTERS = 100;
 
 /**
@@ -13,23 +14,43 @@ const MAX_NAME_CHARACTERS = 100;
  * be relied on.
  */
 export function openTransportLink(transport: Transport, events: LinkEvents): Link {
-  /** Characters of refusals sent since the server had last read everything. */
-  let unreadRefusals = 0;
+  /** Characters of answers sent since the server had last read everything. */
+  let unreadAnswers = 0;
+  /** False, and the end, for one answer too many. */
+  const mayAnswer = (length: number): boolean => {
+    if (connection.ended) return false;
+    if (connection.queuedBytes === 0) unreadAnswers = 0;
+    unreadAnswers += length;
+    if (unreadAnswers <= MAX_UNREAD_ANSWERS) return true;
+    connection.destroy("the server sends requests and does not read the answers");
+    return false;
+  };
+  const fail = (id: IdText, code: RpcCode, message: string): void => {
+    if (mayAnswer(id.length + message.length)) connection.fail(id, { code, message });
+  };
   const connection = new Connection(transport, {
-    request: ({ id, method }) => {
-      if (connection.queuedBytes === 0) unreadRefusals = 0;
-      const message = `this client does not serve ${shorten(method, MAX_NAME_CHARACTERS)}`;
-      unreadRefusals += id.length + message.length;
-      if (unreadRefusals > MAX_UNREAD_REFUSALS)
-        connection.destroy("the server sends requests and does not read the answers");
-      else connection.fail(id, { code: RpcCode.methodNotFound, message });
+    request: ({ id, method, params }) => {
+      const answer = events.request?.(method, params);
+      if (answer === undefined) {
+        const name = shorten(method, MAX_NAME_CHARACTERS);
+        fail(id, RpcCode.methodNotFound, `this client does not serve ${name}`);
+        return;
+      }
+      answer.then(
+        (result) => {
+          const json = JSON.stringify(result);
+          if (mayAnswer(id.length + json.length)) connection.sendResult(id, json);
+        },
+        // What a program's function throws concerns the program, not the server.
+        () => fail(id, RpcCode.internal, "the client has failed"),
+      );
     },
     notification: (method, params) => events.notification(method, params),
     malformed: (reason) => connection.destroy(reason),
     unsolicited: (id) =>
       connection.destroy(`unexpected answer to request ${shorten(id, MAX_NAME_CHARACTERS)}`),
     drain: () => {
-      unreadRefusals = 0;
+      unreadAnswers = 0;
     },
     closed: (reason) => events.closed(reason),
   });

@@ -5,6 +5,7 @@ import { checkText } from "../../base/system-text.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { ProcessLimits } from "../../protocol/process.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import { type NetworkAccess, networkParams } from "./network-access.ts";
 import { sandboxFor } from "../session/sandbox.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
@@ -33,6 +34,11 @@ export interface StartOptions {
    * paths in it start at `cwd`. Default: no sandbox.
    */
   readonly sandbox?: Sandbox;
+  /**
+   * What the process may reach through a proxy of its own. With `sandbox` it can reach nothing else; without it, the
+   * proxy is an offer to programs that honour variables such as HTTP_PROXY.
+   */
+  readonly network?: NetworkAccess;
   // The options below need a server that supports them; a Codex server does not.
   /** Ends the process after this time, and sets `timedOut` in its exit report. Infinity means never. */
   readonly timeoutMs?: number;
@@ -91,8 +97,10 @@ export function startParams(
     else if (/[*?]/.test(name)) throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
   }
   const directory = cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd);
-  return {
-    processId: options.processId ?? crypto.randomUUID(),
+  const processId = options.processId ?? crypto.randomUUID();
+  const decide = options.network?.decide;
+  const params: StartParams = {
+    processId,
     argv: [...argv],
     cwd: directory,
     env: Object.fromEntries(
@@ -109,8 +117,13 @@ export function startParams(
     ...(arg0 === undefined ? {} : { arg0 }),
     pipeStdin: options.stdin === "pipe",
     ...(options.sandbox === undefined ? {} : { sandbox: sandboxFor(session, options.sandbox, directory) }),
+    ...(options.network === undefined
+      ? {}
+      : networkParams(session, options.network, { sandboxed: options.sandbox !== undefined })),
     ...extensionFields(session, options),
   };
+  if (decide !== undefined) session.serverRequests.decide(processId, decide);
+  return params;
 }
 
 function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {

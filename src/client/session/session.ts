@@ -25,6 +25,7 @@ import { EventFeed } from "./event-feed.ts";
 import { type Recipients, receiveNotification } from "./incoming.ts";
 import { ObservedState } from "./observed-state.ts";
 import { Orphans } from "./orphans.ts";
+import { ServerRequests } from "./server-requests.ts";
 import { isTransient } from "./transient-errors.ts";
 import type { ProcessEvent } from "../process/process-events.ts";
 import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
@@ -53,6 +54,8 @@ export class ClientSession implements Caller, RouteOwner {
     ended: (requestId) => this.#flow.forget("http", requestId),
   });
   readonly watches = new FileWatches(this);
+  /** Answers what the server asks. */
+  readonly serverRequests = new ServerRequests();
   readonly #flow = new FlowControl({
     supports: (extension) => this.supports(extension),
     // Also while the session is being closed.
@@ -180,7 +183,7 @@ export class ClientSession implements Caller, RouteOwner {
 
   /** The process was not started, or it is unknown whether it was. */
   unregister(route: ProcessRoute, { orphan }: { orphan: boolean }): void {
-    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
+    this.#forget(route);
     if (!orphan) return;
     this.#orphans.add(route.processId);
     if (this.#link !== undefined) this.#orphans.terminate(this.#link);
@@ -245,8 +248,14 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   finished(route: ProcessRoute): void {
-    if (this.#routes.get(route.processId) === route) this.#routes.delete(route.processId);
+    this.#forget(route);
     this.#flow.forget("process", route.processId);
+  }
+
+  #forget(route: ProcessRoute): void {
+    if (this.#routes.get(route.processId) !== route) return;
+    this.#routes.delete(route.processId);
+    this.serverRequests.forget(route.processId);
   }
 
   #cancel(requestId: string): void {
@@ -261,6 +270,7 @@ export class ClientSession implements Caller, RouteOwner {
   #open(resumeSessionId: string | undefined, signal: AbortSignal) {
     let current: Link | undefined;
     const events: LinkEvents = {
+      request: (method, params) => this.serverRequests.answer(method, params),
       notification: (method, params) => {
         try {
           receiveNotification(this.#recipients, method, params);

@@ -1,7 +1,13 @@
 import { ProtocolError } from "../../base/errors.ts";
-import type { MethodName, NotificationParams, Result } from "../../protocol/index.ts";
+import type {
+  MethodName,
+  NotificationParams,
+  Result,
+  ServerMethodName,
+  ServerParams,
+} from "../../protocol/index.ts";
 import type { Scalar, Shape } from "./wire-shape.ts";
-import { notificationShapes, resultShapes } from "./wire-shapes.ts";
+import { notificationShapes, requestShapes, resultShapes } from "./wire-shapes.ts";
 
 // Checks what servers send against the wire table. The table is plain data here, because the schema library would be
 // most of a web page's bundle.
@@ -50,6 +56,11 @@ export function checkedResult<M extends MethodName>(method: M, result: unknown):
 export function checkedParams<N extends ReadNotification>(method: N, params: unknown): NotificationParams<N> {
   const what = `exec-server notification handling failed: the parameters of ${method} do`;
   return checked(notificationShapes[method], params, what) as NotificationParams<N>;
+}
+
+/** The same for the params of a server's request. */
+export function checkedRequest<M extends ServerMethodName>(method: M, params: unknown): ServerParams<M> {
+  return checked(requestShapes[method], params, `the parameters of ${method} do`) as ServerParams<M>;
 }
 
 function checked(shape: Shape, value: unknown, what: string): unknown {

@@ -333,6 +333,18 @@ export const resultShapes = {
   "command/exec/terminate": { running: "boolean" },
 } as const satisfies Readonly<Record<string, Shape>>;
 
+/** What the requests of a server carry. */
+export const requestShapes = {
+  "network/policyRequest": {
+    processId: "string",
+    request: {
+      protocol: ["enum", "http", "https_connect", "socks5_tcp", "socks5_udp"],
+      host: "string",
+      port: "unsigned",
+    },
+  },
+} as const satisfies Readonly<Record<string, Shape>>;
+
 /** What the notifications carry that a client reads. */
 export const notificationShapes = {
   "process/output": {

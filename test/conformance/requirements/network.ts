@@ -1,0 +1,119 @@
+import type { Requirements } from "./requirement.ts";
+
+const proxy = { section: "11.5", transports: ["ws"] } as const;
+const asking = { section: "9.5", transports: ["ws"] } as const;
+// These run a process in a sandbox, which needs bubblewrap.
+const sandboxed = { section: "11.5", transports: ["ws"] } as const;
+
+export const networkRequirements = {
+  "network.launch:environment": {
+    ...proxy,
+    behavior: "A process with a proxy has the variables that lead programs to it, whatever it was given.",
+  },
+  "network.launch:no-socks": { ...proxy, behavior: "Without SOCKS every variable names the HTTP proxy." },
+  "network.launch:no-local": {
+    ...proxy,
+    behavior: "Where local addresses are refused, no address is excepted from the proxy.",
+  },
+  "network.launch:end": {
+    ...proxy,
+    behavior: "The proxy and what goes through it end when the process is closed, not when it exits.",
+  },
+  "network.launch:errors": {
+    ...proxy,
+    behavior: "A proxy that is off, patterns that mean nothing and impossible questions are refused.",
+  },
+  "network.launch:unenforced": {
+    ...proxy,
+    behavior: "enforceManagedNetwork and managedNetwork change nothing for a process without a sandbox.",
+  },
+  "network.http:forward": {
+    ...proxy,
+    behavior: "A request goes to the host of its URL, without headers that concern only the proxy.",
+  },
+  "network.http:blocked": {
+    ...proxy,
+    behavior: "A blocked request is answered with 403, a label, and JSON that says what was blocked and why.",
+  },
+  "network.http:host": {
+    ...proxy,
+    behavior: "A Host header that does not match the URL is refused with 400.",
+  },
+  "network.http:failure": { ...proxy, behavior: "A host that cannot be reached is answered with 502." },
+  "network.http:unix-socket": { ...proxy, behavior: "Unix sockets are not reached through the proxy." },
+  "network.http:connect": {
+    ...proxy,
+    behavior: "CONNECT opens a tunnel, or is answered with 403 and a sentence.",
+  },
+  "network.socks:connect": {
+    ...proxy,
+    behavior: "SOCKS 5 connects to addresses and names, and says whether it may not or cannot.",
+  },
+  "network.socks:others": {
+    ...proxy,
+    behavior: "Other commands than CONNECT are refused, and so are clients that need authentication.",
+  },
+  "network.rules:patterns": {
+    ...proxy,
+    behavior:
+      "`*.a` is what is below a, `**.a` includes a, `*` and `?` stand for characters; case, final dots and ports do not matter.",
+  },
+  "network.rules:deny": { ...proxy, behavior: "What is denied is denied, however it is allowed." },
+  "network.rules:local": {
+    ...proxy,
+    behavior:
+      "Local addresses are refused in every spelling, unless exactly that one is listed, or local ones are allowed.",
+  },
+  "network.rules:local-name": {
+    ...proxy,
+    behavior: "A listed name with a local address, or none, is refused where local addresses are.",
+  },
+  "network.rules:review": {
+    ...proxy,
+    behavior:
+      "A host to be reviewed is asked about, or refused if there is nobody to ask, even if it is allowed.",
+  },
+  "network.limited:methods": {
+    ...proxy,
+    behavior: "Limited mode admits GET, HEAD and OPTIONS of HTTP only.",
+  },
+  "network.decision:report": {
+    section: "9.6",
+    transports: ["ws"],
+    behavior: "Each decision is reported with time, source, reason, host, port, method and client.",
+  },
+  "network.ask:answers": {
+    ...asking,
+    behavior: "The client is asked about what is not allowed, with ids from 1; it allows, denies or asks.",
+  },
+  "network.ask:not-asked": {
+    ...asking,
+    behavior: "The client is not asked about what is allowed, denied or local, nor without a time-out.",
+  },
+  "network.ask:invalid": { ...asking, behavior: "An invalid answer or an error means no." },
+  "network.ask:twice": { ...asking, behavior: "A second or late answer does no harm." },
+  "network.ask:time-out": {
+    section: "9.5",
+    transports: ["ws"],
+    behavior: "Without an answer the request is denied 5 s after the time-out.",
+  },
+  "network.ask:gone": {
+    section: "9.5",
+    transports: ["ws"],
+    behavior:
+      "A client that goes while it is asked, or is away, has said no; one that resumes is asked again.",
+  },
+  "network.sandbox:proxied": {
+    ...sandboxed,
+    behavior:
+      "In a sandbox whose network is managed the proxy is all that can be reached, whatever the profile says.",
+  },
+  "network.sandbox:unenforced": {
+    ...sandboxed,
+    behavior: "In a sandbox without network, a proxy that is not enforced cannot be reached.",
+  },
+  "network.sandbox:no-proxy": {
+    ...sandboxed,
+    behavior: "A sandbox whose network is to be managed does not run without a proxy.",
+  },
+} as const satisfies Requirements;
