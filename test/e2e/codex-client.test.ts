@@ -9,6 +9,7 @@ import { toml } from "./codex-run.ts";
 import type { CuttingProxy, WireMessage } from "./cutting-proxy.ts";
 import { McpHttp } from "./mcp-http.ts";
 import { call, customCall, type Step } from "./mock-model.ts";
+import { ONE_PIXEL_PNG } from "./one-pixel.ts";
 import { serverKind, Workspace } from "./workspace.ts";
 
 const DEADLINE_MS = 20_000;
@@ -400,9 +401,6 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     });
   });
 });
-
-const ONE_PIXEL_PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** An entry of the client's environments file. With the local environment left in, the client would fall back on it. */
 const onlyEnvironment = (fields: string): { toml: string } => ({

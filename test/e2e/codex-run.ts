@@ -22,6 +22,8 @@ export interface CodexOptions {
   /** Tables added to the client's configuration. */
   readonly config?: string;
   readonly env?: Record<string, string>;
+  /** What commands and patches may do. Default: everything. */
+  readonly sandbox?: "read-only" | "workspace-write";
 }
 
 export interface CodexExit {
@@ -47,7 +49,9 @@ export async function runCodex(options: CodexOptions): Promise<CodexExit> {
       "exec",
       "--skip-git-repo-check",
       "--json",
-      "--dangerously-bypass-approvals-and-sandbox",
+      ...(options.sandbox === undefined
+        ? ["--dangerously-bypass-approvals-and-sandbox"]
+        : ["--sandbox", options.sandbox]),
       "-C",
       workspace,
       "go",

@@ -20,6 +20,7 @@ export interface RunOptions {
   readonly environment?: Environment;
   readonly model?: string;
   readonly config?: string;
+  readonly sandbox?: "read-only" | "workspace-write";
 }
 
 export interface Run {

@@ -18,6 +18,7 @@ export type AttemptClass =
   | "terminals"
   | "survivors"
   | "network"
+  | "managed network"
   | "kernel interfaces"
   | "other entry points"
   | "the server";
@@ -42,6 +43,8 @@ export interface Attempt {
   readonly steps: readonly Step[];
   /** Network access inside. Default: none. */
   readonly network?: "enabled";
+  /** Rules of the proxy that is all the process can reach. Default: no proxy. */
+  readonly proxy?: ProxyRules;
   readonly tty?: true;
   /** Which server the process is started on, if it matters. Default: one on a TCP port, without a token. */
   readonly server?: "token" | "unix";
@@ -53,6 +56,11 @@ export interface Attempt {
   readonly mayBeUnavailable?: string;
   /** The real Codex server lets this one through. */
   readonly onCodex?: "escapes";
+}
+
+export interface ProxyRules {
+  readonly domains: Readonly<Record<string, "allow" | "deny">>;
+  readonly allowLocalBinding: boolean;
 }
 
 export type Step = { readonly sh: string } | { readonly perl: string } | { readonly argv: readonly string[] };

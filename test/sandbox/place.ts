@@ -75,7 +75,7 @@ export class Place {
   }
 
   /** The context as the wire carries it. */
-  sandbox({ network }: Attempt): object {
+  sandbox({ network, proxy }: Attempt): object {
     const entry = (path: string, access: string) => ({
       path: { type: "path", path: pathToFileURL(path).href },
       access,
@@ -93,7 +93,7 @@ export class Place {
       permissions: {
         type: "managed",
         file_system: { type: "restricted", entries },
-        network: network ?? "restricted",
+        network: proxy === undefined ? (network ?? "restricted") : "enabled",
       },
       cwd: pathToFileURL(this.work).href,
       workspaceRoots: [pathToFileURL(this.work).href],

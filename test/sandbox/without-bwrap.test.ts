@@ -1,10 +1,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../conformance/process-events.ts";
+import { run, withFiles } from "../conformance/process-events.ts";
 import { openWebSocketPeer, type RawPeer, RpcFailure } from "../conformance/raw-peer.ts";
-import { READ_ONLY, READ_ONLY_WITH_NETWORK, restrictedTo } from "../conformance/sandbox-context.ts";
+import {
+  entry,
+  READ_ONLY,
+  READ_ONLY_WITH_NETWORK,
+  readAll,
+  restrictedTo,
+} from "../conformance/sandbox-context.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
-import { start } from "../conformance/verifies.ts";
+import { base64, start } from "../conformance/verifies.ts";
 
 let emptyDirectory: string;
 let server: ServerProcess;
@@ -52,6 +59,24 @@ describe("a server without bwrap on its PATH", () => {
     const env = { PATH: "/usr/bin:/bin" };
     const { message } = await refusal("process/start", start("q", ["true"], { sandbox: READ_ONLY, env }));
     expect(message).toMatch(REMEDY);
+  });
+
+  it("refuses every file call in a sandbox, and changes nothing", async () => {
+    await withFiles({ file: "old" }, async ({ path }) => {
+      const sandbox = restrictedTo([readAll, entry(path, "write"), entry("/etc/passwd", "deny")]);
+      const uri = pathToFileURL(`${path}/file`).href;
+      const calls = {
+        "fs/readFile": { path: uri },
+        "fs/writeFile": { path: uri, dataBase64: base64("new") },
+        "fs/remove": { path: uri },
+        "fs/getMetadata": { path: uri },
+        "fs/readDirectory": { path: pathToFileURL(path).href },
+        "fs/createDirectory": { path: `${uri}-directory` },
+      };
+      for (const [method, params] of Object.entries(calls))
+        expect((await refusal(method, { ...params, sandbox })).message, method).toMatch(REMEDY);
+      expect(await peer.request("fs/readFile", { path: uri })).toEqual({ dataBase64: base64("old") });
+    });
   });
 
   it("runs what asks for no protection", async () => {

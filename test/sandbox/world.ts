@@ -87,7 +87,7 @@ export class World implements AsyncDisposable {
         cwd: pathToFileURL(place.work).href,
         env,
         tty: attempt.tty ?? false,
-        ...(this.#options.sandboxed && { sandbox: place.sandbox(attempt) }),
+        ...(this.#options.sandboxed && { sandbox: place.sandbox(attempt), ...networkOf(attempt) }),
       };
       await server.peer.request("process/start", start(processId, this.#argv(step, attempt, place), params), {
         timeoutMs: STEP_DEADLINE_MS,
@@ -261,6 +261,25 @@ export class World implements AsyncDisposable {
     for (const { sharedMemory } of this.#places) rmSync(sharedMemory, { force: true });
     rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** What a start needs for a process that has a proxy. */
+function networkOf({ proxy }: Attempt): object {
+  if (proxy === undefined) return {};
+  return {
+    enforceManagedNetwork: true,
+    networkProxy: {
+      proxy: {
+        enabled: true,
+        enableSocks5: true,
+        enableSocks5Udp: false,
+        allowUpstreamProxy: false,
+        dangerouslyAllowAllUnixSockets: false,
+        mode: "full",
+        ...proxy,
+      },
+    },
+  };
 }
 
 /** Opens the secret and its directory for the program that it becomes. */

@@ -1,6 +1,7 @@
 import type { Attempt } from "../attempt.ts";
 import { fileAttempts } from "./files.ts";
 import { kernelAttempts } from "./kernel.ts";
+import { managedNetworkAttempts } from "./managed-network.ts";
 import { networkAttempts } from "./network.ts";
 import { processAttempts } from "./processes.ts";
 import { serverAttempts } from "./server.ts";
@@ -11,6 +12,7 @@ export const attempts: readonly Attempt[] = [
   ...systemAttempts,
   ...processAttempts,
   ...networkAttempts,
+  ...managedNetworkAttempts,
   ...kernelAttempts,
   ...serverAttempts,
 ];

@@ -1,7 +1,7 @@
 import { type Attempt, attemptsOf, perl, sh } from "../attempt.ts";
 
 /** A client of the server: `talk` asks it to run a command that is not sandboxed. */
-const client = String.raw`
+export const client = String.raw`
   sub frame { my $t = shift; my $n = length $t; chr(0x81) . ($n < 126 ? chr(0x80 | $n) : chr(0xfe) . pack("n", $n)) . "\0\0\0\0" . $t }
   sub upgrade { my $more = shift // ""; "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n$more\r\n" }
   sub messages {
