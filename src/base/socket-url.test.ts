@@ -10,7 +10,7 @@ it.each([
   expect(socketPathOf(`ws+${url}`, "ws+unix")).toBe(path);
 });
 
-it.each(["unix://run/x", "unix:x", "unix:", "unix:////x", "unix:///%", "ws://x", "/x", ""])(
+it.each(["unix://run/x", "unix:x", "unix:", "unix:////x", "unix:///%", "unix:///a%00b", "ws://x", "/x", ""])(
   "%j names no socket",
   (url) => {
     expect(socketPathOf(url, "unix")).toBeUndefined();

@@ -1,3 +1,6 @@
+/** The longest path of a socket on Linux. The system's libraries shorten a longer one without a word. */
+export const MAX_SOCKET_PATH_BYTES = 107;
+
 /** The absolute path in a URL such as `unix:///run/exec.sock`, with escapes resolved; undefined for any other text. */
 export function socketPathOf(url: string, scheme: "unix" | "ws+unix"): string | undefined {
   if (!url.startsWith(`${scheme}:`)) return undefined;
@@ -5,7 +8,8 @@ export function socketPathOf(url: string, scheme: "unix" | "ws+unix"): string | 
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (!path.startsWith("/") || path.startsWith("//")) return undefined;
   try {
-    return decodeURIComponent(path);
+    const decoded = decodeURIComponent(path);
+    return decoded.includes("\0") ? undefined : decoded;
   } catch {
     return undefined; // A `%` that begins no escape.
   }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describeErrno } from "../native/os-error.ts";
-import type { AuthenticationPolicy } from "../server/access/authentication.ts";
+import { type AuthenticationPolicy, MIN_SECRET_BYTES } from "../server/access/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
 
 /** Authentication flags with the placeholders of their values. */
@@ -20,7 +20,6 @@ export const AUTHENTICATION_FLAGS = {
 const MODES = ["capability-token", "signed-bearer-token"];
 const TOKEN_FLAGS = ["ws-token-file", "ws-token-sha256"];
 const JWT_FLAGS = ["ws-shared-secret-file", "ws-issuer", "ws-audience", "ws-max-clock-skew-seconds"];
-const MIN_SECRET_BYTES = 32;
 const DEFAULT_CLOCK_SKEW_SECONDS = 30n;
 const MAX_I64 = 2n ** 63n - 1n;
 const MAX_U64 = 2n ** 64n - 1n;

@@ -12,6 +12,7 @@ const MAX_PORT = 65_535;
 
 /** Throws a UsageError; `name` says in it what was given. */
 export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
+  if (typeof url !== "string") throw new UsageError(`a ${name} must be text, not ${typeof url}`);
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
   const path = socketPathOf(url, "unix");
   if (path !== undefined) return { kind: "unix", path };

@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer as createNetServer } from "node:net";
+import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { socketUrl } from "../../src/base/socket-url.ts";
 import { connect } from "../../src/client/connect/connect.ts";
-import { serve } from "../../src/server/index.ts";
+import { type AuthenticationPolicy, serve } from "../../src/server/index.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
 
 const NOBODY = 65_534;
@@ -165,6 +165,54 @@ describe("serve()", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
+  it("gives one of several that start at once the place, and the others say why", async () => {
+    const path = join(directory, "s");
+    const listen = `unix://${path}`;
+    const started = await Promise.allSettled([serve({ listen }), serve({ listen }), serve({ listen })]);
+    const [server, ...more] = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    expect(more).toEqual([]);
+    for (const one of started)
+      if (one.status === "rejected")
+        expect(one.reason).toMatchObject({
+          errno: "EADDRINUSE",
+          message: `cannot listen on ${path}: another server listens there`,
+        });
+    await expectServed(server!.url);
+    await server!.close();
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it("closes whatever has become of its socket, and more than once", async () => {
+    const inner = join(directory, "inner");
+    await mkdir(inner);
+    const server = await serve({ listen: `unix://${join(inner, "s")}` });
+    await rm(inner, { recursive: true });
+    await writeFile(inner, "a file");
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+    expect(await readFile(inner, "utf8")).toBe("a file");
+  });
+
+  it.each([
+    [{ listen: `unix:///tmp/a%00b` }],
+    [{ listen: 5 as unknown as string }],
+    [{ listen: new URL("ws://127.0.0.1:0") as unknown as string }],
+    [{ authentication: {} as AuthenticationPolicy }],
+    [{ authentication: null as unknown as AuthenticationPolicy }],
+    [{ authentication: { mode: "capability-token" as const, tokenSha256: Buffer.alloc(0) } }],
+    [
+      {
+        authentication: {
+          mode: "signed-bearer-token" as const,
+          secret: Buffer.from("short"),
+          maxClockSkewSeconds: 30,
+        },
+      },
+    ],
+  ])("refuses %o", async (options) => {
+    await expect(serve(options)).rejects.toMatchObject({ code: "USAGE" });
+  });
+
   it("refuses what it cannot or should not serve", async () => {
     await expect(serve({ listen: "ws://0.0.0.0:0" })).rejects.toThrow(
       "refusing to listen on `ws://0.0.0.0:0` without authentication",
@@ -181,11 +229,62 @@ describe("serve()", () => {
   });
 });
 
-it.each(["ws+unix:relative", "ws+unix://host/x", "ws+unix:"])("connect does not take %s", async (url) => {
+it.each(["ws+unix:relative", "ws+unix://host/x", "ws+unix:", "ws+unix:///a%00b"])(
+  "connect does not take %s",
+  async (url) => {
+    await expect((async () => connect(url))()).rejects.toMatchObject({
+      code: "USAGE",
+      message: `cannot connect to ${url}: expected ws+unix:///PATH`,
+    });
+  },
+);
+
+it("connect does not shorten a path that is too long, and reach another socket", async () => {
+  const path = join(directory, "n".repeat(106 - directory.length));
+  const other = createNetServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => other.listen(path, resolve));
+  let connections = 0;
+  other.on("connection", () => (connections += 1));
+  const url = socketUrl(`${path}-more`);
   await expect((async () => connect(url))()).rejects.toMatchObject({
     code: "USAGE",
-    message: `cannot connect to ${url}: expected ws+unix:///PATH`,
+    message: `cannot connect to ${url}: the path is longer than 107 bytes`,
   });
+  expect(connections).toBe(0);
+  await new Promise((resolve) => other.close(resolve));
+});
+
+it("a session over a socket goes on after its connection was cut, and nothing is missing or doubled", async () => {
+  const server = await start("--listen", `unix://${join(directory, "s")}`);
+  await server.banner();
+  const open = new Set<Socket>();
+  const relay = createNetServer((near) => {
+    const far = connectNet(join(directory, "s"));
+    for (const socket of [near, far]) open.add(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  const between = join(directory, "relay");
+  await new Promise<void>((resolve) => relay.listen(between, resolve));
+  await using host = await connect(socketUrl(between));
+  const { sessionId } = host;
+  const states: string[] = [];
+  host.onStateChange((state) => states.push(state));
+  await using process = await host.start(
+    ["/bin/sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo $i; done; read line; echo $line"],
+    { stdin: "pipe" },
+  );
+  const lines: string[] = [];
+  for await (const line of process.lines()) {
+    lines.push(line);
+    if (line === "100" || line === "20000") for (const socket of open) socket.destroy();
+    if (line === "30000") await process.write("the end\n");
+  }
+  expect(lines).toEqual([...Array.from({ length: 30_000 }, (_, index) => `${index + 1}`), "the end"]);
+  expect(states.filter((state) => state === "recovering").length).toBeGreaterThan(0);
+  expect(host.sessionId).toBe(sessionId);
+  await host.close();
+  for (const socket of open) socket.destroy();
+  await new Promise((resolve) => relay.close(resolve));
 });
 
 it("connect names a socket that is not there", async () => {

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { parseJson } from "../../protocol/json-scan.ts";
 import { LoginLog } from "./refused-logins.ts";
@@ -23,11 +24,16 @@ export type AuthenticationPolicy =
  */
 export type Authenticate = (authorization: string | undefined, from?: string) => Promise<string | undefined>;
 
-/** Logs who is refused, and why. */
+/** A shorter secret could be guessed. */
+export const MIN_SECRET_BYTES = 32;
+const SHA256_BYTES = 32;
+
+/** Logs who is refused, and why. Throws a UsageError for a policy that could admit the wrong ones, or nobody. */
 export function createAuthenticator(
   policy: AuthenticationPolicy,
   logger: Logger = silentLogger,
 ): Authenticate {
+  checkPolicy(policy);
   const log = new LoginLog(logger);
   const check = authenticator(policy);
   return async (authorization, from) => {
@@ -35,6 +41,19 @@ export function createAuthenticator(
     if (refusal !== undefined) log.refused(refusal, from);
     return refusal;
   };
+}
+
+function checkPolicy(policy: AuthenticationPolicy | null): void {
+  switch (policy?.mode) {
+    case "capability-token":
+      if (policy.tokenSha256?.length === SHA256_BYTES) return;
+      throw new UsageError("tokenSha256 must be the SHA-256 of the token, of 32 bytes");
+    case "signed-bearer-token":
+      if (policy.secret?.length >= MIN_SECRET_BYTES) return;
+      throw new UsageError(`the secret must have at least ${MIN_SECRET_BYTES} bytes`);
+    default:
+      throw new UsageError("the mode of authentication must be capability-token or signed-bearer-token");
+  }
 }
 
 function authenticator(policy: AuthenticationPolicy): Authenticate {

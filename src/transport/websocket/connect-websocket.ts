@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import { after, formatDuration } from "../../base/duration.ts";
 import { ConnectionError, UsageError } from "../../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
-import { socketPathOf } from "../../base/socket-url.ts";
+import { MAX_SOCKET_PATH_BYTES, socketPathOf } from "../../base/socket-url.ts";
 import { shownUrl } from "../../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { Transport } from "../transport.ts";
@@ -80,6 +80,8 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
     if (!url.startsWith("ws+unix:")) return new WebSocket(url, options);
     const path = socketPathOf(url, "ws+unix");
     if (path === undefined) throw new Error("expected ws+unix:///PATH");
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
+      throw new Error(`the path is longer than ${MAX_SOCKET_PATH_BYTES} bytes`);
     // The library supports such URLs, but misreads escapes and colons in the path.
     return new WebSocket("ws://localhost/", { ...options, createConnection: () => connect({ path }) });
   } catch (error) {

@@ -11,9 +11,8 @@ import {
 import { connect, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { ConnectionError, UsageError } from "../../base/errors.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../../base/socket-url.ts";
 
-/** The longest path of a socket on Linux. */
-const MAX_PATH_BYTES = 107;
 const OTHERS_MAY_WRITE = 0o022;
 const STICKY = 0o1000;
 
@@ -29,32 +28,41 @@ export async function bindUnixSocket(server: Server, path: string): Promise<() =
   const workshop = mkdtempSync(join(directory, ".es-"));
   try {
     const bound = join(workshop, "s");
-    if (Buffer.byteLength(bound) > MAX_PATH_BYTES)
+    if (Buffer.byteLength(bound) > MAX_SOCKET_PATH_BYTES)
       throw new UsageError(
-        `cannot listen on ${path}: its directory may have at most ${MAX_PATH_BYTES - "/.es-XXXXXX/s".length} bytes`,
+        `cannot listen on ${path}: its directory may have at most ${MAX_SOCKET_PATH_BYTES - "/.es-XXXXXX/s".length} bytes`,
       );
     await listen(server, bound);
     chmodSync(bound, 0o600);
     linkSync(bound, path);
   } catch (error) {
     server.close();
+    // Another one that was started at the same moment.
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw occupied(path);
     throw error;
   } finally {
     rmSync(workshop, { recursive: true, force: true });
   }
   const own = lstatSync(path);
   return () => {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    // Another server may have taken the place after the socket was removed.
-    if (found !== undefined && isSame(found, own)) unlinkSync(path);
+    try {
+      // Another server may have taken the place after the socket was removed.
+      if (isSame(lstatSync(path), own)) unlinkSync(path);
+    } catch {} // It is gone, or its directory is.
   };
+}
+
+function occupied(path: string): ConnectionError {
+  return new ConnectionError(`cannot listen on ${path}: another server listens there`, {
+    errno: "EADDRINUSE",
+  });
 }
 
 /** In a directory that others can write to, they could replace this socket with their own. */
 function checkDirectory(directory: string, path: string): void {
   const refuse = (why: string): UsageError => new UsageError(`cannot listen on ${path}: ${directory} ${why}`);
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
-    throw new UsageError(`cannot listen on ${path}: it is longer than ${MAX_PATH_BYTES} bytes`);
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
+    throw new UsageError(`cannot listen on ${path}: it is longer than ${MAX_SOCKET_PATH_BYTES} bytes`);
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found === undefined) throw refuse("does not exist");
   if (!found.isDirectory()) throw refuse("is not a directory");
@@ -70,10 +78,7 @@ async function removeStale(path: string): Promise<void> {
   if (found === undefined) return;
   if (!found.isSocket()) throw new UsageError(`cannot listen on ${path}: it exists and is not a socket`);
   const errno = await tryToConnect(path);
-  if (errno === undefined)
-    throw new ConnectionError(`cannot listen on ${path}: another server listens there`, {
-      errno: "EADDRINUSE",
-    });
+  if (errno === undefined) throw occupied(path);
   if (errno !== "ECONNREFUSED" && errno !== "ENOENT")
     throw new ConnectionError(
       `cannot listen on ${path}: whether a server listens there is not known (${errno})`,
