@@ -23,7 +23,7 @@ describe("the options of bubblewrap", () => {
     expect(commandLine(READ_ONLY, "enabled")).not.toContain("--unshare-net");
   });
 
-  it("mount in the order of the view, and /dev and /proc after that", () => {
+  it("mount in the order of the view, after /dev and before /proc", () => {
     const line = commandLine({
       root: "readOnly",
       mounts: [
@@ -33,7 +33,7 @@ describe("the options of bubblewrap", () => {
       ],
     });
     expect(line).toContain(
-      "--ro-bind / / --bind /work /work --ro-bind /work/.git /work/.git --ro-bind /dev/null /work/.env --dev /dev",
+      "--tmpfs /dev/shm --bind /work /work --ro-bind /work/.git /work/.git --ro-bind /dev/null /work/.env --remount-ro /dev",
     );
     expect(line.indexOf("--proc /proc")).toBeGreaterThan(line.indexOf("/work/.env"));
   });

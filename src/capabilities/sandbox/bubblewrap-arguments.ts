@@ -42,8 +42,7 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     "--die-with-parent",
     ...option("--cap-drop", "ALL"),
     ...rootArguments(view),
-    ...view.mounts.flatMap((mount) => mountArguments(mount, options)),
-    // These belong to the namespaces of the sandbox, so no rule of a policy replaces them.
+    // Only what a policy names in shared memory is mounted below it.
     ...option("--dev", "/dev"),
     ...option("--perms", "0555"),
     ...option("--file", String(DESCRIPTORS.stage), STAGE_PATH),
@@ -51,6 +50,7 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...option("--perms", "1777"),
     ...(limitsSize ? option("--size", String(SHARED_MEMORY_BYTES)) : []),
     ...option("--tmpfs", "/dev/shm"),
+    ...view.mounts.flatMap((mount) => mountArguments(mount, options)),
     ...option("--remount-ro", "/dev"),
     ...option("--proc", "/proc"),
     ...kernelArguments(view),

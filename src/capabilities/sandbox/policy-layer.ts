@@ -29,6 +29,13 @@ export interface Crossing {
 
 /** These are made anew in every sandbox, so that no rule applies to them. */
 const OWN_DIRECTORIES = ["/dev", "/proc"];
+/** Also made anew, but what a rule names in it is ordinary, and mounted there. */
+const SHARED_MEMORY = "/dev/shm";
+
+function isOwn(path: string): boolean {
+  if (isBelow(path, SHARED_MEMORY)) return false;
+  return OWN_DIRECTORIES.some((own) => path === own || isBelow(path, own));
+}
 
 export function layerOf(rules: FileRules, walk: PathWalk, disk: Disk): PolicyLayer {
   return new LayerBuilder(walk, disk).build(rules);
@@ -73,7 +80,7 @@ class LayerBuilder {
   #apply(path: string, access: FileAccess): Destination {
     const destination = this.#walk.follow(path);
     const { kind, path: real } = destination;
-    if (OWN_DIRECTORIES.some((own) => real === own || isBelow(real, own))) return destination;
+    if (isOwn(real)) return destination;
     const exists = kind === "file" || kind === "directory";
     if (destination.links.length > 0 && (exists || access !== "write"))
       this.#crossings.push({ path, access, destination });

@@ -145,6 +145,11 @@ describe("the view of a policy", () => {
     expect(look([READ_ALL, path("/proc", "write"), path("/dev/shm", "write")], tree)).toEqual(["readOnly"]);
   });
 
+  it("shows what a rule names in shared memory", () => {
+    const tree = { dev: { shm: { ws: FULL } } };
+    expect(look([READ_ALL, path("/dev/shm/ws", "write")], tree)).toContain("writable /dev/shm/ws");
+  });
+
   it("shows system directories, and the links to them, below an empty root", () => {
     const tree = { bin: { link: "usr/bin" }, usr: { bin: {} }, etc: {} };
     const minimal = (rules: FileRule[]) =>
