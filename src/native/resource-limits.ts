@@ -15,6 +15,9 @@ export interface ResourceLimits {
 const RESOURCES = { cpuSeconds: 0, processes: 6, openFiles: 7, memoryBytes: 9 } as const;
 type Resource = keyof typeof RESOURCES;
 
+/** What most systems start with. */
+const DEFAULT_OPEN_FILES = 1024;
+
 /** SIGXCPU is sent this much before SIGKILL. */
 const CPU_GRACE_SECONDS = 1;
 
@@ -40,4 +43,10 @@ function applyLimit(pid: number, resource: Resource, limit: number): void {
     cause: error,
     ...(error.errno === undefined ? {} : { errno: error.errno }),
   });
+}
+
+/** How many files this program can have open. */
+export function maxOpenFiles(): number {
+  const limits = new BigUint64Array(2);
+  return libc().prlimit(0, RESOURCES.openFiles, null, limits) === 0 ? Number(limits[0]) : DEFAULT_OPEN_FILES;
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt, ClientDecision, Decision } from "./gatekeeper.ts";
 import { type Lookup, NameResolver } from "./name-resolver.ts";
 import { NetworkProxy } from "./network-proxy.ts";
+import { SharedLimit } from "./proxy-context.ts";
 import { NetworkRules, type NetworkRulesConfig } from "./network-rules.ts";
 
 const cleanups: (() => void)[] = [];
@@ -17,9 +18,10 @@ interface CreateOptions extends Partial<NetworkRulesConfig> {
   readonly lookup?: Lookup;
   readonly ask?: (attempt: Attempt, signal: AbortSignal) => Promise<ClientDecision>;
   readonly isOwn?: (ip: string, port: number) => boolean;
+  readonly sockets?: SharedLimit;
 }
 
-async function createProxy({ names = {}, lookup, ask, isOwn, ...rules }: CreateOptions = {}) {
+async function createProxy({ names = {}, lookup, ask, isOwn, sockets, ...rules }: CreateOptions = {}) {
   const decisions: Decision[] = [];
   const proxy = new NetworkProxy({
     rules: new NetworkRules({ mode: "full", allowLocal: true, allow: ["*"], deny: [], review: [], ...rules }),
@@ -35,6 +37,7 @@ async function createProxy({ names = {}, lookup, ask, isOwn, ...rules }: CreateO
     report: (decision) => decisions.push(decision),
     isOwn: isOwn ?? (() => false),
     socks: true,
+    sockets: sockets ?? new SharedLimit(10_000),
   });
   cleanups.push(() => proxy.close());
   const ports = await proxy.listen();
@@ -492,6 +495,25 @@ describe("limits", () => {
     for (let count = 0; count < 20; count += 1) await once(dial(http).resume(), "close");
     for (const socket of idle) socket.destroy();
     await expect.poll(async () => status(await exchange(http, get(`http://127.0.0.1:${port}/`)))).toBe("200");
+  });
+
+  it("the sockets of all processes together are limited, and are given back", async () => {
+    const port = await createUpstream(() => "fine");
+    const sockets = new SharedLimit(4);
+    const first = await createProxy({ sockets });
+    const second = await createProxy({ sockets });
+    const idle = Array.from({ length: 3 }, () => dial(first.http));
+    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+    // One is left for the connection to the proxy, and none for the one that leads out.
+    const url = `http://127.0.0.1:${port}/`;
+    await expect.poll(async () => status(await exchange(second.http, get(url)))).toBe("503");
+    for (const socket of idle) socket.destroy();
+    await expect.poll(async () => status(await exchange(second.http, get(url)))).toBe("200");
+    first.proxy.close();
+    second.proxy.close();
+    await expect
+      .poll(() => [1, 2, 3, 4, 5].map(() => sockets.take()))
+      .toEqual([true, true, true, true, false]);
   });
 
   it("a reader that does not read stops the sender", async () => {

@@ -1,8 +1,9 @@
 import { setMaxListeners } from "node:events";
+import { closeSync } from "node:fs";
 import type { Server, Socket } from "node:net";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
 import { createHttpProxy } from "./http-proxy.ts";
-import { ExchangeSlots, type ProxyContext } from "./proxy-context.ts";
+import { ExchangeSlots, type ProxyContext, type SharedLimit } from "./proxy-context.ts";
 import { createSocksProxy } from "./socks-proxy.ts";
 
 /** Connections of a process to each of its proxies. */
@@ -12,6 +13,8 @@ const MAX_EXCHANGES = 128;
 
 export interface NetworkProxyOptions extends GatekeeperOptions {
   readonly socks: boolean;
+  /** Sockets of the proxies of all processes. */
+  readonly sockets: SharedLimit;
 }
 
 /** Ports of a proxy, as its process sees them. */
@@ -33,16 +36,11 @@ export class NetworkProxy {
     const context: ProxyContext = {
       gatekeeper: new Gatekeeper(options),
       limited: options.rules.limited,
-      slots: new ExchangeSlots(MAX_EXCHANGES),
+      slots: new ExchangeSlots(MAX_EXCHANGES, options.sockets),
       signal: this.#ended.signal,
     };
-    this.#http = this.#guarded(createHttpProxy(context));
-    this.#socks = options.socks ? this.#guarded(createSocksProxy(context)) : undefined;
-  }
-
-  /** Number of listeners that this proxy needs: one for HTTP, and one for SOCKS if that is on. */
-  get listeners(): number {
-    return this.#socks === undefined ? 1 : 2;
+    this.#http = this.#guarded(createHttpProxy(context), options.sockets);
+    this.#socks = options.socks ? this.#guarded(createSocksProxy(context), options.sockets) : undefined;
   }
 
   /** Listens on free ports of this machine's loopback address. Rejects if the system refuses. */
@@ -58,7 +56,8 @@ export class NetworkProxy {
 
   /** Accepts on listening sockets that exist already, HTTP first, and owns them from here on. */
   adopt(descriptors: readonly number[]): void {
-    this.#servers.forEach((server, index) => server.listen({ fd: descriptors[index]! }));
+    if (this.#ended.signal.aborted) for (const fd of descriptors) closeSync(fd);
+    else this.#servers.forEach((server, index) => server.listen({ fd: descriptors[index]! }));
   }
 
   /** Ends every connection at once. */
@@ -72,15 +71,18 @@ export class NetworkProxy {
     return this.#socks === undefined ? [this.#http] : [this.#http, this.#socks];
   }
 
-  #guarded(server: Server): Server {
+  #guarded(server: Server, shared: SharedLimit): Server {
     server.maxConnections = MAX_CONNECTIONS;
     server.on("connection", (socket) => {
-      if (this.#ended.signal.aborted) {
+      if (this.#ended.signal.aborted || !shared.take()) {
         socket.destroy();
         return;
       }
       this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
+      socket.once("close", () => {
+        this.#sockets.delete(socket);
+        shared.free();
+      });
     });
     // Accepting fails without free descriptors; the next connection is another try.
     server.on("error", () => {});

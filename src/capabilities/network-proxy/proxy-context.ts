@@ -9,8 +9,8 @@ export interface ProxyContext {
   readonly signal: AbortSignal;
 }
 
-/** Counts what goes on at once: one connection can bring any number of requests before the first is answered. */
-export class ExchangeSlots {
+/** Counts something that all processes of a server share. */
+export class SharedLimit {
   readonly #limit: number;
   #taken = 0;
 
@@ -18,13 +18,39 @@ export class ExchangeSlots {
     this.#limit = limit;
   }
 
-  async with(work: () => void | Promise<void>): Promise<"full" | "done"> {
-    if (this.#taken >= this.#limit) return "full";
+  take(): boolean {
+    if (this.#taken >= this.#limit) return false;
     this.#taken += 1;
+    return true;
+  }
+
+  free(): void {
+    this.#taken -= 1;
+  }
+}
+
+/** Counts what goes on at once: one connection can bring any number of requests before the first is answered. */
+export class ExchangeSlots {
+  readonly #own: SharedLimit;
+  readonly #sockets: SharedLimit;
+
+  /** `sockets` is what all processes share: an exchange has one to the outside. */
+  constructor(limit: number, sockets: SharedLimit) {
+    this.#own = new SharedLimit(limit);
+    this.#sockets = sockets;
+  }
+
+  async with(work: () => void | Promise<void>): Promise<"full" | "done"> {
+    if (!this.#own.take()) return "full";
     try {
-      await work();
+      if (!this.#sockets.take()) return "full";
+      try {
+        await work();
+      } finally {
+        this.#sockets.free();
+      }
     } finally {
-      this.#taken -= 1;
+      this.#own.free();
     }
     return "done";
   }

@@ -3,8 +3,11 @@ import { NameResolver } from "../../capabilities/network-proxy/name-resolver.ts"
 import { NetworkProxy, type ProxyPorts } from "../../capabilities/network-proxy/network-proxy.ts";
 import type { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { proxyEnvironment } from "../../capabilities/network-proxy/proxy-environment.ts";
+import { SharedLimit } from "../../capabilities/network-proxy/proxy-context.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import { openSocketPair, receiveDescriptors } from "../../native/descriptor-passing.ts";
+import { osError } from "../../native/os-error.ts";
+import { maxOpenFiles } from "../../native/resource-limits.ts";
 import type { NetworkLaunch } from "./network-launch.ts";
 import type { PolicyClient } from "./policy-client.ts";
 
@@ -12,6 +15,9 @@ import type { PolicyClient } from "./policy-client.ts";
 const INNER_PORTS = { http: 48_080, socks: 48_081 } as const;
 /** Time for a sandbox to be built. */
 const LISTENERS_TIMEOUT_MS = 30_000;
+
+const SOCKETS_SHARE = 0.25;
+const MIN_SOCKETS = 32;
 
 /** A process's network while it is started and runs. */
 export interface ProcessNetwork {
@@ -26,6 +32,8 @@ export interface ProcessNetwork {
 /** Opens the networks of processes. */
 export class ProcessNetworks {
   readonly #resolver = new NameResolver();
+  /** Made when the first process has a proxy. */
+  #sockets: SharedLimit | undefined;
   readonly #own: OwnListeners;
 
   constructor(own: OwnListeners) {
@@ -43,6 +51,7 @@ export class ProcessNetworks {
       rules,
       socks,
       resolver: this.#resolver,
+      sockets: this.#sharedSockets(),
       isOwn: (ip, port) => this.#own.includes(ip, port),
       report: (decision) => client.report(processId, decision),
       ...(timeoutMs === undefined
@@ -53,6 +62,16 @@ export class ProcessNetworks {
       ? insideSandbox(proxy, request, launch)
       : onThisMachine(proxy, request, launch);
   }
+
+  #sharedSockets(): SharedLimit {
+    this.#sockets ??= new SharedLimit(maxSockets());
+    return this.#sockets;
+  }
+}
+
+/** A share of the descriptors, so that files, connections and starts always have the rest. */
+function maxSockets(): number {
+  return Math.max(MIN_SOCKETS, Math.floor(maxOpenFiles() * SOCKETS_SHARE));
 }
 
 async function onThisMachine(
@@ -60,7 +79,9 @@ async function onThisMachine(
   request: StartRequest,
   launch: NetworkLaunch,
 ): Promise<ProcessNetwork> {
-  const ports = await proxy.listen();
+  const ports = await proxy.listen().catch((error: NodeJS.ErrnoException) => {
+    throw error.errno === undefined ? error : osError(Math.abs(error.errno));
+  });
   return {
     request: { ...request, env: withProxy(request.env, ports, launch) },
     started: () => {},
