@@ -1,11 +1,14 @@
 import {
   accessSync,
+  closeSync,
   constants,
+  fstatSync,
   lstatSync,
   opendirSync,
+  openSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
+  readSync,
   type Stats,
 } from "node:fs";
 import { parentOf } from "./path-names.ts";
@@ -16,7 +19,7 @@ export interface Disk {
   look(path: string): DiskEntry | undefined;
   target(link: string): string;
   /** Undefined: the directory cannot be read. */
-  names(directory: string): readonly string[] | undefined;
+  list(directory: string): readonly DirectoryEntry[] | undefined;
   isEmpty(directory: string): boolean;
   /** Whether this user can create names in a directory, or give itself the permission. */
   canCreateIn(directory: string): boolean;
@@ -31,6 +34,11 @@ export interface DiskEntry {
   readonly identity: string;
 }
 
+interface DirectoryEntry {
+  readonly name: string;
+  isDirectory(): boolean;
+}
+
 const MAX_TEXT_BYTES = 4096;
 
 export const systemDisk: Disk = {
@@ -41,14 +49,15 @@ export const systemDisk: Disk = {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EACCES") return { kind: "closed", identity: parentOf(path) };
+      if (code === "ENOTDIR") return undefined;
       if (code === "ENAMETOOLONG") return { kind: "impossible", identity: path };
       throw error;
     }
   },
   target: (link) => readlinkSync(link),
-  names(directory) {
+  list(directory) {
     try {
-      return readdirSync(directory);
+      return readdirSync(directory, { withFileTypes: true });
     } catch {
       return undefined;
     }
@@ -75,11 +84,21 @@ export const systemDisk: Disk = {
     }
   },
   text(file) {
+    let fd: number | undefined;
     try {
-      if (lstatSync(file).size > MAX_TEXT_BYTES) return undefined;
-      return readFileSync(file, "utf8");
+      // A pipe has nobody at its other end.
+      fd = openSync(
+        file,
+        constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY,
+      );
+      const stats = fstatSync(fd);
+      if (!stats.isFile() || stats.size > MAX_TEXT_BYTES) return undefined;
+      const bytes = Buffer.alloc(MAX_TEXT_BYTES);
+      return bytes.toString("utf8", 0, readSync(fd, bytes));
     } catch {
       return undefined;
+    } finally {
+      if (fd !== undefined) closeSync(fd);
     }
   },
 };

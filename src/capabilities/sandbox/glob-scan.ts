@@ -17,7 +17,7 @@ export interface GlobScan {
 }
 
 const MAX_ENTRIES = 200_000;
-const MAX_MS = 3000;
+const MAX_MS = 5000;
 
 /** Bounds the search for matches. Beyond them the sandbox is refused, because matches could be missed. */
 export class ScanBudget {
@@ -65,29 +65,29 @@ export function scanGlob(pattern: string, { base, names }: GlobPattern, scan: Gl
   for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
     const { directory, depth, positions } = step;
     if (!scan.isVisible(directory)) continue;
-    const children = disk.names(directory);
+    const children = disk.list(directory);
     if (children === undefined) {
       found.push(directory);
       continue;
     }
     budget.spend(children.length + 1, pattern);
-    for (const name of children) {
+    for (const child of children) {
+      const { name } = child;
       const next = nextPositions(names, positions, name);
-      if (next.length === 0) continue;
+      const isMatch = next.includes(names.length);
+      const isDirectory = child.isDirectory();
+      if (next.length === 0 || (!isMatch && !isDirectory)) continue;
       const path = childOf(directory, name);
-      const entry = walk.look(path);
       // Names that are not UTF-8 cannot be found again by their text.
-      if (entry === undefined && name.includes("\u{fffd}"))
+      if (name.includes("\u{fffd}") && walk.look(path) === undefined)
         throw new SandboxRefusal(
           `unreadable glob \`${pattern}\` cannot hide a file in ${directory} whose name is not UTF-8; rename it`,
         );
-      const isMatch = next.includes(names.length);
       if (isMatch) {
         const { kind, path: real } = walk.follow(path);
         if (kind === "file" || kind === "directory" || kind === "closed") found.push(real);
       }
-      const descends = entry?.kind === "directory" && depth < maxDepth;
-      if (descends && (!isMatch || scan.hasRulesBelow(path)))
+      if (isDirectory && depth < maxDepth && (!isMatch || scan.hasRulesBelow(path)))
         steps.push({ directory: path, depth: depth + 1, positions: next });
     }
   }

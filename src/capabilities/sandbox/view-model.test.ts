@@ -62,7 +62,7 @@ function mostSpecific(rules: readonly FileRule[], disk: Disk, path: string): Fil
 function* paths(disk: Disk, at = "/"): Generator<string> {
   yield at;
   if (disk.look(at)?.kind === "directory")
-    for (const name of disk.names(at) ?? []) yield* paths(disk, childOf(at, name));
+    for (const { name } of disk.list(at) ?? []) yield* paths(disk, childOf(at, name));
 }
 
 const STRENGTH = { deny: 0, read: 1, write: 2 };

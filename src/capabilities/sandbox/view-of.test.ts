@@ -1,38 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { FakeDisk, type Tree } from "../../../test/fixtures/fake-disk.ts";
-import { type FileView, sameView } from "./file-view.ts";
-import {
-  type FileAccess,
-  type FileRule,
-  type FileRules,
-  narrow,
-  type SandboxPolicy,
-} from "./sandbox-policy.ts";
+import { deny, FULL, look, path, policy, READ_ALL, shown } from "../../../test/fixtures/sandbox-policies.ts";
+import { sameView } from "./file-view.ts";
+import { type FileRule, narrow, type SandboxPolicy } from "./sandbox-policy.ts";
 import { viewOf } from "./view-of.ts";
-
-const FULL = { ".git": { HEAD: "x" }, ".agents": { a: "" }, ".codex": { a: "" }, ".aws": { a: "" } };
-
-function path(path: string, access: FileAccess): FileRule {
-  return { kind: "path", path, access };
-}
-
-function deny(pattern: string): FileRule {
-  return { kind: "glob", pattern, access: "deny" };
-}
-
-function policy(rules: FileRule[], more: Partial<FileRules> = {}): SandboxPolicy {
-  return { files: { rules, systemDirectories: false, ...more }, network: "restricted" };
-}
-
-function look(rules: FileRule[], tree: { [name: string]: Tree }, masked: string[] = []): string[] {
-  return shown(viewOf(policy(rules), { masked, disk: new FakeDisk(tree) }));
-}
-
-function shown({ root, mounts }: FileView): string[] {
-  return [root, ...mounts.map((m) => `${m.kind} ${m.path}${m.kind === "link" ? ` -> ${m.target}` : ""}`)];
-}
-
-const READ_ALL = path("/", "read");
 
 describe("the view of a policy", () => {
   it("makes a writable root writable, except its protected names", () => {
@@ -248,74 +219,6 @@ describe("masked paths", () => {
         viewOf({ files: "unrestricted", network: "enabled" }, { masked: ["/srv"], disk: new FakeDisk(tree) }),
       ),
     ).toEqual(["writable", "hiddenDirectory /srv"]);
-  });
-});
-
-describe("patterns", () => {
-  const tree = {
-    ws: { ...FULL, "a.env": "", sub: { "b.env": "", deep: { "c.env": "" } }, l: { link: "/other" } },
-    other: { "d.env": "" },
-  };
-
-  it("hide what matches now", () => {
-    expect(look([READ_ALL, deny("/ws/**/*.env")], tree)).toEqual([
-      "readOnly",
-      "hiddenFile /ws/a.env",
-      "hiddenFile /ws/sub/b.env",
-      "hiddenFile /ws/sub/deep/c.env",
-    ]);
-    expect(look([READ_ALL, deny("/ws/sub/*")], tree)).toEqual([
-      "readOnly",
-      "hiddenFile /ws/sub/b.env",
-      "hiddenDirectory /ws/sub/deep",
-    ]);
-  });
-
-  it("hide what a matching link leads to", () => {
-    expect(look([READ_ALL, deny("/ws/l*")], tree)).toEqual(["readOnly", "hiddenDirectory /other"]);
-  });
-
-  it("win over rules for the same path, and lose to rules below", () => {
-    const rules = [path("/ws/a.env", "write"), path("/ws/sub/deep", "read"), deny("/ws/[as]*")];
-    expect(look([READ_ALL, ...rules, deny("/ws/**/c.env")], tree)).toEqual([
-      "readOnly",
-      "hiddenFile /ws/a.env",
-      "hiddenDirectory /ws/sub",
-      "readOnly /ws/sub/deep",
-      "hiddenFile /ws/sub/deep/c.env",
-    ]);
-  });
-
-  it("search as deep as the policy says", () => {
-    const view = viewOf(policy([READ_ALL, deny("/ws/**/*.env")], { globScanMaxDepth: 2 }), {
-      masked: [],
-      disk: new FakeDisk(tree),
-    });
-    expect(shown(view)).toEqual(["readOnly", "hiddenFile /ws/a.env", "hiddenFile /ws/sub/b.env"]);
-  });
-
-  it("hide a directory that cannot be searched", () => {
-    const disk = new FakeDisk(tree, ["/ws/sub"]);
-    expect(shown(viewOf(policy([READ_ALL, deny("/ws/**/*.env")]), { masked: [], disk }))).toContain(
-      "hiddenDirectory /ws/sub",
-    );
-  });
-
-  it("without a wildcard deny that path, which need not exist", () => {
-    expect(look([path("/ws", "write"), deny("/ws/.env")], tree)).toContain("absent /ws/.env");
-  });
-
-  it("are refused when there is too much to search", () => {
-    const large = {
-      ws: Object.fromEntries(Array.from({ length: 200_001 }, (_, index) => [`f${index}`, ""])),
-    };
-    expect(() => look([READ_ALL, deny("/ws/**/*.env")], large)).toThrow("more than 200000 files to search");
-  });
-
-  it("search nothing that is not visible anyway", () => {
-    const disk = new FakeDisk(tree);
-    viewOf(policy([path("/other", "read"), deny("/ws/**/*.env")]), { masked: [], disk });
-    expect(disk.listed).toBe(0);
   });
 });
 

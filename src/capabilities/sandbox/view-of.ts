@@ -14,13 +14,23 @@ export interface ViewOptions {
   readonly disk?: Disk;
 }
 
+/** Bubblewrap takes longer for each further mount, and accepts three thousand at most. */
+const MAX_MOUNTS = 1000;
+/** More cannot be needed for as many mounts. */
+const MAX_RULES = 1000;
+
 /**
  * The view that a policy gives of the disk as it is now. Throws a SandboxRefusal if it cannot be enforced. It looks at
  * each path of the policy, and searches directories only for patterns.
  */
 export function viewOf(policy: SandboxPolicy, { masked, disk = systemDisk }: ViewOptions): FileView {
   const walk = new PathWalk(disk);
-  const layers = ruleSets(policy).map((rules) => layerOf(rules, walk, disk));
+  const sets = ruleSets(policy);
+  if (sets.some(({ rules }) => rules.length > MAX_RULES))
+    throw new SandboxRefusal(
+      `a sandbox has at most ${MAX_RULES} rules; name directories instead of single files`,
+    );
+  const layers = sets.map((rules) => layerOf(rules, walk, disk));
   const access = weakest(layers.map((layer) => layer.access));
   for (const { crossings } of layers) for (const crossing of crossings) refuseWritableLink(crossing, access);
   hideMatches(layers, access, walk, disk);
@@ -31,7 +41,13 @@ export function viewOf(policy: SandboxPolicy, { masked, disk = systemDisk }: Vie
     else if (kind === "file" || kind === "directory") access.mask(real);
   }
   const links = layers.flatMap(({ crossings }) => crossings.flatMap(({ destination }) => destination.links));
-  return assemble({ access, missing, links, walk, disk });
+  const view = assemble({ access, missing, links, walk, disk });
+  if (view.mounts.length > MAX_MOUNTS)
+    throw new SandboxRefusal(
+      `a sandbox has at most ${MAX_MOUNTS} places with rules or matches of their own, this one would have ` +
+        `${view.mounts.length}; deny directories instead of single files`,
+    );
+  return view;
 }
 
 /**

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { FakeDisk } from "../../../test/fixtures/fake-disk.ts";
+import { deny, FULL, look, path, policy, READ_ALL, shown } from "../../../test/fixtures/sandbox-policies.ts";
+import { viewOf } from "./view-of.ts";
+
+describe("patterns", () => {
+  const tree = {
+    ws: { ...FULL, "a.env": "", sub: { "b.env": "", deep: { "c.env": "" } }, l: { link: "/other" } },
+    other: { "d.env": "" },
+  };
+
+  it("hide what matches now", () => {
+    expect(look([READ_ALL, deny("/ws/**/*.env")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/a.env",
+      "hiddenFile /ws/sub/b.env",
+      "hiddenFile /ws/sub/deep/c.env",
+    ]);
+    expect(look([READ_ALL, deny("/ws/sub/*")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/sub/b.env",
+      "hiddenDirectory /ws/sub/deep",
+    ]);
+  });
+
+  it("hide what a matching link leads to", () => {
+    expect(look([READ_ALL, deny("/ws/l*")], tree)).toEqual(["readOnly", "hiddenDirectory /other"]);
+  });
+
+  it("win over rules for the same path, and lose to rules below", () => {
+    const rules = [path("/ws/a.env", "write"), path("/ws/sub/deep", "read"), deny("/ws/[as]*")];
+    expect(look([READ_ALL, ...rules, deny("/ws/**/c.env")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /ws/a.env",
+      "hiddenDirectory /ws/sub",
+      "readOnly /ws/sub/deep",
+      "hiddenFile /ws/sub/deep/c.env",
+    ]);
+  });
+
+  it("search as deep as the policy says", () => {
+    const view = viewOf(policy([READ_ALL, deny("/ws/**/*.env")], { globScanMaxDepth: 2 }), {
+      masked: [],
+      disk: new FakeDisk(tree),
+    });
+    expect(shown(view)).toEqual(["readOnly", "hiddenFile /ws/a.env", "hiddenFile /ws/sub/b.env"]);
+  });
+
+  it("hide a directory that cannot be searched", () => {
+    const disk = new FakeDisk(tree, ["/ws/sub"]);
+    expect(shown(viewOf(policy([READ_ALL, deny("/ws/**/*.env")]), { masked: [], disk }))).toContain(
+      "hiddenDirectory /ws/sub",
+    );
+  });
+
+  it("without a wildcard deny that path, which need not exist", () => {
+    expect(look([path("/ws", "write"), deny("/ws/.env")], tree)).toContain("absent /ws/.env");
+  });
+
+  it("are refused when there is too much to search", () => {
+    const large = {
+      ws: Object.fromEntries(Array.from({ length: 200_001 }, (_, index) => [`f${index}`, ""])),
+    };
+    expect(() => look([READ_ALL, deny("/ws/**/*.env")], large)).toThrow("more than 200000 files to search");
+  });
+
+  it("are refused when there is too much to hide", () => {
+    const many = { ws: Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.env`, ""])) };
+    expect(() => look([READ_ALL, deny("/ws/*.env")], many)).toThrow("this one would have 1001");
+    const rules = Array.from({ length: 1000 }, () => path("/ws", "read"));
+    expect(() => look([READ_ALL, ...rules], many)).toThrow("a sandbox has at most 1000 rules");
+  });
+
+  it("search nothing that is not visible anyway", () => {
+    const disk = new FakeDisk(tree);
+    viewOf(policy([path("/other", "read"), deny("/ws/**/*.env")]), { masked: [], disk });
+    expect(disk.listed).toBe(0);
+  });
+});
