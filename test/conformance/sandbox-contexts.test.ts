@@ -1,8 +1,10 @@
 import { expect } from "vitest";
-import { pathEntry, READ_ALL, sandboxOf, special } from "./sandbox-probe.ts";
+import type { RawPeer } from "./raw-peer.ts";
+import { pathEntry, pattern, READ_ALL, sandboxOf, special } from "./sandbox-probe.ts";
 import { expectError, start, verifies } from "./verifies.ts";
 
 const INVALID = -32602;
+const INVALID_REQUEST = -32600;
 const FOREIGN = "file:///C:/x";
 const WHY = `'${FOREIGN}' is invalid on 'linux'`;
 const ENTRY = `invalid sandbox permission path URI: ${WHY}`;
@@ -12,33 +14,73 @@ const ROOT = `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exe
 const inContext = (context: Record<string, unknown>) => sandboxOf([READ_ALL], { context });
 const withEntry = (uri: string) => sandboxOf([READ_ALL, pathEntry(uri, "write")]);
 
+const NO_PATHS = {
+  sub: "invalid URI: relative URL without a base",
+  "http://x/y": "unsupported path URI scheme `http`",
+  "file:///a?b": "query parameters are not allowed in path URIs",
+  "file:///a#b": "fragments are not allowed in path URIs",
+  "file:///a%00b": "'file:///a%00b' is invalid on 'linux'",
+};
+
+/** A context for every place where a path can be. */
+function everywhere(uri: string): Record<string, unknown>[] {
+  return [
+    withEntry(uri),
+    inContext({ cwd: uri }),
+    inContext({ workspaceRoots: [uri] }),
+    inContext({ userHomeDir: uri }),
+    inContext({ temporaryDirectories: [uri] }),
+    inContext({ policyContext: { cwd: uri } }),
+    inContext({ policyContext: { workspaceRoots: [uri] } }),
+    inContext({ permissions: { type: "disabled" }, cwd: uri }),
+  ];
+}
+
 verifies("sandbox.context:not-a-path", async ({ peer }) => {
   const connection = await peer();
-  const texts = {
-    sub: "invalid URI: relative URL without a base",
-    "http://x/y": "unsupported path URI scheme `http`",
-    "file:///a?b": "query parameters are not allowed in path URIs",
-    "file:///a#b": "fragments are not allowed in path URIs",
-    "file:///a%00b": "'file:///a%00b' is invalid on 'linux'",
-  };
-  for (const [uri, message] of Object.entries(texts)) {
-    const contexts = [
-      withEntry(uri),
-      inContext({ cwd: uri }),
-      inContext({ workspaceRoots: [uri] }),
-      inContext({ userHomeDir: uri }),
-      inContext({ temporaryDirectories: [uri] }),
-      inContext({ policyContext: { cwd: uri } }),
-      inContext({ policyContext: { workspaceRoots: [uri] } }),
-      inContext({ permissions: { type: "disabled" }, cwd: uri }),
-    ];
-    for (const sandbox of contexts) {
-      await expectError(
-        connection.request("process/start", start("p", ["true"], { sandbox })),
-        INVALID,
-        message,
-      );
+  for (const [uri, message] of Object.entries(NO_PATHS))
+    for (const sandbox of everywhere(uri)) {
+      const params = start("p", ["true"], { sandbox });
+      await expectError(connection.request("process/start", params), INVALID, message);
     }
+});
+
+verifies("sandbox.context:files-not-a-path", async ({ peer }) => {
+  const connection = await peer();
+  for (const [uri, message] of Object.entries(NO_PATHS))
+    for (const sandbox of everywhere(uri)) {
+      const params = { path: "file:///etc/passwd", sandbox };
+      await expectError(connection.request("fs/readFile", params), INVALID, message);
+    }
+});
+
+/** The refusal of a file call. */
+function refusedWrite(connection: RawPeer, sandbox: object, code: number, message: string) {
+  const params = { path: "file:///no/such/directory/f", dataBase64: "", sandbox };
+  return expectError(connection.request("fs/writeFile", params), code, message);
+}
+
+verifies("sandbox.context:files-foreign", async ({ peer }) => {
+  const connection = await peer();
+  const refuses = (sandbox: object, message: string) =>
+    refusedWrite(connection, sandbox, INVALID_REQUEST, message);
+  const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
+  await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), ENTRY);
+  await refuses(inContext(both), WHY);
+  await refuses(inContext({ policyContext: both }), WHY);
+  await refuses(
+    inContext({ workspaceRoots: [FOREIGN] }),
+    `file system sandbox workspace root is not native to this exec-server host: ${WHY}`,
+  );
+});
+
+verifies("sandbox.context:files-dynamic", async ({ peer }) => {
+  const connection = await peer();
+  for (const dynamic of [special("project_roots", "write"), pattern("*.env")]) {
+    const entries = [READ_ALL, pathEntry(FOREIGN, "deny"), dynamic];
+    const sandbox = sandboxOf(entries, { context: { cwd: null, workspaceRoots: [FOREIGN] } });
+    const message = "file system sandbox context with dynamic permissions requires cwd";
+    await refusedWrite(connection, sandbox, INVALID, message);
   }
 });
 

@@ -131,6 +131,15 @@ const errorRequirements = {
   "sandbox.context:before-cwd": policy("The context is checked before the working directory.", {
     section: "11.1",
   }),
+  "sandbox.context:files-not-a-path": policy("So it is for file calls.", { section: "11.1" }),
+  "sandbox.context:files-foreign": policy(
+    "For file calls, a path that cannot exist on this host is an invalid request, in the same order.",
+    { section: "11.1" },
+  ),
+  "sandbox.context:files-dynamic": policy(
+    "A file call whose permissions depend on a cwd, but have none, is refused before its paths are checked.",
+    { section: "11.3" },
+  ),
   "sandbox.context:not-utf8": policy("A path that is not UTF-8 is refused.", {
     section: "11.1",
     origin: "ours",
