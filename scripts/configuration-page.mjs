@@ -60,6 +60,24 @@ configuration before it starts to listen: an unknown key, a wrong type or a valu
 | --- | --- | --- | --- |
 ${rows.join("\n")}
 
+## Sandbox
+
+\`[sandbox]\` confines every process and every call on files, of all clients. It has the members of the library's
+\`sandbox\` (\`write\`, \`read\`, \`deny\`, \`network\`), or is the name of a preset; relative paths start at the server's
+working directory:
+
+\`\`\`toml
+require_sandbox = false       # true refuses requests that bring no sandbox of their own
+
+[sandbox]                     # or above all tables: sandbox = "workspace-write"
+write = ["/srv/work", "/tmp"]
+deny = ["/srv/work/**/.env"]
+network = false
+\`\`\`
+
+The flags are \`--sandbox NAME\`, which overrides the table, and \`--require-sandbox\`. A server with either does not start
+where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
+
 ## When a limit is reached
 
 - A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`
@@ -106,6 +124,7 @@ anything about paths outside, not even whether they exist.
   project configuration only inside. The configuration of the system and of the server's user is always read, and so is
   what \`capabilities/discoverV2\` finds: the server chooses those paths, not the client.
 - A path that takes more than 3000 steps, including steps back through dots in links, fails with \`Symbolic link loop\`.
-- Processes and their working directories are not confined. To restrict what a client can read, forbid processes too.
+- Processes and their working directories are not confined. To restrict what a client can read, forbid processes too, or
+  use a [sandbox](sandbox.md) instead.
 `;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CliError } from "./cli-error.ts";
-import { readLimits } from "./config-file.ts";
+import { readConfiguration } from "./config-file.ts";
 
 let path: string;
 let directory: string;
@@ -17,10 +17,10 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function read(text: string) {
   writeFileSync(path, text);
-  return readLimits(path);
+  return readConfiguration(path);
 }
 
-describe("readLimits", () => {
+describe("readConfiguration", () => {
   it("reads numbers, switches and paths", async () => {
     const text = `
       [limits]
@@ -29,15 +29,42 @@ describe("readLimits", () => {
       fs_roots = ["/srv/work", "/tmp"]
     `;
     expect(await read(text)).toEqual({
-      maxConnections: 1000,
-      allowDirectExec: false,
-      fsRoots: ["/srv/work", "/tmp"],
+      limits: { maxConnections: 1000, allowDirectExec: false, fsRoots: ["/srv/work", "/tmp"] },
     });
   });
 
   it("takes an empty file and an empty table for no limits", async () => {
-    expect(await read("")).toEqual({});
-    expect(await read("# nothing\n[limits]\n")).toEqual({});
+    expect(await read("")).toEqual({ limits: {} });
+    expect(await read("# nothing\n[limits]\n")).toEqual({ limits: {} });
+  });
+
+  it("reads a sandbox as a table, by name, or as a context of the wire", async () => {
+    const table = `
+      require_sandbox = true
+      [sandbox]
+      write = [".", "/tmp"]
+      read = "all"
+      deny = ["**/.env"]
+      network = false
+    `;
+    expect(await read(table)).toEqual({
+      limits: {},
+      requireSandbox: true,
+      sandbox: { write: [".", "/tmp"], read: "all", deny: ["**/.env"], network: false },
+    });
+    expect(await read('sandbox = "read-only"\n[limits]\nmax_sessions = 3')).toEqual({
+      limits: { maxSessions: 3 },
+      sandbox: "read-only",
+    });
+    const context = `
+      [sandbox]
+      windowsSandboxLevel = "disabled"
+      [sandbox.permissions]
+      type = "managed"
+      network = "restricted"
+      file_system = { type = "unrestricted" }
+    `;
+    expect((await read(context)).sandbox).toMatchObject({ permissions: { type: "managed" } });
   });
 
   it.each([
@@ -70,9 +97,33 @@ describe("readLimits", () => {
       '[limits]\nfs_roots = ["/a", "b"]',
       "2: limits.fs_roots must be a list of absolute paths",
     ],
+    [
+      "an unknown preset",
+      'sandbox = "danger"',
+      '1: sandbox is invalid: there is no sandbox "danger"; there are read-only, workspace-write',
+    ],
+    ["a number for a sandbox", "\nsandbox = 1", "2: sandbox must be a table or the name of a preset"],
+    [
+      "an unknown key of a sandbox",
+      "[limits]\n[sandbox]\nwrites = []",
+      '2: sandbox is invalid: a sandbox has no "writes"; it has write, read, deny, network',
+    ],
+    [
+      "a wrong value of a sandbox",
+      '[sandbox]\nwrite = "/srv"',
+      "1: sandbox is invalid: write of a sandbox must be a list of paths",
+    ],
+    [
+      "half a context",
+      '[sandbox]\npermissions = { type = "managed" }',
+      /1: sandbox is no context of the protocol: /,
+    ],
+    ["text for a switch", 'require_sandbox = "yes"', "1: require_sandbox must be true or false"],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],
   ])("refuses %s, and says where", async (_, text, message) => {
-    await expect(read(text)).rejects.toThrow(new CliError(`Error: ${path}:${message}`, "OS_ERROR"));
+    const expected =
+      typeof message === "string" ? new CliError(`Error: ${path}:${message}`, "OS_ERROR") : message;
+    await expect(read(text)).rejects.toThrow(expected);
   });
 
   it("says where a file is no TOML", async () => {
@@ -83,7 +134,7 @@ describe("readLimits", () => {
 
   it("says why a file cannot be read", async () => {
     const missing = join(directory, "missing.toml");
-    await expect(readLimits(missing)).rejects.toThrow(
+    await expect(readConfiguration(missing)).rejects.toThrow(
       `Error: failed to read the configuration ${missing}: No such file or directory (os error 2)`,
     );
   });

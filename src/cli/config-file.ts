@@ -1,18 +1,61 @@
 import { readFileSync } from "node:fs";
+import { UsageError } from "../base/errors.ts";
+import { uriFromPath } from "../base/file-uri.ts";
 import { describeErrno } from "../native/os-error.ts";
+import { SandboxContext } from "../protocol/sandbox.ts";
+import { type Sandbox, sandboxContext } from "../protocol/sandbox-options.ts";
+import { describeIssue } from "../rpc/describe-issue.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import { type CliError, failure } from "./cli-error.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
-/** Reads the `[limits]` table of a configuration file. Anything else in the file is an error. */
-export async function readLimits(path: string): Promise<Partial<ServerLimits>> {
+/** What a configuration file can set. */
+export interface Configuration {
+  readonly limits: Partial<ServerLimits>;
+  readonly sandbox?: Sandbox;
+  readonly requireSandbox?: boolean;
+}
+
+type Refuse = (key: string, why: string) => CliError;
+
+const KEYS = ["limits", "sandbox", "require_sandbox"];
+
+/** Reads a configuration file. Anything in it that is not known is an error. */
+export async function readConfiguration(path: string): Promise<Configuration> {
   const text = readText(path);
   const file = await parseToml(path, text);
-  const refuse = (key: string, why: string): CliError =>
-    failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
-  for (const key of Object.keys(file)) if (key !== "limits") throw refuse(key, "is not a known key");
-  const table = file["limits"] ?? {};
+  const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
+  for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
+  const { limits = {}, sandbox, require_sandbox: requireSandbox } = file;
+  if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
+    throw refuse("require_sandbox", "must be true or false");
+  return {
+    limits: limitsOf(limits, refuse),
+    ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, refuse) }),
+    ...(requireSandbox === undefined ? {} : { requireSandbox }),
+  };
+}
+
+/** As in the library: a table, the name of a preset, or a context of the wire. */
+function sandboxOf(value: unknown, refuse: Refuse): Sandbox {
+  if (!isTable(value) && typeof value !== "string")
+    throw refuse("sandbox", "must be a table or the name of a preset");
+  try {
+    const context = sandboxContext(value as Sandbox, uriFromPath(process.cwd()));
+    const parsed = SandboxContext().safeParse(context);
+    if (parsed.success) return value as Sandbox;
+    throw refuse(
+      "sandbox",
+      `is no context of the protocol: ${describeIssue(parsed.error, context, "sandbox")}`,
+    );
+  } catch (error) {
+    if (error instanceof UsageError) throw refuse("sandbox", `is invalid: ${error.message}`);
+    throw error;
+  }
+}
+
+function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
   if (!isTable(table)) throw refuse("limits", "must be a table");
   const limits: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(table)) {

@@ -7,6 +7,7 @@ export const help = (): string => `Run processes and terminals on this machine f
 
 Usage: exec-server [serve] [OPTIONS]
        exec-server doctor [--json]   Try the sandbox on this machine, and say what is missing
+       exec-server sandbox explain   Print what a sandbox allows on this machine
 
 Options:
       --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), unix:///PATH for
@@ -26,7 +27,10 @@ Options:
                                      Tolerated clock difference for signed tokens [default: 30]
       --insecure-no-auth             Serve a non-loopback address without authentication
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
-      --config <PATH>                TOML file with a [limits] table; flags override it
+      --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
+                                     directory is writable); their own sandbox can only narrow it
+      --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
+      --config <PATH>                TOML file with [limits] and [sandbox]; flags override it
   -h, --help                         Print help
   -V, --version                      Print version
 

@@ -1,7 +1,7 @@
 import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { help } from "./help.ts";
-import { doctorHelp } from "./help-sandbox.ts";
+import { doctorHelp, sandboxHelp } from "./help-sandbox.ts";
 import { VERSION } from "./version.ts";
 
 interface Command {
@@ -17,6 +17,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   doctor: {
     help: doctorHelp,
     run: async (args) => (await import("./commands/doctor.ts")).doctor(args),
+  },
+  sandbox: {
+    help: sandboxHelp,
+    run: async (args) => (await import("./commands/sandbox.ts")).sandbox(args),
   },
 };
 

@@ -68,16 +68,16 @@ export function createRouter({
     ...processAttachHandlers(sessions),
     ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
     ...confinedFileHandlers(fileHandlers(places), confinement),
-    ...httpHandlers(environment),
+    ...httpHandlers(environment, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
-    ...commandHandlers(starter, limits),
+    ...commandHandlers(starter, limits, sandboxes),
   };
   const extensions = listExtensions({ ...handlers, initialize: sessionHandlers });
   const environmentInfo = describeEnvironment(host, { extensions, hasSandbox });
   return new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo, codexHome, places),
+      ...environmentHandlers(environmentInfo, codexHome, { places, sandboxes }),
       ...handlers,
     },
     (client, family) => client.gate(family),

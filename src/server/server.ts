@@ -6,6 +6,7 @@ import type { Environment } from "../capabilities/process/env-policy.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
+import type { Sandbox as ServerSandbox } from "../protocol/sandbox-options.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -19,6 +20,7 @@ import { LocalLink } from "./connection/local-link.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
 import { ProcessNetworks } from "./network/process-network.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
+import { operatorPolicy } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
@@ -37,6 +39,13 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
   /** Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. */
   readonly hiddenPaths?: readonly string[];
+  /**
+   * Confines every process and every call on files, of all clients; relative paths in it start at the working directory
+   * of this program. A client's own sandbox can only narrow it. Default: clients decide.
+   */
+  readonly sandbox?: ServerSandbox;
+  /** Refuses processes and calls on files that bring no sandbox. Default: false. */
+  readonly requireSandbox?: boolean;
 }
 
 export interface AcceptOptions {
@@ -115,7 +124,7 @@ class ExecServer implements Server {
         limits,
         sessions,
         starter,
-        sandboxes: new Sandboxes({ hiddenPaths: options.hiddenPaths ?? [] }),
+        sandboxes: createSandboxes(options, environment, logger),
         networks: new ProcessNetworks(listeners),
         hasSandbox: sandbox.isInstalled,
       }),
@@ -193,6 +202,17 @@ class ExecServer implements Server {
     await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
   }
+}
+
+function createSandboxes(
+  { hiddenPaths = [], sandbox, requireSandbox }: ServerOptions,
+  environment: Environment,
+  logger: Logger,
+): Sandboxes {
+  const temporaryDirectory = environment["TMPDIR"];
+  const operator =
+    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger });
+  return new Sandboxes({ hiddenPaths, operator, isRequired: requireSandbox });
 }
 
 function createSessions(limits: ServerLimits, starter: ProcessStarter): SessionRegistry {

@@ -1,15 +1,10 @@
-import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SERVER_PATH } from "../conformance/server-process.ts";
-import { withDeadline } from "../fault/deadline.ts";
+import { DESCRIPTORS, STAGE_PATH } from "../../src/capabilities/sandbox/bubblewrap-arguments.ts";
+import { type RunOptions, runProgram } from "./run-program.ts";
 
 // `exec-server doctor` on this machine, and on machines that are broken in one way each.
-
-const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
-const DEADLINE_MS = 60_000;
 
 interface Report {
   readonly ok: boolean;
@@ -40,34 +35,8 @@ function pathWith(name: string, script: string | undefined): string {
   return path;
 }
 
-async function run(
-  args: readonly string[],
-  { path = SERVER_PATH, through = [] }: { path?: string; through?: readonly string[] } = {},
-): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const [program = process.execPath, ...rest] = [...through, process.execPath, PROGRAM, ...args];
-  const child = spawn(program, rest, { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"] });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  const status = await withDeadline(
-    ended,
-    DEADLINE_MS,
-    () => `the end of ${args.join(" ")}: ${stdout}${stderr}`,
-  );
-  return { status, stdout, stderr };
-}
-
-async function report(options: Parameters<typeof run>[1] = {}): Promise<Report & { status: number | null }> {
-  const { status, stdout, stderr } = await run(["doctor", "--json"], options);
+async function report(options: RunOptions = {}): Promise<Report & { status: number | null }> {
+  const { status, stdout, stderr } = await runProgram(["doctor", "--json"], options);
   expect(stderr).toBe("");
   return { status, ...(JSON.parse(stdout) as Report) };
 }
@@ -96,7 +65,7 @@ describe.concurrent("doctor", () => {
   });
 
   test("prints the same for a person", async () => {
-    const { status, stdout } = await run(["doctor"]);
+    const { status, stdout } = await runProgram(["doctor"]);
     expect(stdout).toMatch(/^exec-server \d+\.\d+\.\d+ on linux /);
     expect(stdout).toMatch(/^ok +bubblewrap +\/\S+\/bwrap has version \d/m);
     expect(stdout).toMatch(/\n\nThe sandbox works here\.\n$/);
@@ -123,7 +92,7 @@ describe.concurrent("doctor", () => {
         said: expect.stringContaining("not found on the server's PATH"),
       },
     ]);
-    const { stdout } = await run(["doctor"], { path });
+    const { stdout } = await runProgram(["doctor"], { path });
     expect(stdout).toMatch(/^FAILED +bubblewrap +bubblewrap is not installed\n +\| .*\n +> .*bubblewrap/m);
     expect(stdout).toContain("The sandbox does not work here: the server refuses every request");
   });
@@ -163,11 +132,11 @@ describe.concurrent("doctor", () => {
   });
 
   test("notices a bubblewrap that confines nothing", async () => {
-    // Skips the options and the arguments of the stage: a terminal or not, two for listeners, the program's name.
+    // Everything is mounted, and neither namespaces nor the filter are asked for.
     const path = pathWith(
       "open",
-      '#!/bin/sh\n[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit\n' +
-        'while [ "$1" != -- ]; do shift; done\nshift 7\nunset LD_PRELOAD\nexec /bin/sh "$@"\n',
+      '#!/bin/sh\ncase $1 in --version|--help) exec /usr/bin/bwrap "$1" ;; esac\nwhile [ "$1" != -- ]; do shift; done\n' +
+        `exec /usr/bin/bwrap --bind / / --dev /dev --perms 0555 --file ${DESCRIPTORS.stage} ${STAGE_PATH} "$@"\n`,
     );
     const { status, ...rest } = await report({ path });
     expect(status).toBe(1);
@@ -179,7 +148,7 @@ describe.concurrent("doctor", () => {
   });
 
   test("refuses what it does not know", async () => {
-    expect(await run(["doctor", "--jsno"])).toEqual({
+    expect(await runProgram(["doctor", "--jsno"])).toEqual({
       status: 2,
       stdout: "",
       stderr: "error: unexpected argument '--jsno' found\n\nFor more information, try '--help'.\n",
@@ -187,7 +156,7 @@ describe.concurrent("doctor", () => {
   });
 
   test("explains itself", async () => {
-    const { status, stdout } = await run(["doctor", "--help"]);
+    const { status, stdout } = await runProgram(["doctor", "--help"]);
     expect(stdout).toMatch(/^Try the sandbox on this machine.*\n\nUsage: exec-server doctor \[--json\]\n/);
     expect(status).toBe(0);
   });

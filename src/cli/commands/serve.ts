@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import { libc } from "../../native/libc.ts";
 import { methods } from "../../protocol/index.ts";
 import {
@@ -16,9 +17,10 @@ import { isExposed, type ListenAddress, parseListenUrl } from "../../server/list
 import { JsonLinesTransport } from "../../transport/json-lines.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
-import { readLimits } from "../config-file.ts";
+import { type Configuration, readConfiguration } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
+import { sandboxPreset } from "../sandbox-flags.ts";
 import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
 
 const FLAGS = {
@@ -26,12 +28,13 @@ const FLAGS = {
   "concurrent-requests": "COUNT",
   "log-level": "LEVEL",
   config: "PATH",
+  sandbox: "NAME",
   ...AUTHENTICATION_FLAGS,
   ...LIMIT_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config"];
-const SWITCHES = ["insecure-no-auth", "stdio"];
+const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox"];
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
@@ -108,11 +111,36 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     );
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
-  const limits = { ...(config === undefined ? {} : await readLimits(config)), ...fromFlags };
+  const configuration = config === undefined ? { limits: {} } : await readConfiguration(config);
+  const limits = { ...configuration.limits, ...fromFlags };
+  const confinement = await parseConfinement(flags, configuration);
   const authentication = loadAuthentication?.();
   const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
   const environment = process.env;
-  return { address, url, environment, authentication, concurrentRequests, limits, logger, hiddenPaths };
+  return {
+    address,
+    url,
+    environment,
+    authentication,
+    concurrentRequests,
+    limits,
+    logger,
+    hiddenPaths,
+    ...confinement,
+  };
+}
+
+/** A server that could only refuse everything does not start. */
+async function parseConfinement(
+  flags: ReadonlyMap<string, string>,
+  { sandbox: configured, requireSandbox = false }: Configuration,
+): Promise<Pick<ServerOptions, "sandbox" | "requireSandbox">> {
+  const name = flags.get("sandbox");
+  const sandbox = name === undefined ? configured : sandboxPreset(name);
+  const isRequired = requireSandbox || flags.has("require-sandbox");
+  if (sandbox === undefined && !isRequired) return {};
+  await orFailure(() => new Sandbox(process.env["PATH"]).bubblewrap());
+  return { ...(sandbox === undefined ? {} : { sandbox }), requireSandbox: isRequired };
 }
 
 function parseCount(text: string): number {

@@ -15,10 +15,11 @@ import { EventPump } from "../processes/event-pump.ts";
 import { writeInput } from "../processes/process-input.ts";
 import { checkSpecKind } from "../processes/spec-kind.ts";
 import { invalidParams } from "../invalid-params.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { decodeCwd, startError } from "./process.ts";
 
 /** Serves the dialect `exec-server.v0` beside the current methods, on the same connection. */
-export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
+export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, sandboxes: Sandboxes) {
   const commands = new WeakMap<ClientConnection, Commands>();
   const commandsOf = (client: ClientConnection): Commands => {
     let found = commands.get(client);
@@ -31,7 +32,7 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits) {
   return {
     "command/exec": async (client, params) => {
       checkSpecKind("direct", limits);
-      return { sessionId: await commandsOf(client).start(startRequest(params)) };
+      return { sessionId: await commandsOf(client).start(startRequest(params, sandboxes)) };
     },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
@@ -127,14 +128,20 @@ class Commands {
   }
 }
 
-function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec): StartRequest {
+function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec, sandboxes: Sandboxes): StartRequest {
   const directory = decodeCwd(cwd);
   if (argv.length === 0) throw invalidParams("argv must not be empty");
+  const policy = sandboxes.policy(undefined, {
+    kind: "process",
+    cwd: () => (typeof directory === "string" ? directory : "/"),
+    temporaryDirectory: env["TMPDIR"],
+  });
   return {
     argv,
     ...(typeof arg0 === "string" ? { arg0 } : {}),
     cwd: directory,
     env: new Map(Object.entries(env)),
+    ...(policy === undefined ? {} : { confinement: sandboxes.confinement(policy) }),
     stdin: tty ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } } : "none",
   };
 }

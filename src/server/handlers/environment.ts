@@ -15,11 +15,16 @@ import type { Handlers } from "../../rpc/router.ts";
 import { invalidParams } from "../invalid-params.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import type { Places } from "../files/places.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
 /** Requested often, and constant. */
 const READY = new JsonText('{"status":"ready"}');
 
-export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome: CodexHome, places: Places) {
+export function environmentHandlers(
+  environmentInfo: EnvironmentInfo,
+  codexHome: CodexHome,
+  { places, sandboxes }: { places: Places; sandboxes: Sandboxes },
+) {
   return {
     "environment/info": () => environmentInfo,
 
@@ -27,7 +32,9 @@ export function environmentHandlers(environmentInfo: EnvironmentInfo, codexHome:
 
     "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
       checkKeyPaths([...configPaths, ...requirementsPaths]);
-      const directory = directoryAt(cwd, places);
+      const named = directoryAt(cwd, places);
+      // The client chooses the project, so a sandbox of the server hides its configuration unless it hides nothing.
+      const directory = sandboxes.readsDisk ? named : undefined;
       const home = locate(codexHome);
       return {
         userHomeDir: environmentInfo.userHomeDir ?? null,

@@ -16,6 +16,7 @@ import { ActiveHttpRequest } from "../http/active-http-request.ts";
 import type { Reservation } from "../connection/byte-budget.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { invalidParams } from "../invalid-params.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { answerWithBody, streamBody } from "../http/http-body.ts";
 
 type RequestParams = Params<"http/request">;
@@ -24,9 +25,10 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const MAX_URL_TEXT = 256 * 1024;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
-export function httpHandlers(environment: Environment) {
+export function httpHandlers(environment: Environment, sandboxes: Sandboxes) {
   return {
     "http/request": (client, params, attachment) => {
+      sandboxes.checkNetwork();
       const requests = requestsOf(client);
       const { requestId } = params;
       if (params.streamResponse && requests.streams.has(requestId))
