@@ -6,6 +6,8 @@ import { openPipe, type Program, refuseNul } from "../../native/spawn.ts";
 import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
 import { type Bubblewrap, findBubblewrap, locateBubblewrap, unavailable } from "./bubblewrap.ts";
 import { type Bind, bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
+import { diagnose } from "./doctor/diagnosis.ts";
+import { readMachineFacts } from "./doctor/machine-facts.ts";
 import type { FileView } from "./file-view.ts";
 import { type PinnedPath, pinWritable } from "./pinned-paths.ts";
 import { Placeholders } from "./placeholders.ts";
@@ -183,7 +185,12 @@ export class Sandbox {
 }
 
 function assertHolds({ weaknesses, failure }: Trial): void {
-  if (failure !== undefined) throw unavailable(failure);
+  if (failure !== undefined) {
+    const { problem, remedies } = diagnose(failure, readMachineFacts());
+    throw unavailable(
+      `${problem}: ${failure}; remedy: ${remedies.join("; ")}; \`exec-server doctor\` says more`,
+    );
+  }
   if (weaknesses.length > 0) throw unavailable(`a program inside could ${weaknesses.join(", ")}`);
 }
 
