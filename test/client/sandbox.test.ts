@@ -6,13 +6,10 @@ import { CommandError, type Host } from "../../src/client/host.ts";
 import { createExecTools } from "../../src/client/tools/exec-tools.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 
-/** Ours does not enforce sandboxes yet. */
-const enforcing = clientTargets.filter(({ name }) => name.startsWith("the real"));
-
 // The sandbox of the library, enforced by every server. None of it works by chance: each refusal has a test beside it
 // that the same thing works where it is allowed.
 
-describe.each(enforcing)("a sandbox on $name", ({ name, start }) => {
+describe.each(clientTargets)("a sandbox on $name", ({ name, start }) => {
   let target: ClientTarget;
   let host: Host;
   let base: string;
@@ -28,6 +25,8 @@ describe.each(enforcing)("a sandbox on $name", ({ name, start }) => {
     for (const directory of [cwd, odd]) {
       mkdirSync(join(directory, "sub"), { recursive: true });
       mkdirSync(join(directory, ".git"));
+      mkdirSync(join(directory, "hidden"));
+      writeFileSync(join(directory, "hidden/key"), "");
       for (const name of [".env", "sub/.env", "plain"]) writeFileSync(join(directory, name), `the ${name}`);
     }
     writeFileSync(join(base, "outside"), "from outside");
@@ -142,7 +141,7 @@ describe.each(enforcing)("a sandbox on $name", ({ name, start }) => {
   });
 
   test("confines calls on files", async () => {
-    const files = host.files.within({ write: ["."], deny: ["**/.env"] }, { cwd });
+    const files = host.files.within({ write: ["."], deny: ["**/.env", "hidden"] }, { cwd });
     await files.write(join(cwd, "written"), "text");
     expect(await files.readText(join(cwd, "written"))).toBe("text");
     await files.writeStream(join(cwd, "streamed"), [new Uint8Array(3)]);
@@ -157,8 +156,9 @@ describe.each(enforcing)("a sandbox on $name", ({ name, start }) => {
       () => files.write(join(cwd, ".git/config"), "text"),
     ];
     for (const call of denied) await expect(call()).rejects.toMatchObject({ errno: "EROFS" });
-    await expect(files.readText(join(cwd, "sub/.env"))).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
     await expect(files.readText(join(cwd, "sub/.env"))).rejects.toBeInstanceOf(FileError);
+    await expect(files.list(join(cwd, "hidden"))).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+    await expect(files.readText(join(cwd, "hidden/key"))).rejects.toMatchObject({ errno: "EACCES" });
     await expect(files.remove(join(base, "outside"))).rejects.toMatchObject({ errno: "EROFS" });
     expect(existsSync(join(base, "made"))).toBe(false);
     // The same calls without the sandbox.
