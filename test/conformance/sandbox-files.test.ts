@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { expect } from "vitest";
 import { context, path, pattern, policy, seesInside, special, writesInside } from "./file-policies.ts";
 import { EXISTS, link, NOT_FOUND, onTree, type TreeContext } from "./temp-tree.ts";
@@ -89,6 +89,29 @@ verifies(
     await expectError(t.on("fs/writeFile", "out/no/f", { ...DATA, ...sandbox }), ...NOT_FOUND);
   }),
 );
+
+verifies("sandbox.files:shared-memory", async ({ peer }) => {
+  const directory = await mkdtemp("/dev/shm/conformance-files-");
+  try {
+    await mkdir(`${directory}/in`);
+    await writeFile(`${directory}/in/f`, "old");
+    await writeFile(`${directory}/f`, "outside");
+    const connection = await peer();
+    const uri = (name: string) => `file://${directory}/${name}`;
+    const sandbox = policy(uri("in"), special("root", "read"), path(uri("in"), "write"));
+    const write = (name: string) =>
+      connection.request("fs/writeFile", { path: uri(name), ...DATA, ...sandbox });
+    expect(await write("in/f")).toEqual({});
+    expect(await readFile(`${directory}/in/f`, "utf8")).toBe("changed");
+    const { entries } = await connection.request("fs/readDirectory", { path: uri("in"), ...sandbox });
+    expect(entries).toContainEqual({ fileName: "f", isDirectory: false, isFile: true });
+    // It may succeed: what is written there vanishes.
+    await write("f").catch(() => {});
+    expect(await readFile(`${directory}/f`, "utf8")).toBe("outside");
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
 
 verifies(
   "sandbox.files:harmless-outside",

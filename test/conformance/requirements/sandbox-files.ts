@@ -21,6 +21,10 @@ export const sandboxFilesRequirements = {
     section: "11.3",
     behavior: "A missing parent is ENOENT, inside and outside of the writable directory.",
   },
+  "sandbox.files:shared-memory": {
+    section: "11.3",
+    behavior: "A directory in /dev/shm can be granted; the rest of it is not the machine's.",
+  },
   "sandbox.files:harmless-outside": {
     section: "11.3",
     behavior:

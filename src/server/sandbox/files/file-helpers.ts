@@ -13,6 +13,8 @@ import { type HelperNotification, type HelperSettings, identityOf } from "./help
 const MAX_PER_CONNECTION = 8;
 const MAX_PER_SERVER = 64;
 const IDLE_MS = 60_000;
+/** Names that must not be created are empty directories for as long as the sandbox lives, and everybody sees them. */
+const IDLE_WITH_PLACEHOLDERS_MS = 10_000;
 /** Attempts to start a helper whose files are being replaced. */
 const MAX_STARTS = 3;
 
@@ -194,7 +196,9 @@ export class FileHelpers {
       return;
     }
     clearTimeout(entry.timer);
-    entry.timer = setTimeout(() => this.#end(entry), IDLE_MS);
+    const hasPlaceholders = entry.view.mounts.some(({ kind }) => kind === "absent");
+    const idleMs = hasPlaceholders ? IDLE_WITH_PLACEHOLDERS_MS : IDLE_MS;
+    entry.timer = setTimeout(() => this.#end(entry), idleMs);
     entry.timer.unref();
   }
 
