@@ -66,9 +66,9 @@ export const buildLauncher = () =>
     define: { "import.meta.dirname": "__dirname" },
   });
 
-/** The text of dist/file-helper.js. */
-export const buildFileHelper = () =>
-  bundle("src/cli/file-helper/main.ts", {
+/** The text of dist/sandbox-helper.js. */
+export const buildSandboxHelper = () =>
+  bundle("src/cli/sandbox-helper/main.ts", {
     external: ["koffi", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: { "import.meta.url": "__filename" },

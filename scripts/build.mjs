@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildFileHelper, buildLauncher, buildProgram } from "./build-program.mjs";
+import { buildSandboxHelper, buildLauncher, buildProgram } from "./build-program.mjs";
 import { warmCodeCache } from "./warm-code-cache.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
@@ -12,7 +12,7 @@ mkdirSync("dist", { recursive: true });
 // Node starts a CommonJS module faster than an ES module.
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 writeFileSync("dist/cli.js", await buildLauncher(), { mode: 0o755 });
-writeFileSync("dist/file-helper.js", await buildFileHelper());
+writeFileSync("dist/sandbox-helper.js", await buildSandboxHelper());
 const program = await buildProgram(version);
 const isSame = existsSync("dist/program.js") && readFileSync("dist/program.js", "utf8") === program;
 if (!isSame) {

@@ -11,7 +11,7 @@ import { ByteBudget } from "../../src/server/connection/byte-budget.ts";
 import type { FileClient } from "../../src/server/files/file-client.ts";
 import { FileHelper, type HelperOptions } from "../../src/server/sandbox/files/file-helper.ts";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/file-helper.js", import.meta.url));
+const BUNDLE = fileURLToPath(new URL("../../dist/sandbox-helper.js", import.meta.url));
 const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
 const QUICK = { askMs: 20, silenceMs: 200 };
 

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { path as entry, pattern, policy, special } from "../conformance/file-policies.ts";
 import { createServer } from "../../src/server/index.ts";
@@ -20,7 +23,7 @@ import { openMemoryPeer } from "../conformance/raw-peer.ts";
 import { pollUntil } from "./deadline.ts";
 import { failureOf, readFile, uriOf, writeFile } from "./file-requests.ts";
 import { commandLine, descendantsOf, isStillAlive, openDescriptors, peakResidentBytes } from "./proc-fs.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+import { packageRoot, type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { type Notification, openSession, type SessionClient } from "./session-client.ts";
 
 const DEADLINE_MS = 20_000;
@@ -67,7 +70,7 @@ const sees = (...more: ReturnType<typeof entry>[]) => policy(uriOf(at("in")), in
 const helpersOf = (pid: number) =>
   descendantsOf(pid).filter((found) => {
     const command = commandLine(found.pid);
-    return command.includes("file-helper.js") && !command.startsWith("bwrap");
+    return command.includes("sandbox-helper.js") && !command.startsWith("bwrap");
   });
 
 async function helpersGone(pid = server.pid): Promise<void> {
@@ -192,6 +195,24 @@ describe("a helper", () => {
           .map(({ pid }) => commandLine(pid))
           .join(),
     );
+  });
+
+  it("is found by a server that is used as a library", async () => {
+    const library = pathToFileURL(join(packageRoot, "dist/lib/server/index.js")).href;
+    const script = `import { serve } from "${library}"; console.log((await serve({ environment: process.env })).url);`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const [url] = (await once(child.stdout, "data")) as [Buffer];
+      const session = await openSession(url.toString().trim());
+      await writeFile(session, at("in/a"), "a", sees());
+      expect(readFileSync(at("in/a"), "utf8")).toBe("a");
+      session.cut();
+      await helpersGone(child.pid);
+    } finally {
+      child.kill("SIGKILL");
+    }
   });
 
   it("works for an ordinary user", async () => {

@@ -7,7 +7,7 @@ import { CapabilityError } from "../../../base/errors.ts";
 /** Where the parts of the helper are inside: below /dev, which exists in every sandbox and shows nothing of the disk. */
 const PLACE = "/dev/.exec-server-files";
 
-const BUNDLE = "file-helper.js";
+const BUNDLE = "sandbox-helper.js";
 const FFI_LIBRARY = "koffi";
 const LOADER = /^ld-(?:linux|musl)[^/]*\.so/;
 

@@ -1,4 +1,4 @@
-// dist/file-helper.js: answers file calls of a server inside a sandbox, over its stdin and stdout.
+// dist/sandbox-helper.js: answers file calls of a server inside a sandbox, over its stdin and stdout.
 import { Socket } from "node:net";
 import { serveFiles } from "../../server/sandbox/files/serve-files.ts";
 
