@@ -24,6 +24,8 @@ export interface CodexOptions {
   readonly env?: Record<string, string>;
   /** What commands and patches may do. Default: everything. */
   readonly sandbox?: "read-only" | "workspace-write";
+  /** In the sandbox `workspace-write`, the client has the model review requests for more rights. */
+  readonly reviewed?: boolean;
 }
 
 export interface CodexExit {
@@ -45,17 +47,7 @@ export async function runCodex(options: CodexOptions): Promise<CodexExit> {
   if ("toml" in environment) await writeFile(join(codexHome, "environments.toml"), environment.toml);
   const child = spawn(
     binary,
-    [
-      "exec",
-      "--skip-git-repo-check",
-      "--json",
-      ...(options.sandbox === undefined
-        ? ["--dangerously-bypass-approvals-and-sandbox"]
-        : ["--sandbox", options.sandbox]),
-      "-C",
-      workspace,
-      "go",
-    ],
+    ["exec", "--skip-git-repo-check", "--json", ...rights(options), "-C", workspace, "go"],
     {
       cwd: workspace,
       env: {
@@ -114,3 +106,8 @@ enabled = false
 plugins = false
 ${config}
 `;
+
+function rights({ sandbox, reviewed }: CodexOptions): readonly string[] {
+  if (reviewed === true) return ["--approve-for-me"];
+  return sandbox === undefined ? ["--dangerously-bypass-approvals-and-sandbox"] : ["--sandbox", sandbox];
+}

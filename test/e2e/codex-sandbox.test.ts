@@ -168,6 +168,23 @@ describe.concurrent(`codex exec in a sandbox of ${serverKind === "codex" ? "its 
       expect(site.visits).toBe(1);
     });
 
+    it("reaches everything with a command for which it has asked to leave the sandbox", async () => {
+      await using site = await openSite();
+      const asking = { sandbox_permissions: "require_escalated", justification: "to visit a site" };
+      const cmd = `exec 3<> /dev/tcp/127.0.0.1/${site.port} && ${GET_ROOT}`;
+      const visit = call("exec_command", { cmd, yield_time_ms: 30_000, ...asking });
+      for (const review of ["deny", "allow"] as const) {
+        await using workspace = await Workspace.open();
+        const { outputs, model } = await workspace.run([visit, command("touch here")], { review });
+        expect(model.reviews).toHaveLength(1);
+        expect(outputs[0]).toContain(review === "allow" ? "reached" : "This action was rejected");
+        // What it has not asked for stays in the sandbox.
+        const types = review === "allow" ? ["none", "linuxSeccomp"] : ["linuxSeccomp"];
+        expect(seen(workspace).types).toEqual(types);
+      }
+      expect(site.visits).toBe(1);
+    });
+
     it("reaches by the proxy what its configuration allows, and nothing else", async () => {
       await using site = await openSite();
       await using workspace = await Workspace.open();

@@ -15,6 +15,9 @@ export type ToolCall =
     }
   | { readonly type: "custom_tool_call"; readonly name: string; readonly input: string };
 
+/** What the model answers when the client has it review a request for more rights. */
+export type Review = "allow" | "deny";
+
 /** One answer of the model. A function sees the outputs so far, and may wait for something first. */
 export type Step = ToolCall | ((outputs: readonly ToolOutput[]) => ToolCall | Promise<ToolCall>);
 
@@ -24,6 +27,8 @@ export interface ToolOutput {
 }
 
 interface ModelRequest {
+  /** Set if the answer must have a form: only the reviewer of approvals asks for one. */
+  readonly text?: { readonly format?: { readonly type: string } };
   readonly input: readonly InputItem[];
 }
 
@@ -57,8 +62,8 @@ export const customCall = (name: string, input: string): ToolCall => ({
  * client's proxy for everything else, so that an attempt to leave the machine is seen and refused.
  */
 export class MockModel implements AsyncDisposable {
-  static async start(steps: readonly Step[]): Promise<MockModel> {
-    const model = new MockModel(steps);
+  static async start(steps: readonly Step[], review?: Review): Promise<MockModel> {
+    const model = new MockModel(steps, review);
     await new Promise<void>((resolve, reject) =>
       model.#server.once("error", reject).listen(0, "127.0.0.1", resolve),
     );
@@ -66,14 +71,18 @@ export class MockModel implements AsyncDisposable {
   }
 
   readonly requests: ModelRequest[] = [];
+  /** What the client has asked its reviewer about. */
+  readonly reviews: string[] = [];
   /** Everything received that is not a request to the model. */
   readonly strayRequests: string[] = [];
   readonly #steps: readonly Step[];
+  readonly #review: Review | undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #failure: Error | undefined;
 
-  private constructor(steps: readonly Step[]) {
+  private constructor(steps: readonly Step[], review: Review | undefined) {
     this.#steps = steps;
+    this.#review = review;
     this.#server.on("connect", (request, socket) => {
       this.strayRequests.push(`CONNECT ${request.url}`);
       socket.destroy();
@@ -112,7 +121,13 @@ export class MockModel implements AsyncDisposable {
       return;
     }
     try {
-      const number = this.requests.push(JSON.parse(await text(request)) as ModelRequest);
+      const asked = JSON.parse(await text(request)) as ModelRequest;
+      if (asked.text?.format?.type === "json_schema" && this.#review !== undefined) {
+        this.reviews.push(JSON.stringify(asked.input.at(-1)?.content));
+        say(response, `review-${this.reviews.length}`, JSON.stringify({ outcome: this.#review }));
+        return;
+      }
+      const number = this.requests.push(asked);
       const step = this.#steps[number - 1];
       const toolCall = typeof step === "function" ? await step(this.outputs) : step;
       respond(response, number, toolCall);
@@ -132,16 +147,17 @@ export class MockModel implements AsyncDisposable {
 }
 
 function respond(response: ServerResponse, number: number, toolCall: ToolCall | undefined): void {
-  const id = `response-${number}`;
-  const item =
-    toolCall === undefined
-      ? {
-          type: "message",
-          role: "assistant",
-          id: `message-${number}`,
-          content: [{ type: "output_text", text: "done" }],
-        }
-      : { ...toolCall, id: `item-${number}`, call_id: `call-${number}` };
+  if (toolCall === undefined) say(response, String(number), "done");
+  else answer(response, String(number), { ...toolCall, id: `item-${number}`, call_id: `call-${number}` });
+}
+
+function say(response: ServerResponse, id: string, said: string): void {
+  const content = [{ type: "output_text", text: said }];
+  answer(response, id, { type: "message", role: "assistant", id: `message-${id}`, content });
+}
+
+function answer(response: ServerResponse, name: string, item: object): void {
+  const id = `response-${name}`;
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of [

@@ -6,7 +6,7 @@ import { launch, type ServerKind, type ServerProcess } from "../conformance/serv
 import { awaitNoneLeft } from "../fault/marked-processes.ts";
 import { type CodexExit, type Environment, runCodex } from "./codex-run.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
-import { MockModel, type Step } from "./mock-model.ts";
+import { MockModel, type Review, type Step } from "./mock-model.ts";
 
 /** E2E_SERVER=codex puts the real server in this one's place, to see whether the tests ask for what it can give. */
 export const serverKind: ServerKind = chosenServer(process.env["E2E_SERVER"] ?? "ours");
@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly model?: string;
   readonly config?: string;
   readonly sandbox?: "read-only" | "workspace-write";
+  /** The answer to every request for more rights than the sandbox `workspace-write` gives. */
+  readonly review?: Review;
 }
 
 export interface Run {
@@ -105,14 +107,15 @@ export class Workspace implements AsyncDisposable {
 
   /** Lets the client play `steps` to the end; once for each workspace. */
   async run(steps: readonly Step[], options: RunOptions = {}): Promise<Run> {
-    await using model = await MockModel.start(steps);
-    const { environment = { url: this.proxy.url }, ...rest } = options;
+    const { environment = { url: this.proxy.url }, review, ...rest } = options;
+    await using model = await MockModel.start(steps, review);
     const exit = await runCodex({
       home: this.#clientHome,
       workspace: this.dir,
       modelOrigin: model.origin,
       environment,
       env: { E2E_CLIENT: `${this.#id}-client` },
+      reviewed: review !== undefined,
       ...rest,
     });
     try {
