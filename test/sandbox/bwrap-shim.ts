@@ -31,6 +31,9 @@ export const PROTECTIONS = [
   "denied-directory",
   "denied-file",
   "denied-pattern",
+  "fixed-directories",
+  "hidden-token",
+  "hidden-socket",
   "own-proc",
   "read-only-proc-sys",
   "own-dev",
@@ -41,8 +44,8 @@ export type Protection = (typeof PROTECTIONS)[number];
 
 const SHIM = String.raw`#!/usr/bin/perl
 use strict; use POSIX ();
-my ($place, $without);
-for (@ARGV) { ($place, $without) = ($1, $2) if m{^((?:.*)/places/([^/]+)/[^/]+)/work(?:/|$)} }
+my ($place, $world, $without);
+for (@ARGV) { ($place, $world, $without) = ($1, $2, $3) if m{^((.*)/places/([^/]+)/[^/]+)/work(?:/|$)} }
 exec { "REAL" } "bwrap", @ARGV unless defined $place;
 
 open(my $f, "<", "$place/secrets/file"); POSIX::dup2(fileno($f), 107);
@@ -51,7 +54,7 @@ my $d = POSIX::open($place, 0); POSIX::dup2($d, 108);
 my %values = map { my ($n, @o) = @$_; map { $_ => $n } @o } (
   [1, qw(--cap-drop --cap-add --dev --tmpfs --proc --remount-ro --dir --chdir --seccomp --add-seccomp-fd --sync-fd --info-fd --mqueue
          --perms --size --uid --gid --hostname --unsetenv --lock-file --block-fd --json-status-fd --userns --userns2 --pidns)],
-  [2, qw(--ro-bind --bind --dev-bind --ro-bind-try --bind-try --dev-bind-try --symlink --file --ro-bind-data --bind-data --setenv --chmod)]);
+  [2, qw(--ro-bind --bind --dev-bind --ro-bind-try --bind-try --dev-bind-try --bind-fd --ro-bind-fd --symlink --file --ro-bind-data --bind-data --setenv --chmod)]);
 # Each option with its values, and with those that modify the next one.
 my (@options, @modifiers); my @rest = @ARGV;
 while (@rest && $rest[0] ne "--") {
@@ -77,13 +80,16 @@ my %edits = (
   "denied-directory" => sub { drop_at("$place/secrets") },
   "denied-file" => sub { drop_at("$place/secret") },
   "denied-pattern" => sub { drop_at("$place/work/deep/er/token.hidden") },
+  "fixed-directories" => sub { drop_at("$place/work/deep") },
+  "hidden-token" => sub { drop_at("$world/server/token") },
+  "hidden-socket" => sub { drop_at("$world/server/socket") },
   "own-proc" => sub { drop(sub { $_[2] =~ m{^/proc/} }); swap(sub { $_[0] eq "--proc" }, "--bind", "/proc", "/proc") },
   "read-only-proc-sys" => sub { drop(sub { $_[2] =~ m{^/proc/} }) },
   "own-dev" => sub { drop_at("/dev/shm"); push @options, map { ["", ["--dev-bind", $_, $_]] } "/dev/shm", "/dev/pts" },
   # It gets the environment from a descriptor, and so does what takes its place.
   "stage" => sub {
     my (undef, undef, undef, undef, undef, $fd, $bytes, @program) = @rest;
-    my $script = 'my ($fd, $bytes, $program) = splice(@ARGV, 0, 3); open(my $f, "<&=", $fd); read($f, my $text, $bytes);
+    my $script = 'my ($fd, $bytes, $program) = splice(@ARGV, 0, 3); open(my $f, "<&=", $fd); seek($f, 0, 0); read($f, my $text, $bytes);
       %ENV = map { split /=/, $_, 2 } split /\0/, $text; exec { $program } @ARGV';
     @rest = ("--", "/usr/bin/perl", "-e", $script, $fd, $bytes, @program);
   },

@@ -49,7 +49,7 @@ async function runAll(list: readonly Attempt[], options: WorldOptions): Promise<
       outcomes.push({ attempt, ...(await world.run(attempt)) });
   };
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
-  return outcomes;
+  return outcomes.map((outcome) => ({ ...outcome, escaped: outcome.escaped || outcome.hasEscapedSince() }));
 }
 
 const describeOutcome = ({ attempt, output }: Tried): string =>

@@ -22,6 +22,7 @@ const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> =
   mq_open: [240, 180],
   mq_timedreceive: [243, 183],
   mq_timedsend: [242, 182],
+  mq_unlink: [241, 181],
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
   open_tree: [428, 428],

@@ -20,7 +20,7 @@ const SCRIPT = String.raw`
   my ($type, $name) = ("user", "exec-server-escape-$key"); my $held = sys("add_key", $type, $name, $secret, length $secret, -4);
   sys("keyctl", 5, $held, 0x3f3f0000, 0, 0) if $held > 0;
   socket(my $s, PF_UNIX, SOCK_DGRAM, 0); bind($s, pack_sockaddr_un($socket)) or die "bind: $!"; chmod 0777, $socket;
-  END { shmctl($shm, 0, 0) if defined $shm; msgctl($messages, 0, 0) if defined $messages; sys("keyctl", 3, $held, 0, 0, 0) if $held }
+  END { sys("mq_unlink", $queue) if $mq >= 0; shmctl($shm, 0, 0) if defined $shm; msgctl($messages, 0, 0) if defined $messages; sys("keyctl", 3, $held, 0, 0, 0) if $held }
   print "$address $held\n";
   for (;;) { my $text; if (defined recv($s, $text, 4096, 0)) { print "$text\n" } while (my $name = shift @signals) { print "signal $name\n" } }
 `;

@@ -25,10 +25,19 @@ type ServerName = "tcp" | "token" | "unix";
 
 export interface Outcome {
   readonly escaped: boolean;
+  /** Looks for the proof again: an effect may come late. */
+  readonly hasEscapedSince: () => boolean;
   /** Whether it ran at all. */
   readonly begun: boolean;
   /** What the attempt printed. */
   readonly output: string;
+}
+
+/** The end of the last step. */
+interface Ended {
+  readonly output: string;
+  readonly exitCode: number | undefined;
+  readonly without: string;
 }
 
 export interface WorldOptions {
@@ -97,19 +106,29 @@ export class World implements AsyncDisposable {
       exitCode = ended.exitCode;
     }
     const begun = existsSync(join(place.work, "begun"));
-    return { escaped: await this.#hasEscaped(attempt, place, { output, exitCode }), begun, output };
+    return { ...(await this.#prove(attempt, place, { output, exitCode, without })), begun, output };
   }
 
-  /** Whether something has changed by now that the policy of any attempt protects. */
-  get changedPlaces(): readonly string[] {
-    return this.#places.filter((place) => place.isChanged).map(({ id }) => id);
-  }
-
-  async #hasEscaped(
+  /** Looks for the proof. Where the attempt should have succeeded, the effect may need a moment. */
+  async #prove(
     attempt: Attempt,
     place: Place,
-    { output, exitCode }: { output: string; exitCode: number | undefined },
-  ): Promise<boolean> {
+    ended: Ended,
+  ): Promise<Pick<Outcome, "escaped" | "hasEscapedSince">> {
+    const hasEscapedSince = this.#proofOf(attempt, place, ended.output);
+    if (attempt.proof === "survival") {
+      writeFileSync(join(place.work, "over"), "");
+      // Whoever still lives sees it.
+      await awaitNoneLeft(place.id, [], PROOF_DEADLINE_MS).catch(() => {});
+    }
+    const mustEscape = ended.exitCode === 0 && !(this.#options.sandboxed && ended.without === "nothing");
+    const escaped = mustEscape
+      ? await pollUntil(hasEscapedSince, PROOF_DEADLINE_MS, () => "an effect").catch(() => false)
+      : hasEscapedSince();
+    return { escaped, hasEscapedSince };
+  }
+
+  #proofOf(attempt: Attempt, place: Place, output: string): () => boolean {
     const proofs = {
       secret: () => output.includes(this.#secret) || output.includes(`owner-${this.#owner}`),
       claim: () => output.includes("ESCAPED"),
@@ -117,14 +136,7 @@ export class World implements AsyncDisposable {
       message: () => this.#received.includes(attempt.message ?? place.id),
       survival: () => existsSync(join(place.work, "survived")),
     };
-    const proof = proofs[attempt.proof];
-    if (attempt.proof === "survival") {
-      writeFileSync(join(place.work, "over"), "");
-      if (this.#options.sandboxed) await awaitNoneLeft(place.id, [], PROOF_DEADLINE_MS).catch(() => {});
-    }
-    // Without a sandbox the effect comes for certain, but not always at once.
-    if (this.#options.sandboxed || exitCode !== 0) return proof();
-    return pollUntil(proof, PROOF_DEADLINE_MS, () => "an effect").catch(() => false);
+    return proofs[attempt.proof];
   }
 
   get #received(): string {
