@@ -133,6 +133,43 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("$nam
   });
 });
 
+describe.each(clientTargets.filter(({ name }) => name.endsWith("ws")))("$name", ({ name, start }) => {
+  const isOurs = name.startsWith("our");
+
+  test("a process or a session that does not exist, and an id in use, have codes where the server tells them", async () => {
+    const target = await start();
+    const host = await target.connect();
+    const process = { cwd: "file:///", env: {}, tty: false, pipeStdin: false, arg0: null };
+    const request = { ...process, processId: "p", argv: ["sleep", "60"] };
+    const missing = { code: isOurs ? "NOT_FOUND" : "RPC_ERROR", rpcCode: -32600 };
+    try {
+      await host.request("process/start", request);
+      expect(await errorOf(host.adopt("nobody"))).toMatchObject(missing);
+      const resumeSessionId = "00000000-0000-4000-8000-000000000000";
+      const resumed = connect(target.url!, { resumeSessionId, connectTimeoutMs: 10_000 });
+      expect(await errorOf(resumed)).toMatchObject({ ...missing, message: "unknown session id …" });
+      expect(await errorOf(host.request("process/start", request))).toMatchObject({
+        code: isOurs ? "INVALID_INPUT" : "RPC_ERROR",
+        rpcCode: -32600,
+      });
+      if (!isOurs) return;
+      expect(await errorOf(host.attach(resumeSessionId, "p"))).toMatchObject(missing);
+      const resize = host.request("process/resize", { processId: "p", cols: 80, rows: 24 });
+      expect(await errorOf(resize)).toMatchObject({ code: "INVALID_INPUT", rpcCode: -32600 });
+      const keyed = { ...request, processId: "q", idempotencyKey: "k" };
+      await host.request("process/start", keyed);
+      const other = host.request("process/start", { ...keyed, processId: "r", argv: ["sleep", "61"] });
+      expect(await errorOf(other)).toMatchObject({
+        code: "IDEMPOTENCY_CONFLICT",
+        data: { code: "IDEMPOTENCY_CONFLICT", processId: "q" },
+      });
+    } finally {
+      await host.close();
+      await target.stop();
+    }
+  });
+});
+
 test("a start beyond the limits of the server has the reason limit and names the limit", async () => {
   const server = createServer({ limits: { maxProcesses: 1 } });
   const host = await connect(server);

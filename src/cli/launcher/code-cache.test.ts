@@ -83,6 +83,11 @@ it("a cache that cannot be kept is no error", () => {
   expect(run(sets("'one'"))).toEqual({ result: "one", stored: true });
 });
 
+it("a cache that cannot be kept, nor removed, is no error", () => {
+  mkdirSync(join(cache, `${process.version}-${process.arch}-${process.pid}`));
+  expect(run(sets("'one'"))).toEqual({ result: "one", stored: true });
+});
+
 it("an error names its place in the file", () => {
   writeFileSync(program, "throw new Error('first line');");
   expect(() => runWithCodeCache(program, cache)).toThrow(

@@ -59,7 +59,7 @@ function storeCache(file: string, text: Buffer, data: Buffer): void {
     writeFileSync(unfinished, Buffer.concat([digestOf(text, data), data]), { mode: 0o600 });
     renameSync(unfinished, file);
   } catch {
-    rmSync(unfinished, { force: true });
+    rmSync(unfinished, { recursive: true, force: true });
   }
 }
 

@@ -10,6 +10,7 @@ import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { known, visible } from "../processes/known-process.ts";
+import { refusal } from "../refusal.ts";
 import { whenStarted } from "../processes/when-started.ts";
 import { waitForProcess } from "../processes/wait-for-process.ts";
 import type { ProcessEntry } from "../processes/process-table.ts";
@@ -36,8 +37,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
     "process/resize": (client, { processId, rows, cols }) =>
       whenStarted(client.session, processId, () => {
         const { terminal } = known(client, processId).process;
-        if (terminal === undefined)
-          throw new RpcError(RpcCode.invalidRequest, `process ${processId} has no terminal`);
+        if (terminal === undefined) throw refusal("INVALID_INPUT", `process ${processId} has no terminal`);
         terminal.resize({ rows, columns: cols });
         return {};
       }),

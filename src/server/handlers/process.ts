@@ -34,6 +34,7 @@ import { waitForProcess } from "../processes/wait-for-process.ts";
 import type { ProcessEntry, StartDetails } from "../processes/process-table.ts";
 import type { Session } from "../sessions/session.ts";
 import { checkSpecKind } from "../processes/spec-kind.ts";
+import { refusal } from "../refusal.ts";
 import { refuseManagedNetwork } from "../refuse-protection.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { writeWithoutId } from "../processes/write-without-id.ts";
@@ -81,7 +82,7 @@ export function processHandlers({
       return whenStarted(session, processId, () => {
         if (isRepeated(session, params)) return answer();
         if (session.processes.get(processId) !== undefined || session.guest(processId) !== undefined)
-          throw new RpcError(RpcCode.invalidRequest, `process ${processId} already exists`);
+          throw refusal("INVALID_INPUT", `process ${processId} already exists`);
         const started = session.processes
           .start(processId, request, {
             ...startDetails(params, request),

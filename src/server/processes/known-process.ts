@@ -1,6 +1,6 @@
-import { RpcError } from "../../base/errors.ts";
-import { RpcCode } from "../../protocol/errors.ts";
+import type { RpcError } from "../../base/errors.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import { refusal } from "../refusal.ts";
 import type { ProcessEntry } from "./process-table.ts";
 
 export function known(client: ClientConnection, processId: string): ProcessEntry {
@@ -10,7 +10,7 @@ export function known(client: ClientConnection, processId: string): ProcessEntry
 }
 
 export function unknownProcess(processId: string): RpcError {
-  return new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
+  return refusal("NOT_FOUND", `unknown process id ${processId}`);
 }
 
 /** Like `known`, but includes attached processes of other sessions, which may only be observed. */

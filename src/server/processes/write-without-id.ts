@@ -2,6 +2,7 @@ import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import { unknownProcess } from "./known-process.ts";
 import { writeInput } from "./process-input.ts";
 import type { ServerLimits } from "../limits.ts";
 import type { ProcessEntry } from "./process-table.ts";
@@ -16,7 +17,7 @@ export function writeWithoutId(
   { processId, bytes }: { processId: string; bytes: Uint8Array },
   limits: ServerLimits,
 ): WriteResult | DeferredAnswer<WriteResult> {
-  if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown process id ${processId}`);
+  if (entry === undefined) throw unknownProcess(processId);
   if (entry.process.input === undefined)
     throw new RpcError(RpcCode.invalidRequest, `stdin is closed for process ${processId}`);
   const read = writeInput(entry.process, bytes, limits);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { limitError } from "../limit-error.ts";
+import { refusal } from "../refusal.ts";
 import type { Peer } from "../connection/peer.ts";
 import type { Session } from "./session.ts";
 
@@ -92,7 +93,7 @@ export class SessionRegistry {
 
   #entry(id: string): Entry {
     const entry = this.#sessions.get(id);
-    if (entry === undefined) throw new RpcError(RpcCode.invalidRequest, `unknown session id ${id}`);
+    if (entry === undefined) throw refusal("NOT_FOUND", `unknown session id ${id}`);
     return entry;
   }
 
