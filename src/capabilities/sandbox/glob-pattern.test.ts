@@ -30,6 +30,12 @@ it.each([
   expect(matches(name, pattern)).toBe(expected);
 });
 
+it("has a bound", () => {
+  expect(() => parseGlob(`/a/${"*".repeat(4094)}`)).toThrow("at most 4096 characters");
+  expect(matches("a".repeat(255), "?".repeat(255))).toBe(true);
+  expect(matches("a".repeat(255), "*?".repeat(256))).toBe(false);
+});
+
 it("takes no exponential time", () => {
   expect(matches("a".repeat(255), `${"*a".repeat(60)}b`)).toBe(false);
 });

@@ -19,6 +19,10 @@ interface CharacterClass {
   readonly ranges: readonly (readonly [first: string, last: string])[];
 }
 
+/** A path is not longer than this either. */
+const MAX_PATTERN_LENGTH = 4096;
+/** No name has more characters. */
+const MAX_NAME_LENGTH = 255;
 const WILDCARD = /[*?[\]{}\\]/;
 
 /**
@@ -30,6 +34,8 @@ export function parseGlob(pattern: string): GlobPattern {
   const first = names.findIndex((name) => WILDCARD.test(name));
   const wild = first === -1 ? [] : names.slice(first);
   const base = resolveDots(`/${names.slice(0, first === -1 ? names.length : first).join("/")}`);
+  if (pattern.length > MAX_PATTERN_LENGTH)
+    throw new SandboxRefusal(`an unreadable glob has at most ${MAX_PATTERN_LENGTH} characters`);
   if (base === "/" || wild.some((name) => name === ".." || /[{}]/.test(name))) throw unsafe(pattern);
   // What is below a directory does not include the directory itself.
   if (wild.at(-1) === "**") wild.push("*");
@@ -44,6 +50,7 @@ function unsafe(pattern: string): SandboxRefusal {
 
 function matcherOf(pattern: string): NameMatcher {
   const tokens = tokensOf(Array.from(pattern));
+  if (tokens.filter((token) => token !== "any").length > MAX_NAME_LENGTH) return () => false;
   return (name) => matches(tokens, Array.from(name));
 }
 

@@ -18,18 +18,27 @@ export interface GlobScan {
 
 const MAX_ENTRIES = 200_000;
 const MAX_MS = 5000;
+const ENTRIES_PER_LOOK = 1000;
 
 /** Bounds the search for matches. Beyond them the sandbox is refused, because matches could be missed. */
 export class ScanBudget {
   readonly #deadline: number;
   #entries = 0;
+  #sinceLook = 0;
 
   constructor(now: number = performance.now()) {
     this.#deadline = now + MAX_MS;
   }
 
+  /** Looks at the clock now and then. */
+  tick(pattern: string): void {
+    this.#sinceLook += 1;
+    if (this.#sinceLook >= ENTRIES_PER_LOOK) this.spend(0, pattern);
+  }
+
   spend(entries: number, pattern: string): void {
     this.#entries += entries;
+    this.#sinceLook = 0;
     if (this.#entries > MAX_ENTRIES)
       throw new SandboxRefusal(
         `unreadable glob \`${pattern}\` has more than ${MAX_ENTRIES} files to search; ` +
@@ -73,6 +82,7 @@ export function scanGlob(pattern: string, { base, names }: GlobPattern, scan: Gl
     budget.spend(children.length + 1, pattern);
     for (const child of children) {
       const { name } = child;
+      budget.tick(pattern);
       const next = nextPositions(names, positions, name);
       const isMatch = next.includes(names.length);
       const isDirectory = child.isDirectory();
