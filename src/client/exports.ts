@@ -12,7 +12,7 @@ export {
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
 export type { ListedProcess } from "../protocol/process-extensions.ts";
-export type { ProcessLimits, SignalName } from "../protocol/process.ts";
+export type { Enforced, ProcessLimits, SignalName } from "../protocol/process.ts";
 export {
   type Sandbox,
   SANDBOX_PRESETS,

@@ -124,9 +124,13 @@ describe.each(clientTargets)("a sandbox on $name", ({ name, start }) => {
       sandbox: "read-only",
     });
     expect(terminal.sandboxType).toBe("linuxSeccomp");
+    const told = host.supports("process/start.tellEnforced");
+    expect(told).toBe(name.startsWith("our"));
+    expect(terminal.enforced).toEqual(told ? { files: "restricted", network: "restricted" } : undefined);
     expect((await terminal.communicate()).stdout).toContain("refused\r\n");
     const free = await host.start(["/bin/true"]);
     expect(free.sandboxType).toBe("none");
+    expect(free.enforced).toBeUndefined();
     await free.closed;
   });
 

@@ -53,6 +53,18 @@ export async function runsAreTyped(host: Host): Promise<void> {
   void host.run(["true"]).exitCode;
 }
 
+export async function sandboxesAreTyped(host: Host): Promise<void> {
+  await host.run(["true"], { sandbox: { write: ["."], read: ["/srv"], deny: ["**/.env"], network: true } });
+  await host.start(["true"], { sandbox: "workspace-write" });
+  expectTypeOf(host.files.within("read-only", { cwd: "/srv" })).toEqualTypeOf(host.files);
+  // @ts-expect-error there are two presets
+  await host.run(["true"], { sandbox: "danger-full-access" });
+  // @ts-expect-error a sandbox has no such member
+  await host.run(["true"], { sandbox: { writes: ["."] } });
+  // @ts-expect-error a list of paths, even of one
+  await host.run(["true"], { sandbox: { write: "." } });
+}
+
 export async function processesAreTyped(host: Host): Promise<void> {
   const remote: RemoteProcess = await host.start(["any"], { stdin: "pipe", inheritEnv: "core" });
   expectTypeOf(remote.exited).toEqualTypeOf<Promise<ExitReport>>();

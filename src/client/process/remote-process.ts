@@ -3,7 +3,7 @@ import { checkDuration } from "../../base/duration.ts";
 import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
 import type { Result } from "../../protocol/index.ts";
-import type { SignalName } from "../../protocol/process.ts";
+import type { Enforced, SignalName } from "../../protocol/process.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import { feed } from "./feed.ts";
 import type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process-events.ts";
@@ -75,6 +75,8 @@ export class RemoteProcess implements AsyncDisposable {
    * elsewhere, and on an older server.
    */
   readonly sandboxType: Result<"process/start">["sandboxType"];
+  /** What the sandbox of the process enforces; undefined without one, and on a server that does not say it. */
+  readonly enforced: Readonly<Enforced> | undefined;
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
   #nextWriteId = 1;
@@ -89,12 +91,14 @@ export class RemoteProcess implements AsyncDisposable {
       tty,
       pid,
       sandboxType,
-    }: Pick<RemoteProcess, "tty"> & Partial<Pick<RemoteProcess, "pid" | "sandboxType">>,
+      enforced,
+    }: Pick<RemoteProcess, "tty"> & Partial<Pick<RemoteProcess, "pid" | "sandboxType" | "enforced">>,
   ) {
     this.id = route.processId;
     this.tty = tty;
     this.pid = pid;
     this.sandboxType = sandboxType;
+    this.enforced = enforced;
     this.#session = session;
     this.#route = route;
   }

@@ -40,6 +40,7 @@ export async function startProcess(
     tty: params.tty,
     pid: started.pid,
     sandboxType: started.sandboxType,
+    enforced: started.enforced,
   });
   if (signal !== undefined) killOnAbort(process, signal);
   return process;
@@ -64,6 +65,7 @@ async function requestStart(
     ...params,
     idempotencyKey: params.idempotencyKey ?? params.processId,
     ...(session.supports("process/start.tellPid") ? { tellPid: true } : {}),
+    ...(session.supports("process/start.tellEnforced") ? { tellEnforced: true } : {}),
   };
   const { connections } = session;
   const started = checkStarted(params, await session.request("process/start", keyed, options));
