@@ -1,21 +1,13 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { OwnProcess } from "../../src/capabilities/process/process-starter.ts";
-import { type ExitStatus, Reaper } from "../../src/native/reaper.ts";
-import { spawnOnPipes } from "../../src/native/spawn.ts";
 import { JsonParts } from "../../src/rpc/json-parts.ts";
-import { ByteBudget } from "../../src/server/connection/byte-budget.ts";
-import type { FileClient } from "../../src/server/files/file-client.ts";
 import { FileHelper, type HelperOptions } from "../../src/server/sandbox/files/file-helper.ts";
+import { bareClient, HELPER_COMMAND, SETTINGS, startBare } from "./bare-helper.ts";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/sandbox-helper.js", import.meta.url));
-const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
 const QUICK = { askMs: 20, silenceMs: 200 };
 
-const reaper = new Reaper();
 let directory: string;
 let pid: number | undefined;
 let ended: Promise<void> | undefined;
@@ -30,29 +22,19 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A helper without a sandbox around it. */
-function start(options: Partial<HelperOptions> = {}, argv = [process.execPath, BUNDLE]): FileHelper {
-  const client: FileClient = {
-    budget: new ByteBudget(LIMITS).connect({ queuedBytes: () => 0, ping: () => false }),
-    signal: new AbortController().signal,
-    notify: () => {},
-    drained: async () => {},
-  };
+function start(options: Partial<HelperOptions> = {}, argv: readonly string[] = HELPER_COMMAND): FileHelper {
   const helper = new FileHelper({
-    client,
-    settings: { fsRoots: undefined, mounts: [], codexHome: undefined, userDirectory: "/", limits: LIMITS },
+    client: bareClient(new AbortController().signal),
+    settings: { ...SETTINGS, mounts: [] },
     accept: () => {},
     notified: () => undefined,
     ...options,
   });
-  ended = helper.run(async (): Promise<OwnProcess> => {
-    reaper.listen();
-    const program = { path: argv[0]!, argv, env: [], cwd: "/" };
-    const { stdin, ...process } = await spawnOnPipes(program, { stdin: true }, () => {});
-    pid = process.pid;
-    const exited = new Promise<ExitStatus>((resolve) => reaper.watch(process.pid, resolve));
-    void exited.then(() => (pid = undefined));
-    return { ...process, stdin: stdin!, exited };
+  ended = helper.run(async () => {
+    const started = await startBare(argv);
+    ({ pid } = started);
+    void started.exited.then(() => (pid = undefined));
+    return started;
   });
   return helper;
 }

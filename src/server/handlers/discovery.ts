@@ -15,7 +15,7 @@ import type { Place } from "../../capabilities/files/place.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import { Turns } from "../../capabilities/turns.ts";
 import type { Params, Result } from "../../protocol/index.ts";
-import { RpcCode } from "../../protocol/index.ts";
+import { RpcCode } from "../../protocol/errors.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "../files/file-client.ts";
 import type { Places } from "../files/places.ts";
