@@ -22,6 +22,7 @@ import { createMemoryPair } from "../../src/transport/memory.ts";
 import { openMemoryPeer } from "../conformance/raw-peer.ts";
 import { pollUntil } from "./deadline.ts";
 import { failureOf, readFile, uriOf, writeFile } from "./file-requests.ts";
+import { exchangeNames } from "./name-exchange.ts";
 import { commandLine, descendantsOf, isStillAlive, openDescriptors, peakResidentBytes } from "./proc-fs.ts";
 import { packageRoot, type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { type Notification, openSession, type SessionClient } from "./session-client.ts";
@@ -236,15 +237,33 @@ describe("a helper", () => {
 });
 
 describe("what a helper was started with", () => {
-  it("a writable directory that becomes a link is not followed out", async () => {
+  it("a writable directory that becomes a link is granted where it leads now, and nowhere else", async () => {
     mkdirSync(at("in/sub"));
     const sub = policy(uriOf(at("in")), special("root", "read"), inside("sub"));
-    await writeFile(client, at("in/sub/a"), "a", sub);
-    rmSync(at("in/sub"), { recursive: true });
+    await writeFile(client, at("in/sub/a"), "first", sub);
+    renameSync(at("in/sub"), at("in/old"));
     symlinkSync("../out", at("in/sub"));
-    // The policy now grants where the link leads, as for a process that is started now; the old helper must not serve it.
-    await writeFile(client, at("in/f"), "b", sub).catch(() => {});
-    expect(readFileSync(at("in/f"), "utf8")).toBe("inside");
+    await writeFile(client, at("in/sub/a"), "second", sub);
+    expect(readFileSync(at("out/a"), "utf8")).toBe("second");
+    expect(readFileSync(at("in/old/a"), "utf8")).toBe("first");
+    expect(await failureOf(writeFile(client, at("in/old/a"), "third", sub))).toEqual(READ_ONLY);
+  });
+
+  it("links and directories that change places all the time lead no write out", async () => {
+    mkdirSync(at("in/d"));
+    symlinkSync("../out", at("in/l"));
+    {
+      await using _ = await exchangeNames(at("in/d"), at("in/l"));
+      for (let index = 0; index < 60; index += 1)
+        await Promise.allSettled([
+          writeFile(client, at("in/d/a"), "a", writes()),
+          client.request("fs/createDirectory", { path: uriOf(at("in/d/b/c")), ...writes() }),
+          client.request("fs/remove", { path: uriOf(at("in/d/f")), ...writes() }),
+          client.request("fs/rename", { from: uriOf(at("in/d/a")), to: uriOf(at("in/l/e")), ...writes() }),
+        ]);
+    }
+    expect(readdirSync(at("out"))).toEqual(["f"]);
+    expect(readFileSync(at("out/f"), "utf8")).toBe("outside");
   });
 
   it("a writable directory that is replaced by another gets the writes", async () => {
