@@ -29,9 +29,17 @@ describe("the view of a policy", () => {
   });
 
   it("reserves no names where this user cannot create any", () => {
-    const disk = new FakeDisk({ ws: { ".git": { HEAD: "" } } }, ["/ws"]);
+    const disk = new FakeDisk({ ws: { ".git": { HEAD: "" } } });
+    disk.canCreateIn = () => false;
     const view = viewOf(policy([READ_ALL, path("/ws", "write")]), { masked: [], disk });
     expect(shown(view)).toEqual(["readOnly", "writable /ws", "readOnly /ws/.git"]);
+  });
+
+  it("hides a directory that this user cannot search, so that its mode cannot be changed", () => {
+    const disk = new FakeDisk({ ws: { ...FULL, locked: { f: "", g: "" } } }, ["/ws/locked"]);
+    const rules = [path("/ws", "write"), path("/ws/locked/f", "deny"), path("/ws/locked/g", "write")];
+    const view = viewOf(policy(rules), { masked: [], disk });
+    expect(shown(view).at(-1)).toBe("hiddenDirectory /ws/locked");
   });
 
   it("leaves a protected name alone if a rule names it", () => {
