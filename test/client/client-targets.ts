@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll } from "vitest";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
@@ -52,3 +53,23 @@ export const clientTargets = [
   { name: "the real server over ws", start: overWebSocket("codex"), resumable: true },
   { name: "the real server over stdio", start: overStdio("codex"), resumable: false },
 ] as const;
+
+/** For a group of tests: starts a target before them, connects to it, and ends both after them. */
+export function usingTarget(
+  start: () => Promise<ClientTarget>,
+  connected: (host: Host, target: ClientTarget) => void,
+): void {
+  let target: ClientTarget | undefined;
+  let host: Host | undefined;
+
+  beforeAll(async () => {
+    target = await start();
+    host = await target.connect();
+    connected(host, target);
+  });
+
+  afterAll(async () => {
+    await host?.close();
+    await target?.stop();
+  });
+}

@@ -15,7 +15,7 @@ import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { type ClientTarget, clientTargets, usingTarget } from "./client-targets.ts";
 
 // What a user of the library does, against every server and over every transport.
 
@@ -50,17 +50,13 @@ describe.each(clientTargets)("$name", ({ start, resumable }) => {
   let host: Host;
   let directory: string;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "exec-server-end-to-end-"));
-    target = await start();
-    host = await target.connect();
   });
 
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  usingTarget(start, (connected, to) => ([host, target] = [connected, to]));
 
   test("a command runs to its end, and its streams are kept apart", async () => {
     const result = await host.run(["/bin/sh", "-c", "echo out; echo err >&2; exit 3"]);

@@ -12,7 +12,7 @@ import { SpawnError } from "../../src/client/process/spawn-error.ts";
 import { createServer } from "../../src/server/index.ts";
 import { launch } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { clientTargets, usingTarget } from "./client-targets.ts";
 
 // What errors say to a person who did not expect them, and to a program that did.
 
@@ -42,18 +42,9 @@ const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("$name", ({ name, start }) => {
   const isOurs = name.startsWith("our");
-  let target: ClientTarget;
   let host: Host;
 
-  beforeAll(async () => {
-    target = await start();
-    host = await target.connect();
-  });
-
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-  });
+  usingTarget(start, (connected) => (host = connected));
 
   async function theCallerOf(argv: readonly string[]): Promise<unknown> {
     return await host.start(argv, { cwd: directory });

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
 import { withDeadline } from "../fault/deadline.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { clientTargets, usingTarget } from "./client-targets.ts";
 
 // This server's extensions through the library, and the library's errors if they are missing.
 
@@ -16,18 +16,9 @@ const ours = clientTargets.filter(({ name }) => name.startsWith("our server"));
 const theirs = clientTargets.filter(({ name }) => name.startsWith("the real server"));
 
 describe.each(ours)("$name", ({ start }) => {
-  let target: ClientTarget;
   let host: Host;
 
-  beforeAll(async () => {
-    target = await start();
-    host = await target.connect();
-  });
-
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-  });
+  usingTarget(start, (connected) => (host = connected));
 
   test("a terminal changes its size", async () => {
     await using shell = await host.terminal(["sh", "-c", "stty size; read go; stty size"], {
@@ -189,7 +180,7 @@ test("others follow a process, and cannot touch it", async () => {
     await process.write("theirs\n");
     expect(Buffer.from((await inTime(output.next(), "the rest")).value!.bytes).toString()).toBe("theirs\n");
     expect(await inTime(followed.exited, "the end")).toMatchObject({ exitCode: 4 });
-    await expect(guest.attach("no such session", process.id)).rejects.toMatchObject({ code: "RPC_ERROR" });
+    await expect(guest.attach("no such session", process.id)).rejects.toMatchObject({ code: "NOT_FOUND" });
   } finally {
     await target.stop();
   }

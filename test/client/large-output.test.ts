@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import type { OutputChunk } from "../../src/client/process/process-events.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
@@ -11,7 +11,7 @@ import { FIRST_FIXED_WIDTH } from "../fault/numbered-lines.ts";
 import { writtenBytes } from "../fault/proc-fs.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { bundleScript } from "./bundled-script.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { clientTargets, usingTarget } from "./client-targets.ts";
 import type { LargeOutputReport } from "./large-output-reader.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -74,18 +74,9 @@ async function standsStill(pid: number): Promise<number> {
 }
 
 describe.each(clientTargets)("a reader that stops, $name", ({ start }) => {
-  let target: ClientTarget;
   let host: Host;
 
-  beforeAll(async () => {
-    target = await start();
-    host = await target.connect();
-  });
-
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-  });
+  usingTarget(start, (connected) => (host = connected));
 
   /** Starts a process that writes a lot, and reads its pid only. */
   async function startWriter(): Promise<{

@@ -17,7 +17,7 @@ import type { Host } from "../../src/client/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { clientTargets, usingTarget } from "./client-targets.ts";
 
 // Lines, streams, scripts and the environment, against every server and over every way to one.
 
@@ -35,21 +35,16 @@ async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
 
 describe.each(clientTargets)("$name", ({ name, start }) => {
   const isOurs = name.startsWith("our");
-  let target: ClientTarget;
   let host: Host;
   let directory: string;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "exec-server-streams-"));
-    target = await start();
-    host = await target.connect();
   });
 
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  usingTarget(start, (connected) => (host = connected));
 
   const shell = (script: string): Promise<RemoteProcess> => host.start(["/bin/sh", "-c", script]);
 

@@ -15,10 +15,10 @@ import {
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import type { TreeProgress } from "../../src/client/files/trees.ts";
-import { type ClientTarget, clientTargets } from "./client-targets.ts";
+import { clientTargets, usingTarget } from "./client-targets.ts";
 
 const MIB = 1024 * 1024;
 let base: string;
@@ -69,18 +69,9 @@ async function makeTree(directory: string, { links = true } = {}): Promise<void>
 
 describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("on $name", ({ name, start }) => {
   const isOurs = name.startsWith("our");
-  let target: ClientTarget;
   let host: Host;
 
-  beforeAll(async () => {
-    target = await start();
-    host = await target.connect();
-  });
-
-  afterAll(async () => {
-    await host?.close();
-    await target?.stop();
-  });
+  usingTarget(start, (connected) => (host = connected));
 
   it("a tree goes there and back unchanged", async () => {
     const [here, there, back] = [join(base, "here"), join(base, "a/b/there"), join(base, "back")];
