@@ -187,6 +187,20 @@ describe("a server with a sandbox", () => {
     expect(JSON.stringify(config)).not.toContain("hidden");
   });
 
+  test("leaves no way out through a proxy", async () => {
+    const connects = `
+      const { hostname, port } = new URL(process.env.HTTP_PROXY);
+      const socket = require("node:net").connect(port, hostname, () => console.log("connected"));
+      socket.on("error", ({ code }) => console.log(code)).resume();`;
+    const network = { allow: ["*"], local: true };
+    for (const sandbox of [undefined, DISABLED, UNRESTRICTED]) {
+      const options = { cwd: "/", network, ...(sandbox === undefined ? {} : { sandbox }) };
+      expect(await host.run([process.execPath, "-e", connects], options)).toMatchObject({
+        stdout: "EPERM\n",
+      });
+    }
+  });
+
   test("makes no HTTP requests for its clients", async () => {
     const refused = host.fetch("http://127.0.0.1:9/");
     await expect(refused).rejects.toThrow(/the sandbox of this server has no network/);
