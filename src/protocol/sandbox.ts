@@ -13,7 +13,7 @@ export const SpecialPath = schema(() =>
     z
       .object({ kind: z.enum(["project_roots", "current_working_directory"]), subpath: Subpath() })
       .describe("Every workspace root; both names are equivalent"),
-    z.object({ kind: z.literal("tmpdir") }).describe("The directory named by TMPDIR"),
+    z.object({ kind: z.literal("tmpdir") }).describe("The directory named by TMPDIR of the process"),
     z.object({ kind: z.literal("slash_tmp") }).describe("`/tmp`"),
     z
       .object({ kind: z.literal("unknown"), path: z.string(), subpath: Subpath() })
@@ -37,7 +37,9 @@ export const FileSystemEntry = schema(() =>
     access: z
       .enum(["read", "write", "deny", "none"])
       .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
-    missing_path_behavior: optional(z.enum(["skip"])).describe("Ignore the entry if the path does not exist"),
+    missing_path_behavior: optional(z.enum(["skip"])).describe(
+      "No effect: a path that does not exist is ignored if it would be writable, and cannot be created otherwise",
+    ),
   }),
 );
 export type FileSystemEntry = Infer<typeof FileSystemEntry>;
@@ -77,7 +79,9 @@ export type PermissionProfile = Infer<typeof PermissionProfile>;
 export const SandboxContext = schema(() =>
   z.object({
     permissions: PermissionProfile(),
-    cwd: optional(PathUri()).describe("Base of relative patterns; needed when an entry depends on it"),
+    cwd: optional(PathUri()).describe(
+      "Base of relative patterns. A process has its own working directory for that; a file call needs it if an entry depends on it",
+    ),
     workspaceRoots: z.array(PathUri()).optional().describe("What `project_roots` stands for"),
     windowsSandboxLevel: z
       .enum(["disabled", "restricted-token", "elevated", "mxc"])
@@ -87,11 +91,11 @@ export const SandboxContext = schema(() =>
     sandboxOverride: z
       .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
       .optional(),
-    userHomeDir: optional(PathUri()),
-    temporaryDirectories: optional(z.array(PathUri())).describe("As reported in `EnvironmentInfo`"),
+    userHomeDir: optional(PathUri()).describe("No effect on Linux"),
+    temporaryDirectories: optional(z.array(PathUri())).describe("No effect on Linux"),
     policyContext: optional(
       z.object({ cwd: optional(PathUri()), workspaceRoots: z.array(PathUri()).optional() }),
-    ).describe("The same two values for the whole policy, on file calls"),
+    ).describe("Replaces these two values; without roots of its own there are none"),
   }),
 );
 export type SandboxContext = Infer<typeof SandboxContext>;

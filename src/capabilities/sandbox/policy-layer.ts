@@ -32,7 +32,8 @@ const OWN_DIRECTORIES = ["/dev", "/proc"];
 /** Also made anew, but what a rule names in it is ordinary, and mounted there. */
 const SHARED_MEMORY = "/dev/shm";
 
-function isOwn(path: string): boolean {
+/** Whether a path belongs to what every sandbox makes anew. */
+export function isOwn(path: string): boolean {
   if (isBelow(path, SHARED_MEMORY)) return false;
   return OWN_DIRECTORIES.some((own) => path === own || isBelow(path, own));
 }

@@ -4,7 +4,7 @@ import type { FileView, ViewMount } from "./file-view.ts";
 import { ScanBudget, scanGlob } from "./glob-scan.ts";
 import { isBelow, parentOf } from "./path-names.ts";
 import { type CrossedLink, PathWalk } from "./path-walk.ts";
-import { type Crossing, layerOf, type PolicyLayer } from "./policy-layer.ts";
+import { type Crossing, isOwn, layerOf, type PolicyLayer } from "./policy-layer.ts";
 import { ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
 import { SandboxRefusal } from "./sandbox-refusal.ts";
 
@@ -66,7 +66,7 @@ function refuseWritableLink({ path, access, destination }: Crossing, map: Access
 
 function hideMatches(layers: readonly PolicyLayer[], access: AccessMap, walk: PathWalk, disk: Disk): void {
   const budget = new ScanBudget();
-  const isVisible = (directory: string) => access.shows(directory);
+  const isVisible = (directory: string) => !isOwn(directory) && access.shows(directory);
   const hasRulesBelow = (directory: string) =>
     [...access.paths()].some((path) => access.own(path) !== "deny" && isBelow(path, directory));
   const found = layers.flatMap(({ patterns }) =>
@@ -74,7 +74,7 @@ function hideMatches(layers: readonly PolicyLayer[], access: AccessMap, walk: Pa
       scanGlob(text, glob, { walk, disk, budget, maxDepth, isVisible, hasRulesBelow }),
     ),
   );
-  for (const path of found) access.add(path, "deny");
+  for (const path of found) if (!isOwn(path)) access.add(path, "deny");
 }
 
 interface ViewParts {

@@ -71,6 +71,14 @@ describe("patterns", () => {
     expect(() => look([READ_ALL, ...rules], many)).toThrow("a sandbox has at most 1000 rules");
   });
 
+  it("hide nothing of what every sandbox makes anew", () => {
+    const made = { dev: { null: "", shm: { ws: { "a.env": "" } } }, ws: { a: { link: "/dev/null" } } };
+    expect(look([READ_ALL, deny("/dev/*"), deny("/ws/*")], made)).toEqual(["readOnly"]);
+    expect(look([path("/dev/shm/ws", "write"), deny("/dev/shm/ws/*.env")], made)).toContain(
+      "hiddenFile /dev/shm/ws/a.env",
+    );
+  });
+
   it("search nothing that is not visible anyway", () => {
     const disk = new FakeDisk(tree);
     viewOf(policy([path("/other", "read"), deny("/ws/**/*.env")]), { masked: [], disk });
