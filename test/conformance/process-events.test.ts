@@ -80,7 +80,7 @@ verifies("process.events:silent-process", async ({ peer }) => {
   for (const tty of [false, true]) {
     const { events } = await run(connection, `tty ${tty}`, ["true"], { tty });
     expect(events).toEqual([
-      { kind: "exited", seq: 1, exitCode: 0 },
+      { kind: "exited", seq: 1, exitCode: 0, sandboxDenied: false },
       { kind: "closed", seq: 2 },
     ]);
   }
