@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { expect } from "vitest";
 import { fixture, outputOf, run, untilOutput } from "./process-events.ts";
@@ -674,4 +674,108 @@ verifies("network.sandbox:no-proxy", async ({ peer }) => {
     [101, ""],
     [-32602, ""],
   ]).toContainEqual(outcome);
+});
+
+verifies("network.launch:masking", async ({ peer }) => {
+  const connection = await peer();
+  await expectError(
+    connection.request("process/start", start("p", ["true"], launchOf({ credentialMasking: true }))),
+    -32602,
+    "invalid network proxy config: credential masking is not supported by this executor",
+  );
+  const { capabilities } = await connection.request("environment/info");
+  expect(capabilities).toMatchObject({ networkProxyLaunch: true, networkProxyReviewDomains: true });
+  expect(capabilities).not.toHaveProperty("credentialMasking");
+});
+
+verifies("network.rules:deny-address", async ({ peer }) => {
+  const connection = await peer();
+  const { http } = await startProxied(connection, "p", {
+    domains: { "*": "allow", "127.0.0.1": "deny", "::1": "deny" },
+  });
+  for (const host of ["127.0.0.1", "[::ffff:127.0.0.1]:1", "localhost", "2130706433", "127.1"])
+    expect([host, await reasonOf(http, get(`http://${host}/`))]).toEqual([host, "denied"]);
+});
+
+verifies("network.rules:own-listener", async ({ peer, target }) => {
+  const connection = await peer();
+  const port = Number(new URL(target.url ?? "").port);
+  const { http, socks } = await startProxied(connection, "p", { domains: { "*": "allow" } });
+  for (const host of [
+    "127.0.0.1",
+    "127.0.0.2",
+    "localhost",
+    "0.0.0.0",
+    "[::ffff:127.0.0.1]",
+    "[::]",
+    "2130706433",
+  ])
+    expect([host, await reasonOf(http, get(`http://${host}:${port}/readyz`))]).toEqual([
+      host,
+      "not_allowed_local",
+    ]);
+  expect((await ask(http, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).status).toBe(403);
+  expect((await exchange(socks, socksMessages([127, 0, 0, 1], port)))[3]).toBe(2);
+});
+
+verifies("network.http:upgrade", async ({ peer }) => {
+  const connection = await peer();
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (head) => {
+      const isAsked = /^upgrade: echo\r$/im.test(head.toString());
+      socket.end(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: ${isAsked ? "echo" : "?"}\r\n\r\nnow`,
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const { http } = await startProxied(connection, "p", { domains: { "127.0.0.1": "allow" } });
+    const request = `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`;
+    expect((await exchange(http, request)).toString()).toMatch(
+      /^HTTP\/1\.1 101 [^]*upgrade: echo\r\n\r\nnow$/,
+    );
+  } finally {
+    server.close();
+  }
+});
+
+verifies("network.http:connect-failure", async ({ peer }) => {
+  const connection = await peer();
+  const { http } = await startProxied(connection, "p", { domains: { "127.0.0.1": "allow" } });
+  expect(await ask(http, "CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n")).toMatchObject({
+    status: 502,
+    body: "upstream failure",
+  });
+});
+
+verifies("network.http:https-url", async ({ peer }) => {
+  const connection = await peer();
+  await withEcho(async (port) => {
+    const { http } = await startProxied(connection, "p", { domains: { "127.0.0.1": "allow" } });
+    expect(await ask(http, get(`https://127.0.0.1:${port}/`))).toMatchObject({
+      status: 501,
+      body: "use CONNECT for https",
+    });
+    expect(await reasonOf(http, get("https://example.com/"))).toBe("not_allowed");
+  });
+});
+
+verifies("network.sandbox:other-proxy", async ({ peer }) => {
+  const connection = await peer();
+  await withEcho(async (port) => {
+    const overrides = {
+      sandbox: sandbox(),
+      enforceManagedNetwork: true,
+      env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
+      managedNetwork: { loopbackPorts: [port] },
+    };
+    await expectError(
+      connection.request("process/start", start("p", ["true"], overrides)),
+      -32602,
+      /^enforceManagedNetwork needs a networkProxy/,
+    );
+  });
 });

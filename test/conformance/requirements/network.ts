@@ -116,4 +116,46 @@ export const networkRequirements = {
     ...sandboxed,
     behavior: "A sandbox whose network is to be managed does not run without a proxy.",
   },
+  "network.launch:masking": {
+    ...proxy,
+    behavior: "Credentials are not masked, and a proxy that is to mask them is refused.",
+    origin: "ours",
+    note: "Codex masks them, with a certificate of its own.",
+  },
+  "network.rules:deny-address": {
+    ...proxy,
+    behavior: "A denied address is refused for names that resolve to it, and in the forms of IPv6.",
+    origin: "ours",
+    note: "Codex compares the host as text.",
+  },
+  "network.rules:own-listener": {
+    ...proxy,
+    behavior: "The proxy does not lead to the server that runs it.",
+    origin: "ours",
+    note: "Codex's proxy connects to the port on which its server listens.",
+  },
+  "network.http:upgrade": {
+    ...proxy,
+    behavior: "A request to change the protocol is passed on.",
+    origin: "ours",
+    note: "Codex drops the header.",
+  },
+  "network.http:connect-failure": {
+    ...proxy,
+    behavior: "CONNECT to a host that cannot be reached is answered with 502.",
+    origin: "ours",
+    note: "Codex answers with 200 and closes the connection.",
+  },
+  "network.http:https-url": {
+    ...proxy,
+    behavior: "An https URL that is allowed is answered with 501, and never sent in the clear.",
+    origin: "ours",
+    note: "Codex makes the TLS connection itself.",
+  },
+  "network.sandbox:other-proxy": {
+    ...sandboxed,
+    behavior: "A sandbox whose network is to be managed is not led to a proxy that its variables name.",
+    origin: "ours",
+    note: "Codex leads it there if it is on a loopback address.",
+  },
 } as const satisfies Requirements;
