@@ -701,6 +701,10 @@ verifies("network.rules:own-listener", async ({ peer, target }) => {
   const connection = await peer();
   const port = Number(new URL(target.url ?? "").port);
   const { http, socks } = await startProxied(connection, "p", { domains: { "*": "allow" } });
+  // The proxy of another process has other rules.
+  const other = await startProxied(connection, "q");
+  for (const own of [other.http, other.socks, http])
+    expect(await reasonOf(http, get(`http://127.0.0.1:${own}/`))).toBe("not_allowed_local");
   for (const host of [
     "127.0.0.1",
     "127.0.0.2",

@@ -2,14 +2,18 @@ import { networkInterfaces } from "node:os";
 import { embeddedIpv4, isLoopbackIp } from "./ip-address.ts";
 
 /**
- * Ports at which this server listens. Whoever reaches one can have any command run, so no process may do it through the
- * server itself.
+ * Ports at which this server listens. Whoever reaches its own can have any command run, and the proxies of other
+ * processes have other rules, so no process may reach them through the server itself.
  */
 export class OwnListeners {
   readonly #ports = new Set<number>();
 
   add(port: number): void {
     this.#ports.add(port);
+  }
+
+  remove(port: number): void {
+    this.#ports.delete(port);
   }
 
   /** The same port of another of this machine's addresses counts, too. */

@@ -60,7 +60,27 @@ export class ProcessNetworks {
     });
     return request.confinement?.network === "proxied"
       ? insideSandbox(proxy, request, launch)
-      : onThisMachine(proxy, request, launch);
+      : this.#onThisMachine(proxy, request, launch);
+  }
+
+  async #onThisMachine(
+    proxy: NetworkProxy,
+    request: StartRequest,
+    launch: NetworkLaunch,
+  ): Promise<ProcessNetwork> {
+    const ports = await proxy.listen().catch((error: NodeJS.ErrnoException) => {
+      throw error.errno === undefined ? error : osError(Math.abs(error.errno));
+    });
+    const listened = Object.values(ports).filter((port) => port !== undefined);
+    for (const port of listened) this.#own.add(port);
+    return {
+      request: { ...request, env: withProxy(request.env, ports, launch) },
+      started: () => {},
+      close: () => {
+        for (const port of listened) this.#own.remove(port);
+        proxy.close();
+      },
+    };
   }
 
   #sharedSockets(): SharedLimit {
@@ -72,21 +92,6 @@ export class ProcessNetworks {
 /** A share of the descriptors, so that files, connections and starts always have the rest. */
 function maxSockets(): number {
   return Math.max(MIN_SOCKETS, Math.floor(maxOpenFiles() * SOCKETS_SHARE));
-}
-
-async function onThisMachine(
-  proxy: NetworkProxy,
-  request: StartRequest,
-  launch: NetworkLaunch,
-): Promise<ProcessNetwork> {
-  const ports = await proxy.listen().catch((error: NodeJS.ErrnoException) => {
-    throw error.errno === undefined ? error : osError(Math.abs(error.errno));
-  });
-  return {
-    request: { ...request, env: withProxy(request.env, ports, launch) },
-    started: () => {},
-    close: () => proxy.close(),
-  };
 }
 
 /** The sandbox itself listens, and hands its listeners out. Nothing that it runs can do that, or undo it. */
