@@ -26,7 +26,7 @@ function start(options: Partial<HelperOptions> = {}, argv: readonly string[] = H
   const helper = new FileHelper({
     client: bareClient(new AbortController().signal),
     settings: { ...SETTINGS, mounts: [] },
-    accept: () => {},
+    accept: async () => {},
     notified: () => undefined,
     ...options,
   });
@@ -99,9 +99,7 @@ it("that talks nonsense is given up", async () => {
 
 it("that is not accepted answers no call", async () => {
   const helper = start({
-    accept: () => {
-      throw new Error("not this one");
-    },
+    accept: () => Promise.reject(new Error("not this one")),
   });
   await expect(helper.ready).rejects.toThrow("fs sandbox helper failed: not this one");
   await expect(read(helper)).rejects.toThrow("not this one");

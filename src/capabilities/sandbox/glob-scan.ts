@@ -61,9 +61,13 @@ interface Step {
 
 /**
  * Real paths that a pattern matches now. Links to directories are not followed, except before the first wildcard; a
- * directory that cannot be read counts as a match, because its contents are unknown.
+ * directory that cannot be read counts as a match, because its contents are unknown. Yields after each directory.
  */
-export function scanGlob(pattern: string, { base, names }: GlobPattern, scan: GlobScan): string[] {
+export function* scanGlob(
+  pattern: string,
+  { base, names }: GlobPattern,
+  scan: GlobScan,
+): Generator<undefined, string[]> {
   const { walk, disk, budget, maxDepth } = scan;
   const start = walk.follow(base);
   if (names.length === 0) return start.kind === "file" || start.kind === "directory" ? [start.path] : [];
@@ -100,6 +104,7 @@ export function scanGlob(pattern: string, { base, names }: GlobPattern, scan: Gl
       if (isDirectory && depth < maxDepth && (!isMatch || scan.hasRulesBelow(path)))
         steps.push({ directory: path, depth: depth + 1, positions: next });
     }
+    yield;
   }
   return found;
 }

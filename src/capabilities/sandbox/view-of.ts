@@ -1,3 +1,4 @@
+import { Turns } from "../turns.ts";
 import { type AccessMap, weakest } from "./access-map.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 import type { FileView, ViewMount } from "./file-view.ts";
@@ -23,7 +24,29 @@ const MAX_RULES = 1000;
  * The view that a policy gives of the disk as it is now. Throws a SandboxRefusal if it cannot be enforced. It looks at
  * each path of the policy, and searches directories only for patterns.
  */
-export function viewOf(policy: SandboxPolicy, { masked, disk = systemDisk }: ViewOptions): FileView {
+export function viewOf(policy: SandboxPolicy, options: ViewOptions): FileView {
+  const steps = viewSteps(policy, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same, without keeping others waiting while it searches. */
+export async function viewInTurns(policy: SandboxPolicy, options: ViewOptions): Promise<FileView> {
+  const turns = new Turns();
+  const steps = viewSteps(policy, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (turns.over) await turns.next();
+  }
+}
+
+function* viewSteps(
+  policy: SandboxPolicy,
+  { masked, disk = systemDisk }: ViewOptions,
+): Generator<undefined, FileView> {
   const walk = new PathWalk(disk);
   const sets = ruleSets(policy);
   if (sets.some(({ rules }) => rules.length > MAX_RULES))
@@ -33,7 +56,7 @@ export function viewOf(policy: SandboxPolicy, { masked, disk = systemDisk }: Vie
   const layers = sets.map((rules) => layerOf(rules, walk, disk));
   const access = weakest(layers.map((layer) => layer.access));
   for (const { crossings } of layers) for (const crossing of crossings) refuseWritableLink(crossing, access);
-  hideMatches(layers, access, walk, disk);
+  yield* hideMatches(layers, access, walk, disk);
   const missing = layers.flatMap((layer) => layer.missing);
   for (const path of masked) {
     const { kind, path: real } = walk.follow(path);
@@ -64,16 +87,22 @@ function refuseWritableLink({ path, access, destination }: Crossing, map: Access
   );
 }
 
-function hideMatches(layers: readonly PolicyLayer[], access: AccessMap, walk: PathWalk, disk: Disk): void {
+function* hideMatches(
+  layers: readonly PolicyLayer[],
+  access: AccessMap,
+  walk: PathWalk,
+  disk: Disk,
+): Generator<undefined, void> {
   const budget = new ScanBudget();
   const isVisible = (directory: string) => !isOwn(directory) && access.shows(directory);
   const hasRulesBelow = (directory: string) =>
     [...access.paths()].some((path) => access.own(path) !== "deny" && isBelow(path, directory));
-  const found = layers.flatMap(({ patterns }) =>
-    patterns.flatMap(({ text, glob, maxDepth }) =>
-      scanGlob(text, glob, { walk, disk, budget, maxDepth, isVisible, hasRulesBelow }),
-    ),
-  );
+  const found: string[] = [];
+  for (const { patterns } of layers)
+    for (const { text, glob, maxDepth } of patterns)
+      found.push(
+        ...(yield* scanGlob(text, glob, { walk, disk, budget, maxDepth, isVisible, hasRulesBelow })),
+      );
   for (const path of found) if (!isOwn(path)) access.add(path, "deny");
 }
 

@@ -34,8 +34,8 @@ export interface HelperOptions {
   readonly settings: HelperSettings;
   /** Life times that differ, for tests. */
   readonly life?: LifeTimes;
-  /** Checks what the helper reports about itself before the first call. Throws if it must not be used. */
-  accept(ready: HelperReady): void;
+  /** Checks what the helper reports about itself before the first call. Rejects if it must not be used. */
+  accept(ready: HelperReady): Promise<void>;
   /** Nothing more is read from the helper until the promise resolves. */
   notified(notification: HelperNotification): Promise<void> | undefined;
 }
@@ -165,7 +165,7 @@ export class FileHelper {
   #take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
     switch (kind) {
       case "ready":
-        this.#begin(JSON.parse(text) as HelperReady);
+        void this.#begin(JSON.parse(text) as HelperReady);
         break;
       case "result":
         this.#calls.get(id)?.resolve(answerOf(bytes));
@@ -181,14 +181,15 @@ export class FileHelper {
     return undefined;
   }
 
-  #begin(ready: HelperReady): void {
+  async #begin(ready: HelperReady): Promise<void> {
     clearTimeout(this.#timer);
     try {
-      this.#options.accept(ready);
+      await this.#options.accept(ready);
     } catch (error) {
       this.#fail(messageOf(error), error);
       return;
     }
+    if (this.#failure !== undefined) return;
     const { life = LIFE } = this.#options;
     this.#life = new LifeWatch(
       {

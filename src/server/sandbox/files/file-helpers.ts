@@ -62,7 +62,9 @@ export class FileHelpers {
   /** Runs work with the helper for a call that is made now. */
   async use<T>(client: FileClient, policy: FilePolicy, work: (confined: Confined) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const entry = this.#find(client, policy);
+      const view = await policy.view();
+      if (client.signal.aborted) throw new CapabilityError("OS_ERROR", "the connection has ended");
+      const entry = this.#find(client, policy, view);
       try {
         return await this.#run(entry, async () => {
           await entry.helper.ready;
@@ -92,9 +94,8 @@ export class FileHelpers {
     }
   }
 
-  #find(client: FileClient, policy: FilePolicy): Entry {
+  #find(client: FileClient, policy: FilePolicy, view: FileView): Entry {
     const { key } = policy;
-    const view = policy.view();
     const own = this.#entriesOf(client);
     for (const entry of own) {
       if (entry.key !== key || entry.isOld) continue;
@@ -146,9 +147,9 @@ export class FileHelpers {
     return new FileHelper({
       client,
       settings: { ...this.#options.settings, mounts: shown.map(({ path }) => path) },
-      accept: ({ mounts }) => {
+      accept: async ({ mounts }) => {
         const isMounted = shown.every(({ path }, index) => mounts[index] === identityOf(path));
-        if (!isMounted || !sameView(policy.view(), view)) throw new ReplacedError();
+        if (!isMounted || !sameView(await policy.view(), view)) throw new ReplacedError();
       },
       notified,
     });

@@ -7,7 +7,7 @@ import {
   type SandboxPolicy,
 } from "../../../capabilities/sandbox/sandbox-policy.ts";
 import { SandboxRefusal } from "../../../capabilities/sandbox/sandbox-refusal.ts";
-import { viewOf } from "../../../capabilities/sandbox/view-of.ts";
+import { viewInTurns } from "../../../capabilities/sandbox/view-of.ts";
 
 /** A policy as files need it. */
 export class FilePolicy {
@@ -33,9 +33,9 @@ export class FilePolicy {
   }
 
   /** What it gives at this moment. */
-  view(): FileView {
+  async view(): Promise<FileView> {
     try {
-      return viewOf(this.#policy, { masked: this.#masked });
+      return await viewInTurns(this.#policy, { masked: this.#masked });
     } catch (error) {
       if (!(error instanceof SandboxRefusal)) throw error;
       throw new CapabilityError("OS_ERROR", `fs sandbox helper failed: ${error.message}`, { cause: error });
