@@ -161,6 +161,8 @@ describe.each(clientTargets)("a sandbox on $name", ({ name, start }) => {
     ];
     for (const call of denied) await expect(call()).rejects.toMatchObject({ errno: "EROFS" });
     await expect(files.readText(join(cwd, "sub/.env"))).rejects.toBeInstanceOf(FileError);
+    await expect(files.readText(join(cwd, "sub/.env"))).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+    await expect(files.readStream(join(cwd, "sub/.env")).next()).rejects.toMatchObject({ errno: "EACCES" });
     await expect(files.list(join(cwd, "hidden"))).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
     await expect(files.readText(join(cwd, "hidden/key"))).rejects.toMatchObject({ errno: "EACCES" });
     await expect(files.remove(join(base, "outside"))).rejects.toMatchObject({ errno: "EROFS" });
