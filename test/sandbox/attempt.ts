@@ -15,6 +15,7 @@ export type AttemptClass =
   | "set-user-id and capabilities"
   | "inherited descriptors"
   | "environment"
+  | "file calls"
   | "terminals"
   | "survivors"
   | "network"
@@ -54,8 +55,8 @@ export interface Attempt {
   readonly message?: string;
   /** Why a kernel may not have what is tried here. Without it, the attempt must succeed outside. */
   readonly mayBeUnavailable?: string;
-  /** The real Codex server lets this one through. */
-  readonly onCodex?: "escapes";
+  /** The real Codex server lets this one through, or does if the time is right. */
+  readonly onCodex?: "escapes" | "may escape";
 }
 
 export interface ProxyRules {
@@ -63,7 +64,25 @@ export interface ProxyRules {
   readonly allowLocalBinding: boolean;
 }
 
-export type Step = { readonly sh: string } | { readonly perl: string } | { readonly argv: readonly string[] };
+export type Step = ProcessStep | CallStep | BystanderStep;
+
+/** Runs in the sandbox. */
+export type ProcessStep =
+  | { readonly sh: string }
+  | { readonly perl: string }
+  | { readonly argv: readonly string[] };
+
+/** A call on files under the sandbox. Paths are native, and `$NAME` stands for a variable of the attempt. */
+export interface CallStep {
+  readonly method: string;
+  readonly paths: Readonly<Record<string, string>>;
+  readonly params?: object;
+}
+
+/** What somebody does outside meanwhile: a shell script. */
+interface BystanderStep {
+  readonly outside: string;
+}
 
 type Details = Omit<Attempt, "name" | "class" | "proof" | "steps">;
 
@@ -83,3 +102,9 @@ export function attemptsOf(
 
 export const sh = (text: string): Step => ({ sh: text });
 export const perl = (text: string): Step => ({ perl: text });
+export const call = (method: string, paths: CallStep["paths"], params: object = {}): Step => ({
+  method,
+  paths,
+  params,
+});
+export const outside = (text: string): Step => ({ outside: text });

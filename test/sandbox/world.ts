@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -9,16 +10,15 @@ import { launch, SERVER_PATH, type ServerKind, type ServerProcess } from "../con
 import { start } from "../conformance/verifies.ts";
 import { pollUntil } from "../fault/deadline.ts";
 import { awaitNoneLeft } from "../fault/marked-processes.ts";
-import type { Attempt, Step } from "./attempt.ts";
+import type { Attempt, ProcessStep } from "./attempt.ts";
 import { installShim } from "./bwrap-shim.ts";
 import { Listeners } from "./listeners.ts";
 import { Place } from "./place.ts";
+import { callFiles, expanded, LEAK, networkOf, STEP_DEADLINE_MS, type StepEnd } from "./steps.ts";
 import { prelude } from "./syscalls.ts";
 import { TINY_PROGRAMS } from "./tiny-programs.ts";
 import { Victim } from "./victim.ts";
 
-/** Long for a busy machine; an attempt that hangs has not succeeded. */
-const STEP_DEADLINE_MS = 30_000;
 const PROOF_DEADLINE_MS = 20_000;
 
 type ServerName = "tcp" | "token" | "unix";
@@ -33,10 +33,8 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** The end of the last step. */
-interface Ended {
-  readonly output: string;
-  readonly exitCode: number | undefined;
+/** The end of the last step, with the output of all. */
+interface Ended extends StepEnd {
   readonly without: string;
 }
 
@@ -85,28 +83,48 @@ export class World implements AsyncDisposable {
       ...place.variables,
       SERVER: String(server.server.child.pid),
       SERVER_PORT: server.port,
+      // Without a sandbox a race is won for certain, in the end.
+      RACE_SECONDS: this.#options.sandboxed ? "1" : "20",
       ...(JSON.stringify(attempt.steps).includes("SECRET_HANDLE") && { SECRET_HANDLE: place.secretHandle }),
     };
     const env = { ...variables, ...expanded(attempt.env, variables) };
     let output = "";
-    let exitCode: number | undefined;
+    let succeeded = false;
     for (const [index, step] of attempt.steps.entries()) {
-      const processId = `${place.id}-${index}`;
-      const params = {
-        cwd: pathToFileURL(place.work).href,
-        env,
-        tty: attempt.tty ?? false,
-        ...(this.#options.sandboxed && { sandbox: place.sandbox(attempt), ...networkOf(attempt) }),
-      };
-      await server.peer.request("process/start", start(processId, this.#argv(step, attempt, place), params), {
-        timeoutMs: STEP_DEADLINE_MS,
-      });
-      const ended = await collect(server.peer, processId, STEP_DEADLINE_MS);
-      output += Buffer.concat([ended.stdout, ended.stderr, ended.pty]).toString();
-      exitCode = ended.exitCode;
+      if ("outside" in step) {
+        execFileSync("/bin/sh", ["-c", step.outside], { env });
+        continue;
+      }
+      const sandbox = this.#options.sandboxed ? { sandbox: place.sandbox(attempt) } : {};
+      const ended =
+        "method" in step
+          ? await callFiles(server.peer, step, { env, sandbox })
+          : await this.#runProcess(server.peer, step, attempt, place, {
+              id: `${place.id}-${index}`,
+              params: { env, ...sandbox, ...(this.#options.sandboxed && networkOf(attempt)) },
+            });
+      output += ended.output;
+      ({ succeeded } = ended);
     }
     const begun = existsSync(join(place.work, "begun"));
-    return { ...(await this.#prove(attempt, place, { output, exitCode, without })), begun, output };
+    return { ...(await this.#prove(attempt, place, { output, succeeded, without })), begun, output };
+  }
+
+  async #runProcess(
+    peer: RawPeer,
+    step: ProcessStep,
+    attempt: Attempt,
+    place: Place,
+    { id, params }: { id: string; params: object },
+  ): Promise<StepEnd> {
+    const request = start(id, this.#argv(step, attempt, place), {
+      cwd: pathToFileURL(place.work).href,
+      tty: attempt.tty ?? false,
+      ...params,
+    });
+    await peer.request("process/start", request, { timeoutMs: STEP_DEADLINE_MS });
+    const { stdout, stderr, pty, exitCode } = await collect(peer, id, STEP_DEADLINE_MS);
+    return { output: Buffer.concat([stdout, stderr, pty]).toString(), succeeded: exitCode === 0 };
   }
 
   /** Looks for the proof. Where the attempt should have succeeded, the effect may need a moment. */
@@ -121,7 +139,7 @@ export class World implements AsyncDisposable {
       // Whoever still lives sees it.
       await awaitNoneLeft(place.id, [], PROOF_DEADLINE_MS).catch(() => {});
     }
-    const mustEscape = ended.exitCode === 0 && !(this.#options.sandboxed && ended.without === "nothing");
+    const mustEscape = ended.succeeded && !(this.#options.sandboxed && ended.without === "nothing");
     const escaped = mustEscape
       ? await pollUntil(hasEscapedSince, PROOF_DEADLINE_MS, () => "an effect").catch(() => false)
       : hasEscapedSince();
@@ -150,7 +168,7 @@ export class World implements AsyncDisposable {
     ].join("\n");
   }
 
-  #argv(step: Step, attempt: Attempt, place: Place): readonly string[] {
+  #argv(step: ProcessStep, attempt: Attempt, place: Place): readonly string[] {
     const argv =
       "argv" in step
         ? step.argv
@@ -273,36 +291,4 @@ export class World implements AsyncDisposable {
     for (const { sharedMemory } of this.#places) rmSync(sharedMemory, { force: true });
     rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-/** What a start needs for a process that has a proxy. */
-function networkOf({ proxy }: Attempt): object {
-  if (proxy === undefined) return {};
-  return {
-    enforceManagedNetwork: true,
-    networkProxy: {
-      proxy: {
-        enabled: true,
-        enableSocks5: true,
-        enableSocks5Udp: false,
-        allowUpstreamProxy: false,
-        dangerouslyAllowAllUnixSockets: false,
-        mode: "full",
-        ...proxy,
-      },
-    },
-  };
-}
-
-/** Opens the secret and its directory for the program that it becomes. */
-const LEAK = String.raw`use POSIX (); my $p = shift; open(my $f, "<", "$p/file") or die; POSIX::dup2(fileno($f), 107);
-  my $d = POSIX::open("$p/..", 0); POSIX::dup2($d, 108); exec { $ARGV[0] } @ARGV or die`;
-
-function expanded(env: Attempt["env"], variables: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env ?? {}).map(([name, value]) => [
-      name,
-      value.replace(/\$(\w+)/g, (_, variable: string) => variables[variable] ?? ""),
-    ]),
-  );
 }

@@ -1,5 +1,6 @@
 import type { Attempt } from "../attempt.ts";
 import { fileAttempts } from "./files.ts";
+import { fileCallAttempts } from "./file-calls.ts";
 import { kernelAttempts } from "./kernel.ts";
 import { managedNetworkAttempts } from "./managed-network.ts";
 import { networkAttempts } from "./network.ts";
@@ -9,6 +10,7 @@ import { systemAttempts } from "./system.ts";
 
 export const attempts: readonly Attempt[] = [
   ...fileAttempts,
+  ...fileCallAttempts,
   ...systemAttempts,
   ...processAttempts,
   ...networkAttempts,
