@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeDisk } from "../../../test/fixtures/fake-disk.ts";
 import { deny, FULL, look, path, policy, READ_ALL, shown } from "../../../test/fixtures/sandbox-policies.ts";
-import { viewOf } from "./view-of.ts";
+import { viewInTurns, viewOf } from "./view-of.ts";
 
 describe("patterns", () => {
   const tree = {
@@ -36,6 +36,24 @@ describe("patterns", () => {
       "readOnly /ws/sub/deep",
       "hiddenFile /ws/sub/deep/c.env",
     ]);
+  });
+
+  it("are searched in turns, so that others are not kept waiting", async () => {
+    class SlowDisk extends FakeDisk {
+      override list(directory: string) {
+        const end = performance.now() + 10;
+        while (performance.now() < end);
+        return super.list(directory);
+      }
+    }
+    let turns = 0;
+    const others = setInterval(() => (turns += 1), 0);
+    const wanted = policy([READ_ALL, deny("/ws/**/*.env")]);
+    const view = await viewInTurns(wanted, { masked: [], disk: new SlowDisk(tree) });
+    clearInterval(others);
+    expect(view).toEqual(viewOf(wanted, { masked: [], disk: new FakeDisk(tree) }));
+    // Seven directories, each of which takes longer than a turn may.
+    expect(turns).toBeGreaterThan(3);
   });
 
   it("search as deep as the policy says", () => {

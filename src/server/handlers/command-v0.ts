@@ -32,7 +32,7 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, s
   return {
     "command/exec": async (client, params) => {
       checkSpecKind("direct", limits);
-      return { sessionId: await commandsOf(client).start(startRequest(params, sandboxes)) };
+      return { sessionId: await commandsOf(client).start(await startRequest(params, sandboxes)) };
     },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
@@ -128,7 +128,10 @@ class Commands {
   }
 }
 
-function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec, sandboxes: Sandboxes): StartRequest {
+async function startRequest(
+  { argv, cwd, env, tty, arg0 }: CommandExec,
+  sandboxes: Sandboxes,
+): Promise<StartRequest> {
   const directory = decodeCwd(cwd);
   if (argv.length === 0) throw invalidParams("argv must not be empty");
   const policy = sandboxes.policy(undefined, {
@@ -141,7 +144,7 @@ function startRequest({ argv, cwd, env, tty, arg0 }: CommandExec, sandboxes: San
     ...(typeof arg0 === "string" ? { arg0 } : {}),
     cwd: directory,
     env: new Map(Object.entries(env)),
-    ...(policy === undefined ? {} : { confinement: sandboxes.confinement(policy) }),
+    ...(policy === undefined ? {} : { confinement: await sandboxes.confinement(policy) }),
     stdin: tty ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } } : "none",
   };
 }

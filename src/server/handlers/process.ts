@@ -4,19 +4,13 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
-import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
 import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/process/managed-process.ts";
 import type { ResourceLimits } from "../../native/resource-limits.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
-import type {
-  Enforced,
-  ProcessLimits,
-  ProcessRead,
-  ProcessStart,
-  SignalName,
-} from "../../protocol/process.ts";
+import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -76,7 +70,7 @@ export function processHandlers({
     "process/start": ({ session }, params) => {
       checkSpecKind(params.specKind, limits);
       const launch = networkLaunch(params);
-      const request = startRequest(params, environment, sandboxes);
+      const { request, policy } = startRequest(params, environment, sandboxes);
       const { processId } = params;
       const answer = () => startAnswer(session, params);
       return whenStarted(session, processId, () => {
@@ -85,7 +79,8 @@ export function processHandlers({
           throw refusal("INVALID_INPUT", `process ${processId} already exists`);
         const started = session.processes
           .start(processId, request, {
-            ...startDetails(params, request),
+            ...startDetails(params),
+            ...(policy === undefined ? {} : { confine: () => sandboxes.confinement(policy) }),
             ...(launch === undefined
               ? {}
               : {
@@ -174,18 +169,12 @@ function isRepeated(session: Session, params: ProcessStart): boolean {
   );
 }
 
-function startDetails(params: ProcessStart, { confinement }: StartRequest): StartDetails {
+function startDetails(params: ProcessStart): StartDetails {
   const { label, idempotencyKey: key } = params;
   return {
     ...(typeof label === "string" ? { label } : {}),
     ...(typeof key === "string" ? { idempotency: { key, body: params } } : {}),
-    ...(confinement === undefined ? {} : { enforced: enforcedBy(confinement) }),
   };
-}
-
-function enforcedBy({ view, network }: Confinement): Enforced {
-  const isOpen = view.root === "writable" && view.mounts.length === 0;
-  return { files: isOpen ? "unrestricted" : "restricted", network };
 }
 
 type WriteResult = Result<"process/write">;
@@ -206,7 +195,11 @@ function write(
     : new DeferredAnswer(read.then(() => ({ status: "accepted" as const })));
 }
 
-function startRequest(params: ProcessStart, environment: Environment, sandboxes: Sandboxes): StartRequest {
+function startRequest(
+  params: ProcessStart,
+  environment: Environment,
+  sandboxes: Sandboxes,
+): { request: StartRequest; policy: SandboxPolicy | undefined } {
   refuseManagedNetwork(params);
   const env = withMetadata(givenEnvironment(params, environment), params.metadata);
   const policy = sandboxes.policy(
@@ -224,18 +217,18 @@ function startRequest(params: ProcessStart, environment: Environment, sandboxes:
   );
   const cwd = decodeCwd(params.cwd);
   if (params.argv.length === 0) throw invalidParams("argv must not be empty");
-  return {
+  const request: StartRequest = {
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),
     cwd,
     env,
-    ...(policy === undefined ? {} : { confinement: sandboxes.confinement(policy) }),
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
     ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
     ...(params.closeOnExit === true ? { closeOnExit: true } : {}),
     ...(params.contain === true ? { contain: true } : {}),
     ...(params.limits === undefined || params.limits === null ? {} : { limits: givenLimits(params.limits) }),
   };
+  return { request, policy };
 }
 
 function givenEnvironment({ envPolicy, env }: ProcessStart, server: Environment): Map<string, string> {

@@ -2,6 +2,7 @@ import { Fifo } from "../../base/fifo.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
 import type { ProcessNetwork } from "../network/process-network.ts";
 import type { ProcessSlot } from "./process-quota.ts";
@@ -21,8 +22,8 @@ export interface ProcessEntry {
 /** Facts about a start that matter to its client, not to the process. */
 export interface StartDetails {
   readonly label?: string;
-  /** What its sandbox enforces. */
-  readonly enforced?: Enforced;
+  /** What confines the process. */
+  readonly confine?: () => Confinement | Promise<Confinement>;
   /** Makes the start repeatable; `body` is the whole request. */
   readonly idempotency?: { readonly key: string; readonly body: unknown };
   /** Opens the network of the process before it is started. */
@@ -141,16 +142,20 @@ export class ProcessTable {
 
   async #start(
     processId: string,
-    request: StartRequest,
-    { label, idempotency, enforced, openNetwork }: StartDetails,
+    wanted: StartRequest,
+    { label, idempotency, confine, openNetwork }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
+    const confining = confine?.();
+    const confinement = confining instanceof Promise ? await confining : confining;
+    const request: StartRequest = confinement === undefined ? wanted : { ...wanted, confinement };
     const process =
       openNetwork === undefined
         ? await this.#starter.start(request)
         : await this.#startWithNetwork(await openNetwork(request));
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
+    const enforced = confinement && enforcedBy(confinement);
     const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label, enforced };
     this.#entries.set(processId, entry);
     process.listen((event) => {
@@ -229,4 +234,9 @@ function closed(process: ManagedProcess): Promise<void> {
       if (event.kind === "closed") resolve();
     });
   });
+}
+
+function enforcedBy({ view, network }: Confinement): Enforced {
+  const isOpen = view.root === "writable" && view.mounts.length === 0;
+  return { files: isOpen ? "unrestricted" : "restricted", network };
 }

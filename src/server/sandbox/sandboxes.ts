@@ -1,8 +1,9 @@
 import { CapabilityError, RpcError } from "../../base/errors.ts";
+import type { FileView } from "../../capabilities/sandbox/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
 import { SandboxRefusal } from "../../capabilities/sandbox/sandbox-refusal.ts";
-import { viewOf } from "../../capabilities/sandbox/view-of.ts";
+import { viewInTurns, viewOf } from "../../capabilities/sandbox/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
@@ -67,15 +68,24 @@ export class Sandboxes {
     );
   }
 
-  /** A policy as the disk is now. */
-  confinement(policy: SandboxPolicy): Confinement {
+  /** A policy as the disk is now. A policy with patterns takes time, and keeps nobody waiting. */
+  confinement(policy: SandboxPolicy): Confinement | Promise<Confinement> {
+    const options = { masked: this.hiddenPaths };
+    const confine = (view: FileView): Confinement => ({ view, network: policy.network });
+    const hasPatterns = ruleSets(policy).some(({ rules }) => rules.some(({ kind }) => kind === "glob"));
+    if (hasPatterns)
+      return viewInTurns(policy, options).then(confine, (error) => Promise.reject(refusal(error)));
     try {
-      return { view: viewOf(policy, { masked: this.hiddenPaths }), network: policy.network };
+      return confine(viewOf(policy, options));
     } catch (error) {
-      if (!(error instanceof SandboxRefusal)) throw error;
-      throw new RpcError(RpcCode.invalidParams, error.message, { data: dataOf(error), cause: error });
+      throw refusal(error);
     }
   }
+}
+
+function refusal(error: unknown): unknown {
+  if (!(error instanceof SandboxRefusal)) return error;
+  return new RpcError(RpcCode.invalidParams, error.message, { data: dataOf(error), cause: error });
 }
 
 function clientPolicy(
