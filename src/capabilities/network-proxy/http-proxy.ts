@@ -130,7 +130,8 @@ function forward(
       upgraded.destroy();
       send(response, UPSTREAM_FAILURE);
     });
-    upstream.once("error", () => {
+    // One request can fail more than once, as everything here whose peer may be anyone.
+    upstream.on("error", () => {
       if (response.headersSent) response.destroy();
       else send(response, UPSTREAM_FAILURE);
     });
@@ -267,7 +268,7 @@ function switchProtocol(
       );
       pipeline(answered, socket, () => socket.destroy());
     });
-    upstream.once("error", () => resolve(UPSTREAM_FAILURE));
+    upstream.on("error", () => resolve(UPSTREAM_FAILURE));
     upstream.end();
   });
 }

@@ -74,6 +74,8 @@ export class NetworkProxy {
   #guarded(server: Server, shared: SharedLimit): Server {
     server.maxConnections = MAX_CONNECTIONS;
     server.on("connection", (socket) => {
+      // Whoever has it learns of its end by other events, but an error without a listener would end the program.
+      socket.on("error", () => {});
       if (this.#ended.signal.aborted || !shared.take()) {
         socket.destroy();
         return;

@@ -27,6 +27,8 @@ export function connectOutward(
       noDelay: true,
       keepAlive: true,
     });
+    // Whoever has it learns of its end by other events, but an error without a listener would end the program.
+    socket.on("error", () => {});
     const fail = (error: Error): void => {
       settle();
       socket.destroy();
