@@ -565,6 +565,19 @@ verifies(
 );
 
 verifies(
+  "sandbox.policy:pattern-odd-directory",
+  onTree({ "a[b] {c}*": { "x.env": "", y: "" }, ab: { "x.env": "" } }, async (t) => {
+    const sandbox = sandboxOf([READ_ALL, pattern("*.env")], { context: { cwd: t.tree.uri("a[b] {c}*") } });
+    const names = ["a[b] {c}*/x.env", "a[b] {c}*/y", "ab/x.env"];
+    expect(await accessOf(t, sandbox, names)).toEqual({
+      "a[b] {c}*/x.env": "--",
+      "a[b] {c}*/y": "r-",
+      "ab/x.env": "r-",
+    });
+  }),
+);
+
+verifies(
   "sandbox.policy:pattern-depth",
   onTree(WORKSPACE, async (t) => {
     const sandbox = sandboxOf([READ_ALL, pattern(`${t.tree.path("ws")}/**/*.env`)], {

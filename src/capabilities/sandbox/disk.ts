@@ -11,13 +11,16 @@ import {
   readSync,
   type Stats,
 } from "node:fs";
+import { messageOf } from "../../base/errors.ts";
 import { parentOf } from "./path-names.ts";
+import { SandboxRefusal } from "./sandbox-refusal.ts";
 
 /** What a view needs to know about the disk. */
 export interface Disk {
   /** Does not follow links. Undefined: nothing has this name. */
   look(path: string): DiskEntry | undefined;
-  target(link: string): string;
+  /** Undefined: the link cannot be read. */
+  target(link: string): string | undefined;
   /** Undefined: the directory cannot be read. */
   list(directory: string): readonly DirectoryEntry[] | undefined;
   isEmpty(directory: string): boolean;
@@ -51,10 +54,16 @@ export const systemDisk: Disk = {
       if (code === "EACCES") return { kind: "closed", identity: parentOf(path) };
       if (code === "ENOTDIR") return undefined;
       if (code === "ENAMETOOLONG") return { kind: "impossible", identity: path };
-      throw error;
+      throw new SandboxRefusal(`cannot enforce a sandbox rule for ${path}: ${messageOf(error)}`);
     }
   },
-  target: (link) => readlinkSync(link),
+  target(link) {
+    try {
+      return readlinkSync(link);
+    } catch {
+      return undefined;
+    }
+  },
   list(directory) {
     try {
       return readdirSync(directory, { withFileTypes: true });
@@ -79,8 +88,7 @@ export const systemDisk: Disk = {
       accessSync(directory, constants.W_OK);
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EROFS") return false;
-      return lstatSync(directory, { throwIfNoEntry: false })?.uid === process.geteuid?.();
+      return (error as NodeJS.ErrnoException).code !== "EROFS" && isOwner(directory);
     }
   },
   text(file) {
@@ -102,6 +110,14 @@ export const systemDisk: Disk = {
     }
   },
 };
+
+function isOwner(directory: string): boolean {
+  try {
+    return lstatSync(directory).uid === process.geteuid?.();
+  } catch {
+    return false;
+  }
+}
 
 function kindOf(stats: Stats): DiskEntry["kind"] {
   if (stats.isDirectory()) return "directory";

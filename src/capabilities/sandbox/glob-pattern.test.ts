@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseGlob } from "./glob-pattern.ts";
+import { escapeGlob, parseGlob } from "./glob-pattern.ts";
 
 function matches(name: string, pattern: string): boolean {
   const matcher = parseGlob(`/base/*/${pattern}`).names[1];
@@ -21,6 +21,8 @@ it.each([
   ["m", "[a-z]", true],
   ["-", "[a-]", true],
   ["]", "[]]", true],
+  ["{", "[{]", true],
+  ["a{", "a[{}]", true],
   ["[a", "[a", true],
   ["*", "\\*", true],
   ["a", "\\*", false],
@@ -44,6 +46,15 @@ it("starts to search at the last directory without a wildcard", () => {
   expect(parseGlob("/a/./b//*.env").base).toBe("/a/b");
   expect(parseGlob("/a/x/../b/*").base).toBe("/a/b");
   expect(parseGlob("/a/b")).toEqual({ base: "/a/b", names: [] });
+});
+
+it("takes escaped characters literally, also in the directories before the first wildcard", () => {
+  const odd = "/a[b]/{c}/d*?\\e";
+  const { base, names } = parseGlob(`${escapeGlob(odd)}/*.env`);
+  expect([base, names.length]).toEqual([odd, 1]);
+  expect(parseGlob(escapeGlob(odd))).toEqual({ base: odd, names: [] });
+  expect(parseGlob("/a[b/*").base).toBe("/a[b");
+  expect(parseGlob("/[[]a[]]/b[{]c[}][*]/*").base).toBe("/[a]/b{c}*");
 });
 
 it.each(["/*.env", "/**/x", "", "/", "/a/../*", "/a/{b,c}", "/a/*/../b"])(

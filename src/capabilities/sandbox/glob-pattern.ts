@@ -23,23 +23,43 @@ interface CharacterClass {
 const MAX_PATTERN_LENGTH = 4096;
 /** No name has more characters. */
 const MAX_NAME_LENGTH = 255;
-const WILDCARD = /[*?[\]{}\\]/;
+const SPECIAL = /[*?[\]{}\\]/g;
+
+/** The pattern that matches exactly this text. */
+export function escapeGlob(text: string): string {
+  return text.replace(SPECIAL, "\\$&");
+}
 
 /**
  * `*` and `?` stay within one name, `**` crosses directories, `[a-z]` and `[!a-z]` are classes, a backslash takes the
- * next character literally. A bracket without its end stands for itself.
+ * next character literally. A bracket without its end stands for itself; braces are refused.
  */
 export function parseGlob(pattern: string): GlobPattern {
-  const names = pattern.split("/").filter((name) => name !== "" && name !== ".");
-  const first = names.findIndex((name) => WILDCARD.test(name));
-  const wild = first === -1 ? [] : names.slice(first);
-  const base = resolveDots(`/${names.slice(0, first === -1 ? names.length : first).join("/")}`);
   if (pattern.length > MAX_PATTERN_LENGTH)
     throw new SandboxRefusal(`an unreadable glob has at most ${MAX_PATTERN_LENGTH} characters`);
-  if (base === "/" || wild.some((name) => name === ".." || /[{}]/.test(name))) throw unsafe(pattern);
+  const names = pattern
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .map((text) => ({ text, tokens: tokensOf(Array.from(text), pattern) }));
+  const first = names.findIndex(({ tokens }) => literalOf(tokens) === undefined);
+  const wild = first === -1 ? [] : names.slice(first);
+  const fixed = names.slice(0, names.length - wild.length);
+  const base = resolveDots(`/${fixed.map(({ tokens }) => literalOf(tokens)).join("/")}`);
+  if (base === "/" || wild.some(({ text }) => text === "..")) throw unsafe(pattern);
+  const matchers = wild.map(({ text, tokens }) => (text === "**" ? "anyDepth" : matcherOf(tokens)));
   // What is below a directory does not include the directory itself.
-  if (wild.at(-1) === "**") wild.push("*");
-  return { base, names: wild.map((name) => (name === "**" ? "anyDepth" : matcherOf(name))) };
+  if (matchers.at(-1) === "anyDepth") matchers.push(matcherOf(["any"]));
+  return { base, names: matchers };
+}
+
+/** The one name that the tokens match, if there is only one. */
+function literalOf(tokens: readonly Token[]): string | undefined {
+  let text = "";
+  for (const token of tokens) {
+    if (token === "any" || token === "one" || typeof token === "object") return undefined;
+    text += token.slice(1);
+  }
+  return text;
 }
 
 function unsafe(pattern: string): SandboxRefusal {
@@ -48,19 +68,19 @@ function unsafe(pattern: string): SandboxRefusal {
   );
 }
 
-function matcherOf(pattern: string): NameMatcher {
-  const tokens = tokensOf(Array.from(pattern));
+function matcherOf(tokens: readonly Token[]): NameMatcher {
   if (tokens.filter((token) => token !== "any").length > MAX_NAME_LENGTH) return () => false;
   return (name) => matches(tokens, Array.from(name));
 }
 
-function tokensOf(characters: readonly string[]): Token[] {
+function tokensOf(characters: readonly string[], pattern: string): Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
     if (character === "*") {
       if (tokens.at(-1) !== "any") tokens.push("any");
     } else if (character === "?") tokens.push("one");
+    else if (character === "{" || character === "}") throw unsafe(pattern);
     else if (character === "[") {
       const end = classEnd(characters, at);
       if (end === undefined) tokens.push(`=${character}`);
@@ -83,7 +103,9 @@ function classEnd(characters: readonly string[], start: number): number | undefi
   return end === -1 ? undefined : end;
 }
 
-function classOf(characters: readonly string[]): CharacterClass {
+/** A class of one character is that character. */
+function classOf(characters: readonly string[]): Token {
+  if (characters.length === 1) return `=${characters[0]!}`;
   const negated = characters[0] === "!" || characters[0] === "^";
   const members = negated ? characters.slice(1) : characters;
   const ranges: [string, string][] = [];

@@ -63,6 +63,8 @@ export class PathWalk {
         if (links.length >= MAX_LINKS)
           throw new SandboxRefusal(`cannot enforce sandbox path ${path}: too many symbolic links`);
         const target = this.#disk.target(next);
+        if (target === undefined)
+          throw new SandboxRefusal(`cannot enforce sandbox path ${path}: the link ${next} cannot be read`);
         links.push({ path: next, target });
         names.unshift(...namesOf(target));
         if (target.startsWith("/")) current = "/";

@@ -1,4 +1,5 @@
 import { resolveDots } from "../../base/file-uri.ts";
+import { escapeGlob } from "./glob-pattern.ts";
 import type { FileAccess, FileRule, NetworkMode, SandboxPolicy } from "./sandbox-policy.ts";
 
 /** Permissions as a client words them: places have names that depend on the request. */
@@ -61,7 +62,7 @@ function rulesOf({ place, access }: PolicyEntry, surroundings: PolicySurrounding
   const { cwd, workspaceRoots, temporaryDirectory } = surroundings;
   if (place.kind === "glob") {
     if (access !== "deny") return [];
-    return [{ kind: "glob", pattern: below(cwd, place.pattern), access }];
+    return [{ kind: "glob", pattern: absolutePattern(cwd, place.pattern), access }];
   }
   const paths = pathsOf(place, workspaceRoots, temporaryDirectory);
   return paths.map((path) => ({ kind: "path", path, access }));
@@ -97,6 +98,8 @@ function isPlain(subpath: string): boolean {
   return !subpath.split("/").some((name) => name === "." || name === "..");
 }
 
-function below(directory: string, path: string): string {
-  return path === "" || path.startsWith("/") ? path : `${directory === "/" ? "" : directory}/${path}`;
+/** Nothing in the name of the directory is a wildcard. */
+function absolutePattern(cwd: string, pattern: string): string {
+  if (pattern === "" || pattern.startsWith("/")) return pattern;
+  return `${cwd === "/" ? "" : escapeGlob(cwd)}/${pattern}`;
 }

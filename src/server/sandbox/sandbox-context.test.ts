@@ -118,6 +118,12 @@ describe("a context", () => {
     ]);
   });
 
+  it("searches in a directory whose name contains wildcards", () => {
+    expect(rules([glob("*.env")], { cwd: "file:///a%5Bb%5D/%7Bc%7D" })).toEqual([
+      ["deny", "/a\\[b\\]/\\{c\\}/*.env"],
+    ]);
+  });
+
   it("has patterns for denials only", () => {
     expect(rules([glob("*.env", "read"), glob("*.env", "write")])).toEqual([]);
   });

@@ -94,6 +94,10 @@ const patternRequirements = {
   "sandbox.policy:pattern-relative": policy(
     "A relative pattern starts at the context's cwd, and at the process's if there is none.",
   ),
+  "sandbox.policy:pattern-odd-directory": policy(
+    "Characters in the name of the cwd are no wildcards of a relative pattern.",
+    { origin: "ours", note: "Codex takes them for wildcards, and leaves the files readable." },
+  ),
   "sandbox.policy:pattern-depth": policy("glob_scan_max_depth limits how deep a pattern searches."),
   "sandbox.policy:pattern-classes": policy("`?`, `[ab]`, `[!a]` and `[^a]` match one character of a name."),
   "sandbox.policy:pattern-grant": policy("A readable or writable pattern has no effect."),
