@@ -52,7 +52,9 @@ async function runAll(list: readonly Attempt[], options: WorldOptions): Promise<
     for (let attempt = waiting.shift(); attempt !== undefined; attempt = waiting.shift())
       outcomes.push({ attempt, ...(await world.run(attempt)) });
   };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+  // All have ended before the world does.
+  const ends = await Promise.allSettled(Array.from({ length: SIDE_BY_SIDE }, work));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
   return outcomes.map((outcome) => ({ ...outcome, escaped: outcome.escaped || outcome.hasEscapedSince() }));
 }
 
