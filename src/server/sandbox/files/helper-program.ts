@@ -46,8 +46,20 @@ export function helperProgram(): HelperProgram {
 
 /** By the names under which the loader looks for them, which need not be the names of the files. */
 function loadedLibraries(): string[] {
-  const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: readonly string[] };
+  const { sharedObjects } = reportWithoutNetwork();
   return sharedObjects.filter((path) => path.startsWith("/") && !path.endsWith(".node") && existsSync(path));
+}
+
+/** Otherwise Node would look up the name of every client's address, one after another. */
+function reportWithoutNetwork(): { sharedObjects: readonly string[] } {
+  const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean };
+  const { excludeNetwork } = report;
+  report.excludeNetwork = true;
+  try {
+    return report.getReport() as unknown as { sharedObjects: readonly string[] };
+  } finally {
+    report.excludeNetwork = excludeNetwork;
+  }
 }
 
 /** The library itself, and the package with its binary for this machine, if it has one. */
