@@ -6,7 +6,11 @@ import { type Frame, FrameReader, writeFrame } from "./frames.ts";
 function encoded(...frames: Parameters<typeof writeFrame>[]): Buffer {
   const output = new PassThrough();
   for (const [, kind, content] of frames) writeFrame(output, kind, content);
-  return output.read() as Buffer;
+  const chunks: Buffer[] = [];
+  // From Node 26 on, `read` gives one chunk at a time.
+  for (let chunk = output.read() as Buffer | null; chunk !== null; chunk = output.read() as Buffer | null)
+    chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 const frame = (...[kind, content]: [Parameters<typeof writeFrame>[1], Parameters<typeof writeFrame>[2]?]) =>
