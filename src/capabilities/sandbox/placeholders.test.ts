@@ -60,3 +60,11 @@ it("are not removed where a link leads that has taken the place of their directo
   release();
   expect(existsSync(at("out/a"))).toBe(true);
 });
+
+it("that cannot be created are refused by their name, and those before them are gone", () => {
+  const placeholders = new Placeholders();
+  expect(() => placeholders.hold([at("first"), at("missing/a")], [])).toThrow(
+    `a sandbox cannot reserve the name ${at("missing/a")}: ENOENT`,
+  );
+  expect(existsSync(at("first"))).toBe(false);
+});

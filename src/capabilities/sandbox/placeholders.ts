@@ -1,5 +1,7 @@
 import { lstatSync, mkdirSync, rmdirSync } from "node:fs";
+import { messageOf } from "../../base/errors.ts";
 import { isErrno } from "../../native/os-error.ts";
+import { SandboxRefusal } from "./sandbox-refusal.ts";
 
 /**
  * Directories that exist only as mount points: nothing can be mounted over a name that does not exist, and without a
@@ -70,6 +72,6 @@ function create(path: string): boolean {
     return true;
   } catch (error) {
     if (isErrno(error, "EEXIST")) return false;
-    throw error;
+    throw new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
   }
 }
