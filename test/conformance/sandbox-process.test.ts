@@ -2,7 +2,16 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 import { awaitNoneLeft } from "../fault/marked-processes.ts";
-import { LIBRARY_SIGNALS, outputOf, run, shell, untilOutput, withFiles, write } from "./process-events.ts";
+import {
+  collect,
+  LIBRARY_SIGNALS,
+  outputOf,
+  run,
+  shell,
+  untilOutput,
+  withFiles,
+  write,
+} from "./process-events.ts";
 import { entry, READ_ONLY, READ_ONLY_WITH_NETWORK, readAll, restrictedTo } from "./sandbox-context.ts";
 import { SERVER_PATH } from "./server-process.ts";
 import { expectError, start, verifies } from "./verifies.ts";
@@ -126,6 +135,20 @@ verifies("sandbox.start:disabled", async ({ peer }) => {
       });
       expect(exitCode).toBe(0);
     }
+  });
+});
+
+verifies("sandbox.start:external-network", async ({ peer }) => {
+  const connection = await peer();
+  const restricted = profile({ type: "external", network: "restricted" });
+  await withFiles({}, async ({ path }) => {
+    const script = `mkdir ${path}/made && perl -e 'socket(S, 2, 1, 0) ? print "open" : print "$!"'`;
+    const answer = await connection.request(
+      "process/start",
+      start("p", shell(script), { sandbox: restricted }),
+    );
+    expect(answer).toMatchObject({ sandboxType: "linuxSeccomp" });
+    expect((await collect(connection, "p")).stdout.toString()).toBe("Operation not permitted");
   });
 });
 

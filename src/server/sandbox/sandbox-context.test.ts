@@ -51,9 +51,15 @@ describe("a context", () => {
   it("of a profile that asks for nothing has no policy", () => {
     for (const subject of [PROCESS, FILES]) {
       expect(sandboxPolicy(context([], { permissions: { type: "disabled" } }), subject)).toBeUndefined();
-      const external = { type: "external", network: "restricted" } as const;
+      const external = { type: "external", network: "enabled" } as const;
       expect(sandboxPolicy(context([], { permissions: external }), subject)).toBeUndefined();
     }
+  });
+
+  it("of an external profile without a network takes it from a process", () => {
+    const external = context([], { permissions: { type: "external", network: "restricted" } });
+    expect(sandboxPolicy(external, PROCESS)).toEqual({ files: "unrestricted", network: "restricted" });
+    expect(sandboxPolicy(external, FILES)).toBeUndefined();
   });
 
   it("turns special paths into native ones", () => {

@@ -29,6 +29,13 @@ export type SandboxSubject =
     }
   | { readonly kind: "files"; readonly temporaryDirectory: string | undefined };
 
+/** Files are somebody else's affair. */
+const NO_NETWORK: SandboxPolicy = { files: "unrestricted", network: "restricted" };
+
+function withoutNetwork(permissions: PermissionProfile): boolean {
+  return permissions.type === "external" && permissions.network === "restricted";
+}
+
 type Managed = Extract<PermissionProfile, { type: "managed" }>;
 
 /**
@@ -45,7 +52,7 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
     const workspaceRoots = rootsOf(context).map((uri) =>
       native(uri, (why) => invalidParams(`sandbox workspace root URI \`${uri}\` ${NOT_VALID}: ${why}`)),
     );
-    if (wanted === undefined) return undefined;
+    if (wanted === undefined) return withoutNetwork(permissions) ? NO_NETWORK : undefined;
     refuseLandlock(context, wanted, invalidParams);
     return resolvePolicy(wanted, {
       cwd,

@@ -53,6 +53,10 @@ const startRequirements = {
     section: "11.3",
     behavior: "The profiles disabled and external with network run without protection.",
   },
+  "sandbox.start:external-network": {
+    section: "11.3",
+    behavior: "The profile external with a restricted network may write files, but has no network.",
+  },
   "sandbox.start:disabled-type": {
     section: "11.3",
     behavior: "The profile disabled is reported as no sandbox.",
