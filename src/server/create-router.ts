@@ -2,7 +2,6 @@ import { findCodexHome } from "../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../capabilities/host/host-info.ts";
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
-import type { SandboxContext } from "../protocol/sandbox.ts";
 import { Router } from "../rpc/router.ts";
 import type { ClientConnection } from "./connection/client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
@@ -21,7 +20,7 @@ import { Places } from "./files/places.ts";
 import { confinedDiscoveryHandlers } from "./sandbox/files/confined-discovery.ts";
 import { confinedFileHandlers } from "./sandbox/files/confined-files.ts";
 import { FileHelpers } from "./sandbox/files/file-helpers.ts";
-import { confinesFiles, FilePolicy } from "./sandbox/files/file-policy.ts";
+import { filePolicies } from "./sandbox/files/file-policy.ts";
 import type { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { ProcessNetworks } from "./network/process-network.ts";
 import type { SessionRegistry } from "./sessions/session-registry.ts";
@@ -57,11 +56,8 @@ export function createRouter({
       limits,
     },
   });
-  const policyOf = (context: SandboxContext | null | undefined): FilePolicy | undefined => {
-    const policy = sandboxes.policy(context, { kind: "files", temporaryDirectory: environment["TMPDIR"] });
-    if (policy === undefined || !confinesFiles(policy)) return undefined;
-    return new FilePolicy(policy, sandboxes.hiddenPaths);
-  };
+  const subject = { kind: "files", temporaryDirectory: environment["TMPDIR"] } as const;
+  const policyOf = filePolicies((context) => sandboxes.policy(context, subject), sandboxes.hiddenPaths);
   const confinement = { places, helpers, policyOf };
   const handlers = {
     ...processHandlers({ environment, limits, sandboxes, networks }),

@@ -8,6 +8,33 @@ import {
 } from "../../../capabilities/sandbox/sandbox-policy.ts";
 import { SandboxRefusal } from "../../../capabilities/sandbox/sandbox-refusal.ts";
 import { viewInTurns } from "../../../capabilities/sandbox/view-of.ts";
+import type { SandboxContext } from "../../../protocol/sandbox.ts";
+
+/** Contexts that are remembered, and their length: clients repeat theirs with every call. */
+const MAX_RECENT = 32;
+const MAX_CONTEXT_LENGTH = 16 * 1024;
+
+/** Turns the context of a request into its policy; undefined if the request is not confined. */
+export function filePolicies(
+  policyOf: (context: SandboxContext | null | undefined) => SandboxPolicy | undefined,
+  masked: readonly string[],
+): (context: SandboxContext | null | undefined) => FilePolicy | undefined {
+  const recent = new Map<string, FilePolicy | undefined>();
+  const find = (context: SandboxContext | null | undefined): FilePolicy | undefined => {
+    const policy = policyOf(context);
+    return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, masked) : undefined;
+  };
+  return (context) => {
+    if (context === null || context === undefined) return find(context);
+    const text = JSON.stringify(context);
+    if (text.length > MAX_CONTEXT_LENGTH) return find(context);
+    if (recent.has(text)) return recent.get(text);
+    const found = find(context);
+    if (recent.size === MAX_RECENT) recent.clear();
+    recent.set(text, found);
+    return found;
+  };
+}
 
 /** A policy as files need it. */
 export class FilePolicy {
@@ -52,7 +79,7 @@ export class FilePolicy {
 }
 
 /** Whether a policy leaves everything writable, so that there is nothing to enforce. */
-export function confinesFiles(policy: SandboxPolicy): boolean {
+function confinesFiles(policy: SandboxPolicy): boolean {
   return !ruleSets(policy).every(({ rules }) => coversDisk(rules, ["write"]));
 }
 
