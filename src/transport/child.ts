@@ -11,6 +11,8 @@ import type { Transport, TransportEvents } from "./transport.ts";
 
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
+/** Time a command has to exit after it has closed its stdout. */
+const OWN_END_MS = 250;
 /** Time to read the last stderr output of an ended command. Another process may keep its stderr open. */
 const LAST_WORDS_MS = 500;
 /** Number and length of stderr lines in its error. */
@@ -65,7 +67,15 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
       signalGroup(pgid, "SIGKILL");
     });
   };
-  child.stdout.once("close", endGroup);
+  child.stdout.once("close", () => {
+    if (transport.isWanted) {
+      endGroup();
+      return;
+    }
+    // A command that ends by itself may close its output first. A signal would change its exit status.
+    const timer = setTimeout(endGroup, OWN_END_MS);
+    child.once("exit", () => clearTimeout(timer));
+  });
   child.once("exit", () => {
     signalGroup(pgid, "SIGKILL");
     transport.left();
@@ -89,6 +99,10 @@ class ChildTransport extends JsonLinesTransport {
     this.#child = child;
     this.#program = program;
     this.#lastLines = lastLines;
+  }
+
+  get isWanted(): boolean {
+    return this.#wanted;
   }
 
   override open(events: TransportEvents): void {
