@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ done < /proc/self/status
 while read -r name _; do
   case $name in lo:|Inter-*|face) ;; *) echo "reach the network" ;; esac
 done < /proc/net/dev
-[ -e "/proc/$2" ] && [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$3" ] && echo "see the server"
+[ "$(readlink /proc/self/ns/pid)" = "$2" ] && echo "see the server"
 echo done
 `;
 
@@ -37,7 +37,7 @@ export async function trySandbox(start: Start): Promise<Trial> {
     mkdirSync(hidden);
     writeFileSync(join(hidden, "canary"), randomUUID());
     const managed = await start({
-      argv: ["/bin/sh", "-c", SCRIPT, "sh", directory, String(process.pid), "node"],
+      argv: ["/bin/sh", "-c", SCRIPT, "sh", directory, readlinkSync("/proc/self/ns/pid")],
       cwd: "/",
       env: new Map([["PATH", "/usr/bin:/bin"]]),
       stdin: "none",
