@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DESCRIPTORS, STAGE_PATH } from "../../src/capabilities/sandbox/bubblewrap-arguments.ts";
+import { DESCRIPTORS, STAGE_PATH } from "../../src/capabilities/sandbox/bubblewrap/bubblewrap-arguments.ts";
 import { type RunOptions, runProgram } from "./run-program.ts";
 
 // `exec-server doctor` on this machine, and on machines that are broken in one way each.

@@ -4,14 +4,19 @@ import { libc } from "../../native/libc.ts";
 import { osError } from "../../native/os-error.ts";
 import { openPipe, type Program, refuseNul } from "../../native/spawn.ts";
 import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
-import { type Bubblewrap, findBubblewrap, locateBubblewrap, unavailable } from "./bubblewrap.ts";
-import { type Bind, bubblewrapArguments, DESCRIPTORS, STAGE_PATH } from "./bubblewrap-arguments.ts";
+import { type Bubblewrap, findBubblewrap, locateBubblewrap, unavailable } from "./bubblewrap/bubblewrap.ts";
+import {
+  type Bind,
+  bubblewrapArguments,
+  DESCRIPTORS,
+  STAGE_PATH,
+} from "./bubblewrap/bubblewrap-arguments.ts";
 import { diagnose } from "./doctor/diagnosis.ts";
 import { readMachineFacts } from "./doctor/machine-facts.ts";
-import type { FileView } from "./file-view.ts";
-import { type PinnedPath, pinWritable } from "./pinned-paths.ts";
-import { Placeholders } from "./placeholders.ts";
-import type { NetworkMode } from "./sandbox-policy.ts";
+import type { FileView } from "./view/file-view.ts";
+import { type PinnedPath, pinWritable } from "./bubblewrap/pinned-paths.ts";
+import { Placeholders } from "./bubblewrap/placeholders.ts";
+import type { NetworkMode } from "./policy/sandbox-policy.ts";
 import { seccompFilter } from "./seccomp/seccomp-filter.ts";
 import type { Architecture } from "./seccomp/system-calls.ts";
 

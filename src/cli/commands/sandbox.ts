@@ -6,9 +6,9 @@ import {
   describePolicy,
   type PolicyDescription,
   policyLines,
-} from "../../capabilities/sandbox/describe-policy.ts";
-import { narrow, type SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
-import { viewOf } from "../../capabilities/sandbox/view-of.ts";
+} from "../../capabilities/sandbox/policy/describe-policy.ts";
+import { narrow, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { describeErrno } from "../../native/os-error.ts";
 import { SandboxContext } from "../../protocol/sandbox.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";

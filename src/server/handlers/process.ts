@@ -4,7 +4,7 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
-import type { SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { type ManagedProcess, TERMINATE_GRACE_MS } from "../../capabilities/process/managed-process.ts";
 import type { ResourceLimits } from "../../native/resource-limits.ts";
 import type { TerminalSize } from "../../native/spawn.ts";

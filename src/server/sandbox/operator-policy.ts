@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { RpcError, UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { Logger } from "../../base/logger.ts";
-import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
+import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";
 import { sandboxPolicy } from "./sandbox-context.ts";
 

@@ -6,8 +6,8 @@ import {
   type PolicyPlace,
   resolvePolicy,
   type SandboxPermissions,
-} from "../../capabilities/sandbox/resolve-policy.ts";
-import type { SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
+} from "../../capabilities/sandbox/policy/resolve-policy.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type {
   FileSystemPath,

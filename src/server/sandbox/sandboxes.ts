@@ -1,9 +1,9 @@
 import { CapabilityError, RpcError } from "../../base/errors.ts";
-import type { FileView } from "../../capabilities/sandbox/file-view.ts";
+import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
-import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/sandbox-policy.ts";
-import { SandboxRefusal } from "../../capabilities/sandbox/sandbox-refusal.ts";
-import { viewInTurns, viewOf } from "../../capabilities/sandbox/view-of.ts";
+import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { OPCODES } from "./bpf.ts";
 import { seccompFilter } from "./seccomp-filter.ts";
 import { type Architecture, type SystemCall, systemCallNumber } from "./system-calls.ts";
-import type { NetworkMode } from "../sandbox-policy.ts";
+import type { NetworkMode } from "../policy/sandbox-policy.ts";
 
 const ARCHITECTURES: readonly Architecture[] = ["x64", "arm64"];
 const NETWORKS: readonly NetworkMode[] = ["restricted", "enabled", "proxied"];

@@ -1,4 +1,4 @@
-import type { NetworkMode } from "../sandbox-policy.ts";
+import type { NetworkMode } from "../policy/sandbox-policy.ts";
 import {
   assemble,
   finish,

@@ -1,5 +1,5 @@
 import { CapabilityError } from "../../../base/errors.ts";
-import { type FileView, sameView } from "../../../capabilities/sandbox/file-view.ts";
+import { type FileView, sameView } from "../../../capabilities/sandbox/view/file-view.ts";
 import type { OwnProcess, ProcessStarter } from "../../../capabilities/process/process-starter.ts";
 import type { NotificationParams } from "../../../protocol/index.ts";
 import type { FileClient } from "../../files/file-client.ts";

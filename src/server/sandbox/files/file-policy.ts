@@ -1,13 +1,13 @@
 import { type Stats, statSync } from "node:fs";
 import { CapabilityError } from "../../../base/errors.ts";
-import type { FileView } from "../../../capabilities/sandbox/file-view.ts";
+import type { FileView } from "../../../capabilities/sandbox/view/file-view.ts";
 import {
   type FileRules,
   ruleSets,
   type SandboxPolicy,
-} from "../../../capabilities/sandbox/sandbox-policy.ts";
-import { SandboxRefusal } from "../../../capabilities/sandbox/sandbox-refusal.ts";
-import { viewInTurns } from "../../../capabilities/sandbox/view-of.ts";
+} from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { SandboxRefusal } from "../../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 
 /** Contexts that are remembered, and their length: clients repeat theirs with every call. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readlinkSync } from "node:fs";
-import { CapabilityError } from "../../base/errors.ts";
-import type { FileView } from "./file-view.ts";
+import { CapabilityError } from "../../../base/errors.ts";
+import type { FileView } from "../view/file-view.ts";
 
 const O_PATH = 0o10000000;
 

@@ -4,7 +4,7 @@ import { type GlobPattern, parseGlob } from "./glob-pattern.ts";
 import { isBelow } from "./path-names.ts";
 import type { Destination, PathWalk } from "./path-walk.ts";
 import { protectedPaths } from "./protected-names.ts";
-import type { FileAccess, FileRules } from "./sandbox-policy.ts";
+import type { FileAccess, FileRules } from "../policy/sandbox-policy.ts";
 import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
 
 /** One set of rules, with real paths. */

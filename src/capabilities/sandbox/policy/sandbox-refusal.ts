@@ -1,4 +1,4 @@
-import { CapabilityError } from "../../base/errors.ts";
+import { CapabilityError } from "../../../base/errors.ts";
 
 /** A policy that cannot be enforced as it is. Nothing may run instead. */
 export class SandboxRefusal extends CapabilityError {

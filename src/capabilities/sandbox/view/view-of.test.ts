@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { FakeDisk, type Tree } from "../../../test/fixtures/fake-disk.ts";
-import { deny, FULL, look, path, policy, READ_ALL, shown } from "../../../test/fixtures/sandbox-policies.ts";
+import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
+import {
+  deny,
+  FULL,
+  look,
+  path,
+  policy,
+  READ_ALL,
+  shown,
+} from "../../../../test/fixtures/sandbox-policies.ts";
 import { sameView } from "./file-view.ts";
-import { type FileRule, narrow, type SandboxPolicy } from "./sandbox-policy.ts";
+import { type FileRule, narrow, type SandboxPolicy } from "../policy/sandbox-policy.ts";
 import { viewOf } from "./view-of.ts";
 
 describe("the view of a policy", () => {

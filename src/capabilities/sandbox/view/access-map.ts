@@ -1,5 +1,5 @@
 import { isBelow, parentOf } from "./path-names.ts";
-import type { FileAccess } from "./sandbox-policy.ts";
+import type { FileAccess } from "../policy/sandbox-policy.ts";
 
 /** Access to real paths: the most specific rule counts. Without one, a path is not visible. */
 export class AccessMap {

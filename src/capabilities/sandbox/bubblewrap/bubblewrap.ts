@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { promisify } from "node:util";
-import { CapabilityError } from "../../base/errors.ts";
+import { CapabilityError } from "../../../base/errors.ts";
 
 /** The program that makes namespaces and mounts. */
 export interface Bubblewrap {

@@ -1,6 +1,6 @@
 import type { Disk, DiskEntry } from "./disk.ts";
 import { childOf, parentOf } from "./path-names.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 /** Where a path leads, with all links followed. */
 export interface Destination {

@@ -1,9 +1,9 @@
-import { type Disk, systemDisk } from "./disk.ts";
-import type { FileView, ViewMount } from "./file-view.ts";
-import { PathWalk } from "./path-walk.ts";
-import { isProtectedName } from "./protected-names.ts";
+import { type Disk, systemDisk } from "../view/disk.ts";
+import type { FileView, ViewMount } from "../view/file-view.ts";
+import { PathWalk } from "../view/path-walk.ts";
+import { isProtectedName } from "../view/protected-names.ts";
 import { type FileAccess, type NetworkMode, ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
-import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
+import { SYSTEM_DIRECTORIES } from "../view/system-directories.ts";
 
 /** A policy and its effect, for people and as JSON. */
 export interface PolicyDescription {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { FakeDisk } from "../../../test/fixtures/fake-disk.ts";
-import { deny, FULL, look, path, policy, READ_ALL, shown } from "../../../test/fixtures/sandbox-policies.ts";
+import { FakeDisk } from "../../../../test/fixtures/fake-disk.ts";
+import {
+  deny,
+  FULL,
+  look,
+  path,
+  policy,
+  READ_ALL,
+  shown,
+} from "../../../../test/fixtures/sandbox-policies.ts";
 import { viewInTurns, viewOf } from "./view-of.ts";
 
 describe("patterns", () => {

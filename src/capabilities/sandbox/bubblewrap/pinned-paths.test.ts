@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { FileView } from "./file-view.ts";
+import type { FileView } from "../view/file-view.ts";
 import { pinWritable } from "./pinned-paths.ts";
 
 const directory = realpathSync(mkdtempSync(join(tmpdir(), "pinned-")));

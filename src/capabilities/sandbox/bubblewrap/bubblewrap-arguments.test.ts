@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bubblewrapArguments } from "./bubblewrap-arguments.ts";
-import type { FileView } from "./file-view.ts";
-import type { NetworkMode } from "./sandbox-policy.ts";
+import type { FileView } from "../view/file-view.ts";
+import type { NetworkMode } from "../policy/sandbox-policy.ts";
 
 function commandLine(view: FileView, network: NetworkMode = "restricted", limitsSize = true): string {
   return bubblewrapArguments({ view, network, cwd: "/work", limitsSize }).join(" ");

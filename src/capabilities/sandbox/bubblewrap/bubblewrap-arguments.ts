@@ -1,5 +1,5 @@
-import type { FileView, ViewMount } from "./file-view.ts";
-import type { NetworkMode } from "./sandbox-policy.ts";
+import type { FileView, ViewMount } from "../view/file-view.ts";
+import type { NetworkMode } from "../policy/sandbox-policy.ts";
 
 /** Where the stage is inside: below /dev, which is always made anew, so that its place never depends on the policy. */
 export const STAGE_PATH = "/dev/.exec-server-stage";

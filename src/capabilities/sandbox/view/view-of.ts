@@ -1,4 +1,4 @@
-import { Turns } from "../turns.ts";
+import { Turns } from "../../turns.ts";
 import { type AccessMap, weakest } from "./access-map.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 import type { FileView, ViewMount } from "./file-view.ts";
@@ -6,8 +6,8 @@ import { ScanBudget, scanGlob } from "./glob-scan.ts";
 import { isBelow, parentOf } from "./path-names.ts";
 import { type CrossedLink, PathWalk } from "./path-walk.ts";
 import { type Crossing, isOwn, layerOf, type PolicyLayer } from "./policy-layer.ts";
-import { ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
+import { ruleSets, type SandboxPolicy } from "../policy/sandbox-policy.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 export interface ViewOptions {
   /** Paths that are hidden in every policy, with everything below them. */

@@ -11,9 +11,9 @@ import {
   readSync,
   type Stats,
 } from "node:fs";
-import { messageOf } from "../../base/errors.ts";
+import { messageOf } from "../../../base/errors.ts";
 import { parentOf } from "./path-names.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 /** What a view needs to know about the disk. */
 export interface Disk {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Disk } from "./disk.ts";
-import { FakeDisk, type Tree } from "../../../test/fixtures/fake-disk.ts";
+import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
 import type { FileView } from "./file-view.ts";
 import { childOf, isBelow, parentOf } from "./path-names.ts";
-import { type FileAccess, type FileRule, narrow, type SandboxPolicy } from "./sandbox-policy.ts";
+import { type FileAccess, type FileRule, narrow, type SandboxPolicy } from "../policy/sandbox-policy.ts";
 import { viewOf } from "./view-of.ts";
 
 const NAMES = ["a", "b", "c"];

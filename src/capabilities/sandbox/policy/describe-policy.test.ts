@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { FakeDisk } from "../../../test/fixtures/fake-disk.ts";
+import { FakeDisk } from "../../../../test/fixtures/fake-disk.ts";
 import { describePolicy, policyLines } from "./describe-policy.ts";
 import type { SandboxPolicy } from "./sandbox-policy.ts";
-import { viewOf } from "./view-of.ts";
+import { viewOf } from "../view/view-of.ts";
 
 const disk = new FakeDisk({
   home: { ws: { link: "/data/ws" } },

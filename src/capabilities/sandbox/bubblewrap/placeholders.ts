@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, rmdirSync } from "node:fs";
-import { messageOf } from "../../base/errors.ts";
-import { isErrno } from "../../native/os-error.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
+import { messageOf } from "../../../base/errors.ts";
+import { isErrno } from "../../../native/os-error.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 /**
  * Directories that exist only as mount points: nothing can be mounted over a name that does not exist, and without a

@@ -2,7 +2,7 @@ import type { Disk } from "./disk.ts";
 import type { GlobPattern } from "./glob-pattern.ts";
 import { childOf } from "./path-names.ts";
 import type { PathWalk } from "./path-walk.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 export interface GlobScan {
   readonly walk: PathWalk;
