@@ -1,5 +1,6 @@
-import { closeSync, statSync, writeSync } from "node:fs";
+import { closeSync, read, statSync, writeSync } from "node:fs";
 import { userInfo } from "node:os";
+import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
@@ -47,6 +48,8 @@ export interface OwnProcess {
   readonly stderr: number;
   readonly exited: Promise<ExitStatus>;
 }
+
+const readSome = promisify(read);
 
 /** Maximum number of concurrent starts. Each uses descriptors and a thread of Node's pool. */
 const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
@@ -193,12 +196,20 @@ export class ProcessStarter {
     const { limits } = request;
     checkGated(request);
     const controlGroup = request.contain === true ? this.#controlGroups.create() : undefined;
-    const gate = openPipe();
+    const opened: number[] = [];
     try {
-      const managed = await this.#spawn(gated(program, request.env, gate.readEnd), request, controlGroup);
+      const gate = openPipe(opened);
+      const ready = openPipe(opened);
+      const ends = { readEnd: gate.readEnd, ready: ready.writeEnd };
+      const managed = await this.#spawn(gated(program, request.env, ends), request, controlGroup);
       try {
         if (controlGroup !== undefined) await this.#controlGroups.join(controlGroup, managed.pid);
-        if (limits !== undefined) applyLimits(managed.pid, limits);
+        if (limits !== undefined) {
+          // Otherwise its own end would not be seen.
+          closeSync(opened.pop()!);
+          await readSome(ready.readEnd, { buffer: Buffer.alloc(1) });
+          applyLimits(managed.pid, limits);
+        }
       } catch (error) {
         managed.dispose();
         throw error;
@@ -209,8 +220,7 @@ export class ProcessStarter {
       if (controlGroup !== undefined) this.#controlGroups.release(controlGroup);
       throw error;
     } finally {
-      closeSync(gate.readEnd);
-      closeSync(gate.writeEnd);
+      for (const fd of opened) closeSync(fd);
     }
   }
 
@@ -340,7 +350,9 @@ function loginShell(): string {
 }
 
 async function resolveProgram(request: StartRequest): Promise<Program> {
-  return { path: await programPath(request), ...argumentsOf(request), cwd: request.cwd };
+  // What the system would refuse anyway is not worth a search.
+  const given = argumentsOf(request);
+  return { path: await programPath(request), ...given, cwd: request.cwd };
 }
 
 /** Throws a CapabilityError if they are longer than the system permits. */

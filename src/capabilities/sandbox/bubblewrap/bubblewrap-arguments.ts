@@ -5,7 +5,7 @@ import type { NetworkMode } from "../policy/sandbox-policy.ts";
 export const STAGE_PATH = "/dev/.exec-server-stage";
 
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
-export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, environment: 7, firstPinned: 8 } as const;
+export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, environment: 7, firstPinned: 9 } as const;
 
 /** Not every kernel has all of them. Bubblewrap itself takes care of others. */
 const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
