@@ -202,14 +202,12 @@ export class ProcessStarter {
       const ready = openPipe(opened);
       const ends = { readEnd: gate.readEnd, ready: ready.writeEnd };
       const managed = await this.#spawn(gated(program, request.env, ends), request, controlGroup);
+      // With this end open, the shell's own end would not be seen.
+      closeSync(opened.pop()!);
       try {
+        await readSome(ready.readEnd, { buffer: Buffer.alloc(1) });
         if (controlGroup !== undefined) await this.#controlGroups.join(controlGroup, managed.pid);
-        if (limits !== undefined) {
-          // Otherwise its own end would not be seen.
-          closeSync(opened.pop()!);
-          await readSome(ready.readEnd, { buffer: Buffer.alloc(1) });
-          applyLimits(managed.pid, limits);
-        }
+        if (limits !== undefined) applyLimits(managed.pid, limits);
       } catch (error) {
         managed.dispose();
         throw error;
