@@ -57,6 +57,7 @@ const collected = strict({
   exit,
   gaps: z.array(strict(gap)),
   durationMs: z.number(),
+  sandboxDenied: z.boolean(),
 });
 const kind = z.enum(["file", "directory", "other"]);
 const size = z.number().min(0).refine(Number.isInteger);
