@@ -1,3 +1,4 @@
+import type { ConnectionEnds } from "../base/connection-ends.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
@@ -10,7 +11,6 @@ import type { Sandbox as ServerSandbox } from "../protocol/sandbox-options.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
-import type { ConnectionEnds } from "../transport/websocket/websocket-server.ts";
 import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { createRouter } from "./create-router.ts";

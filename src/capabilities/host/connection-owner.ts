@@ -1,16 +1,9 @@
 import { readlinkSync } from "node:fs";
 import { isIPv6, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
+import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { inSlices } from "../process/slices.ts";
 import { listDirectory, listPids, readProcFile } from "../../native/process-stat.ts";
-
-/** The two ends of an accepted TCP connection. */
-interface ConnectionEnds {
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-  readonly localAddress: string;
-  readonly localPort: number;
-}
 
 /** Fields of a line of /proc/net/tcp. */
 const LOCAL = 1;

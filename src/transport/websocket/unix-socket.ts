@@ -30,7 +30,7 @@ export async function bindUnixSocket(server: Server, path: string): Promise<() =
     const bound = join(workshop, "s");
     if (Buffer.byteLength(bound) > MAX_SOCKET_PATH_BYTES)
       throw new UsageError(
-        `cannot listen on ${path}: its directory may have at most ${MAX_SOCKET_PATH_BYTES - "/.es-XXXXXX/s".length} bytes`,
+        `cannot listen on ${path}: its directory may have at most ${MAX_SOCKET_PATH_BYTES - (bound.length - directory.length)} bytes`,
       );
     await listen(server, bound);
     chmodSync(bound, 0o600);

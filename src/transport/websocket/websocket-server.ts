@@ -6,6 +6,7 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
+import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { socketUrl } from "../../base/socket-url.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
@@ -18,14 +19,6 @@ import { CLOSING, WebSocketTransport } from "./websocket.ts";
 const TCP_KEEP_ALIVE_MS = 15_000;
 /** Time a refused peer has to read the reason. */
 const LINGER_MS = 1_000;
-
-/** The two ends of an accepted TCP connection. */
-export interface ConnectionEnds {
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-  readonly localAddress: string;
-  readonly localPort: number;
-}
 
 /** A listening server. */
 export interface WebSocketListener {

@@ -4,7 +4,7 @@ import type { FileView } from "../view/file-view.ts";
 import type { NetworkMode } from "../policy/sandbox-policy.ts";
 
 function commandLine(view: FileView, network: NetworkMode = "restricted", limitsSize = true): string {
-  return bubblewrapArguments({ view, network, cwd: "/work", limitsSize }).join(" ");
+  return bubblewrapArguments({ view, network, cwd: "/srv/app", limitsSize }).join(" ");
 }
 
 const READ_ONLY: FileView = { root: "readOnly", mounts: [] };
@@ -27,15 +27,15 @@ describe("the options of bubblewrap", () => {
     const line = commandLine({
       root: "readOnly",
       mounts: [
-        { kind: "writable", path: "/work" },
-        { kind: "readOnly", path: "/work/.git" },
-        { kind: "hiddenFile", path: "/work/.env" },
+        { kind: "writable", path: "/srv/app" },
+        { kind: "readOnly", path: "/srv/app/.git" },
+        { kind: "hiddenFile", path: "/srv/app/.env" },
       ],
     });
     expect(line).toContain(
-      "--tmpfs /dev/shm --bind /work /work --ro-bind /work/.git /work/.git --ro-bind /dev/null /work/.env --remount-ro /dev",
+      "--tmpfs /dev/shm --bind /srv/app /srv/app --ro-bind /srv/app/.git /srv/app/.git --ro-bind /dev/null /srv/app/.env --remount-ro /dev",
     );
-    expect(line.indexOf("--proc /proc")).toBeGreaterThan(line.indexOf("/work/.env"));
+    expect(line.indexOf("--proc /proc")).toBeGreaterThan(line.indexOf("/srv/app/.env"));
   });
 
   it("make an empty root read-only once everything is mounted", () => {
