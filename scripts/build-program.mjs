@@ -1,4 +1,4 @@
-// Bundles the command line: the launcher dist/cli.js, and the program dist/program.js that it runs.
+// Bundles the command line: the launcher dist/cli.js, and the programs that it runs: dist/program.js and dist/client.js.
 import { build } from "esbuild";
 
 /** Error messages are English; the other fifty languages would be a quarter of the program. */
@@ -74,17 +74,26 @@ export const buildSandboxHelper = () =>
     define: { "import.meta.url": "__filename" },
   });
 
+const definitions = (version) => ({
+  EXEC_SERVER_VERSION: JSON.stringify(version),
+  // A path works as well where it is used.
+  "import.meta.url": "__filename",
+  // Native parts that `ws` would look for.
+  "process.env.WS_NO_BUFFER_UTIL": '"1"',
+  "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
+});
+
 /** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
 export const buildProgram = (version) =>
   bundle("src/cli/main.ts", {
     external: ["koffi", "@xterm/headless", "undici"],
     plugins: [onlyEnglish, lateModules],
-    define: {
-      EXEC_SERVER_VERSION: JSON.stringify(version),
-      // A path works as well where it is used.
-      "import.meta.url": "__filename",
-      // Native parts that `ws` would look for.
-      "process.env.WS_NO_BUFFER_UTIL": '"1"',
-      "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
-    },
+    define: definitions(version),
+  });
+
+/** The text of dist/client.js, likewise. */
+export const buildClient = (version) =>
+  bundle("src/cli/client/main.ts", {
+    plugins: [onlyEnglish, lateModules],
+    define: definitions(version),
   });

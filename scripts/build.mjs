@@ -1,8 +1,8 @@
-// Builds the command line (dist/cli.js and dist/program.js), the file helper and, without --cli-only, the library as ES modules.
+// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper and, without --cli-only, the library as ES modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildSandboxHelper, buildLauncher, buildProgram } from "./build-program.mjs";
+import { buildClient, buildSandboxHelper, buildLauncher, buildProgram } from "./build-program.mjs";
 import { warmCodeCache } from "./warm-code-cache.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
@@ -13,11 +13,14 @@ mkdirSync("dist", { recursive: true });
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 writeFileSync("dist/cli.js", await buildLauncher(), { mode: 0o755 });
 writeFileSync("dist/sandbox-helper.js", await buildSandboxHelper());
-const program = await buildProgram(version);
-const isSame = existsSync("dist/program.js") && readFileSync("dist/program.js", "utf8") === program;
-if (!isSame) {
+const programs = {
+  "dist/program.js": await buildProgram(version),
+  "dist/client.js": await buildClient(version),
+};
+const isSame = ([path, text]) => existsSync(path) && readFileSync(path, "utf8") === text;
+if (!Object.entries(programs).every(isSame)) {
   rmSync("dist/cache", { recursive: true, force: true });
-  writeFileSync("dist/program.js", program);
+  for (const [path, text] of Object.entries(programs)) writeFileSync(path, text);
 }
 await warmCodeCache("dist/cli.js");
 

@@ -15,7 +15,19 @@ const ALLOWED = {
   native: ["base", "node:*", "koffi"],
   capabilities: ["base", "native", "node:*", "@xterm/headless", "smol-toml", "undici", "yaml"],
   server: ["base", "protocol", "transport", "rpc", "native", "capabilities", "node:*", "jose"],
-  cli: ["base", "protocol", "transport", "rpc", "native", "capabilities", "server", "node:*", "smol-toml"],
+  cli: [
+    "base",
+    "protocol",
+    "transport",
+    "rpc",
+    "native",
+    "capabilities",
+    "server",
+    "client",
+    "node:*",
+    "commander",
+    "smol-toml",
+  ],
 };
 
 /** Files that also run in a browser must not import Node modules, whatever their layer allows. */

@@ -16,6 +16,7 @@ export type BrowserConnectTarget = string | URL | Transport | OpenTransport | In
 
 /** Connects to a server and opens a session. A lost connection is replaced without losing output. */
 export async function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+  const { onMessage } = options;
   if (typeof target === "string" || target instanceof URL) {
     if (options.token !== undefined)
       throw new UsageError(
@@ -24,12 +25,13 @@ export async function connect(target: BrowserConnectTarget, options: ConnectOpti
     const url = String(target);
     const timeoutMs = connectTimeout(options);
     const open: OpenTransport = (signal) => connectBrowserWebSocket(url, { timeoutMs, signal });
-    return openHost(transportConnector(open, { resumable: true }), options);
+    return openHost(transportConnector(open, { resumable: true, onMessage }), options);
   }
-  if (typeof target === "function") return openHost(transportConnector(target, { resumable: true }), options);
+  if (typeof target === "function")
+    return openHost(transportConnector(target, { resumable: true, onMessage }), options);
   if (isTransport(target))
     return openHost(
-      transportConnector(async () => target, { resumable: false }),
+      transportConnector(async () => target, { resumable: false, onMessage }),
       options,
     );
   return openHost(inProcessConnector(target), options);

@@ -52,6 +52,7 @@ test("holds the built library, the program, docs and examples, and nothing that 
   for (const file of [
     "dist/cli.js",
     "dist/program.js",
+    "dist/client.js",
     "dist/sandbox-helper.js",
     "dist/lib/client/index.js",
     "dist/lib/client/browser.d.ts",

@@ -100,7 +100,7 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
     await copyFile(program, copy);
     return [copy, first, ...rest];
   }
-  for (const name of ["cli.js", "program.js", "sandbox-helper.js", "package.json"])
+  for (const name of ["cli.js", "program.js", "client.js", "sandbox-helper.js", "package.json"])
     await cp(join(packageRoot, "dist", name), join(home, "dist", name));
   // Dependencies outside the bundle, with the binary for this machine.
   for (const name of ["koffi", "@koromix"])

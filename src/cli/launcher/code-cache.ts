@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Script } from "node:vm";
 
 const DIGEST_BYTES = 32;
@@ -27,7 +27,7 @@ export function runWithCodeCache(
   atExit = (store: () => void): unknown => process.once("exit", store),
 ): void {
   const text = readFileSync(program);
-  const file = join(directory, `${process.version}-${process.arch}`);
+  const file = join(directory, `${basename(program, ".js")}-${process.version}-${process.arch}`);
   const cachedData = readCache(file, text);
   const script = new Script(`${WRAPPER}${text.toString("latin1")}\n})`, {
     filename: program,

@@ -1,16 +1,17 @@
-// dist/cli.js: runs the program beside it, with a cache of its compiled code if one can be kept.
+// dist/cli.js: runs the server's or the client's program beside it, with a cache of its compiled code if one can be kept.
 import * as nodeModule from "node:module";
 import { join } from "node:path";
 import { openCacheDirectory } from "./cache-directory.ts";
+import { chooseProgram } from "./choose-program.ts";
 import { runWithCodeCache } from "./code-cache.ts";
 
 /** Since Node 22.1. */
 const { enableCompileCache } = nodeModule as { enableCompileCache?: (directory: string) => unknown };
 
-/** The cache of such a run would lack what a server needs. */
-const SHORT_RUNS = new Set(["--help", "-h", "--version", "-V"]);
+/** The cache of such a run would lack what others need. */
+const SHORT_RUNS = new Set(["--help", "-h", "--version", "-V", "help"]);
 
-const program = join(import.meta.dirname, "program.js");
+const program = join(import.meta.dirname, chooseProgram(process.argv[2]));
 const isShort = process.argv.some((argument) => SHORT_RUNS.has(argument));
 const directory = isShort ? undefined : openCacheDirectory(join(import.meta.dirname, "cache"));
 

@@ -33,12 +33,13 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
 
 function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector {
   if (typeof target === "string" || target instanceof URL) return webSocketConnector(String(target), options);
-  if (typeof target === "function") return transportConnector(target, { resumable: true });
+  const { onMessage } = options;
+  if (typeof target === "function") return transportConnector(target, { resumable: true, onMessage });
   if ("command" in target) {
     const logger = options.logger ?? silentLogger;
-    return transportConnector(() => startChild({ ...target, logger }), { resumable: false });
+    return transportConnector(() => startChild({ ...target, logger }), { resumable: false, onMessage });
   }
-  if (isTransport(target)) return transportConnector(async () => target, { resumable: false });
+  if (isTransport(target)) return transportConnector(async () => target, { resumable: false, onMessage });
   return inProcessConnector(target);
 }
 
@@ -48,6 +49,7 @@ function webSocketConnector(url: string, options: ConnectOptions): Connector {
   const timeoutMs = connectTimeout(options);
   return transportConnector((signal) => connectWebSocket(url, { headers, timeoutMs, signal }), {
     resumable: true,
+    onMessage: options.onMessage,
   });
 }
 

@@ -2,6 +2,7 @@ import type { OpenLink } from "../../rpc/link.ts";
 import { openTransportLink } from "./transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Connector } from "./connector.ts";
+import { observed, type OnMessage } from "./observed-transport.ts";
 
 /** A server in the same program, from `createServer()` of `exec-server/server`. */
 export interface InProcessServer {
@@ -12,8 +13,17 @@ export interface InProcessServer {
 export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
 
 /** Reaches a server over transports. */
-export function transportConnector(open: OpenTransport, { resumable }: { resumable: boolean }): Connector {
-  return { resumable, open: async (events, signal) => openTransportLink(await open(signal), events) };
+export function transportConnector(
+  open: OpenTransport,
+  { resumable, onMessage }: { resumable: boolean; onMessage: OnMessage | undefined },
+): Connector {
+  return {
+    resumable,
+    open: async (events, signal) => {
+      const transport = await open(signal);
+      return openTransportLink(onMessage === undefined ? transport : observed(transport, onMessage), events);
+    },
+  };
 }
 
 /** Reaches a server in the same program. */

@@ -29,6 +29,10 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** Receives what no caller is told: stderr of a started server, failed reconnection attempts. */
   readonly logger?: Logger;
+  /**
+   * Is given every message of the wire as text, for debugging; it costs speed. A server in this program has no messages.
+   */
+  readonly onMessage?: (direction: "sent" | "received", text: string) => void;
 }
 
 /** Opens a session through a connector. `trees` copies from and to this machine, if it has files. */

@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+
+interface ClientCommand {
+  /** Adds the command, its options and its action. */
+  readonly define: (program: Command) => Promise<void>;
+}
+
+/** In the order of the help. Each command is loaded when it is used. */
+export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
+  run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
+};
+
+/** Options that may come before the name of a command and take a value. */
+const WITH_VALUE = new Set(["-H", "--host", "--url", "--token-file"]);
+
+/** The command that the arguments name; undefined if there is none, or it is not known. */
+export function commandNamed(args: readonly string[]): string | undefined {
+  for (let index = 0; index < args.length; index += 1) {
+    const argument = args[index]!;
+    if (WITH_VALUE.has(argument)) index += 1;
+    else if (!argument.startsWith("-")) return Object.hasOwn(COMMANDS, argument) ? argument : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import { ConnectionError, ExecError } from "../../base/errors.ts";
+import { oneLine } from "./one-line.ts";
+
+/** The program ends with this status because of a mistake in the command line. */
+export const USAGE_STATUS = 2;
+/** Status of `run`, `shell` and `attach` if exec-server itself failed, so that it is not mistaken for the command's. */
+export const OWN_FAILURE_STATUS = 255;
+
+/** Ends the program with one line on stderr. */
+export class Failure extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** A command line that cannot be meant. */
+export function usageFailure(message: string): Failure {
+  return new Failure(message, USAGE_STATUS);
+}
+
+/**
+ * Turns what a command threw into its message and status. Errors that this package throws on purpose become one line;
+ * undefined means a fault of the program.
+ */
+export function asFailure(error: unknown, exitCode: number): Failure | undefined {
+  if (error instanceof Failure) return error;
+  if (!(error instanceof ExecError)) return undefined;
+  const status = error.code === "USAGE" ? USAGE_STATUS : exitCode;
+  return new Failure(withRemedy(error), status);
+}
+
+function withRemedy(error: ExecError): string {
+  const message = oneLine(error.message);
+  if (!(error instanceof ConnectionError)) return message;
+  if (error.code === "UNAUTHORIZED")
+    return `${message}; give the server's token in EXEC_SERVER_TOKEN or with --token-file`;
+  if (error.errno === "ECONNREFUSED" || error.errno === "ENOENT")
+    return `${message}; is the server running there?`;
+  return message;
+}

@@ -1,0 +1,54 @@
+import type { Host } from "../../../client/host.ts";
+import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import type { StartOptions } from "../../../client/process/start-request.ts";
+import { ExecError } from "../../../base/errors.ts";
+import { statusOf } from "./exit-status.ts";
+import { forwardSignals } from "./forward-signals.ts";
+import { openOutput, OutputWriter } from "./output-stream.ts";
+
+/** What a shell reports for a program that SIGPIPE has ended. */
+const BROKEN_PIPE_STATUS = 141;
+
+export interface PipedOptions extends Omit<StartOptions, "stdin"> {
+  /** Whether this program's stdin is passed on. */
+  readonly stdin: boolean;
+}
+
+/** Runs a command on pipes, connected to those of this program. Resolves with its status when all is written. */
+export async function runPiped(
+  host: Host,
+  argv: readonly string[],
+  { stdin, ...options }: PipedOptions,
+): Promise<number> {
+  const remote = await host.start(argv, { ...options, stdin: stdin ? "pipe" : "none" });
+  const unlisten = forwardSignals(remote, () => {});
+  const input = stdin ? passInput(remote) : undefined;
+  try {
+    await passOutput(remote);
+    return statusOf(await remote.exited);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+    // Nobody reads any more. A local command would be ended by SIGPIPE.
+    await remote.kill();
+    return BROKEN_PIPE_STATUS;
+  } finally {
+    input?.stop();
+    unlisten();
+  }
+}
+
+/** A command that has ended, or closed its stdin, takes no more; that is no error. */
+function passInput(remote: RemoteProcess): { stop(): void } {
+  const input = process.stdin;
+  remote.writeFrom(input).catch((error: unknown) => {
+    if (!(error instanceof ExecError)) throw error;
+  });
+  return { stop: () => input.destroy() };
+}
+
+/** In one loop, so that what comes out here has the order in which the server got it. */
+async function passOutput(remote: RemoteProcess): Promise<void> {
+  const [stdout, stderr] = [new OutputWriter(openOutput(1)), new OutputWriter(openOutput(2))];
+  for await (const { stream, bytes } of remote.output())
+    await (stream === "stderr" ? stderr : stdout).write(bytes);
+}

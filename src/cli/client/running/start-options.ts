@@ -1,0 +1,36 @@
+import type { StartOptions } from "../../../client/process/start-request.ts";
+import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
+import { usageFailure } from "../failure.ts";
+import type { Connected } from "../target/connect-target.ts";
+
+/** What the command line says about a start. */
+export interface StartFlags {
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly timeout?: number;
+  readonly sandbox?: SandboxPreset;
+}
+
+/**
+ * On the user's own server a command gets the directory and the environment of this shell; elsewhere those of the
+ * server, which know its machine.
+ */
+export function startOptions({ isOwn }: Pick<Connected, "isOwn">, flags: StartFlags): StartOptions {
+  const cwd = flags.cwd ?? (isOwn ? process.cwd() : undefined);
+  const given = Object.fromEntries((flags.env ?? []).flatMap(variable));
+  return {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: isOwn ? { ...process.env, ...given } : given,
+    ...(isOwn ? { inheritEnv: "none" } : {}),
+    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+    ...(flags.sandbox === undefined ? {} : { sandbox: flags.sandbox }),
+  };
+}
+
+/** `K=V`, or `K` for the value that it has here; nothing if it has none. */
+function variable(text: string): [string, string][] {
+  const [name = "", ...rest] = text.split("=");
+  if (name === "") throw usageFailure(`--env needs NAME=VALUE or NAME, not '${text}'`);
+  const value = rest.length > 0 ? rest.join("=") : process.env[name];
+  return value === undefined ? [] : [[name, value]];
+}
