@@ -27,6 +27,10 @@ Options:
                                      Tolerated clock difference for signed tokens [default: 30]
       --insecure-no-auth             Serve a non-loopback address without authentication
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
+      --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
+                                     one before is kept as PATH.old
+      --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session
+                                     and no kept process
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
                                      directory is writable); their own sandbox can only narrow it
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own

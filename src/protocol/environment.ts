@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { method, schema, type Infer } from "./define.ts";
+import { extensionField, method, schema, type Infer } from "./define.ts";
 import { NoParams, optional, PathUri, Unsigned } from "./fields.ts";
 
 const flag = schema(() => z.boolean().optional());
@@ -34,7 +34,7 @@ export const EnvironmentInfo = schema(() =>
         path: z.string().describe("Native path, not a URI"),
       })
       .describe("Shell in which a client runs command lines"),
-    executorVersion: z.string().optional().describe("Version of the server"),
+    executorVersion: z.string().optional().describe("Codex release whose protocol the server speaks"),
     providerId: z.string().optional().describe("Stable id of the installation"),
     cwd: optional(PathUri()).describe("Working directory of the server"),
     userHomeDir: optional(PathUri()),
@@ -49,6 +49,7 @@ export const EnvironmentInfo = schema(() =>
       .describe(
         "Methods that this server adds to Codex's, and parameters, such as `process/start.label`; absent on a Codex server",
       ),
+    serverVersion: extensionField(z.string().optional().describe("Version of this program")),
   }),
 );
 export type EnvironmentInfo = Infer<typeof EnvironmentInfo>;

@@ -8,6 +8,7 @@ import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
+import { serverStatusMethods } from "./server-status.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 
 /** Every request a client may send. The single definition from which validation, types and docs derive. */
@@ -21,6 +22,7 @@ export const methods = {
   ...discoveryMethods,
   ...httpMethods,
   ...commandMethods,
+  ...serverStatusMethods,
 };
 
 /** Requests that a server sends to its client. */

@@ -14,6 +14,7 @@ import { httpHandlers } from "./handlers/http.ts";
 import { processHandlers } from "./handlers/process.ts";
 import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
+import { serverHandlers } from "./handlers/server.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
@@ -34,6 +35,8 @@ export function createRouter({
   sandboxes,
   networks,
   hasSandbox,
+  version,
+  connections,
 }: {
   environment: Environment;
   limits: ServerLimits;
@@ -43,6 +46,9 @@ export function createRouter({
   networks: ProcessNetworks;
   /** Whether to announce what needs a sandbox. */
   hasSandbox: boolean;
+  version: string | undefined;
+  /** How many there are now. */
+  connections: () => number;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
@@ -67,9 +73,10 @@ export function createRouter({
     ...httpHandlers(environment, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
+    ...serverHandlers({ sessions, starter, connections }),
   };
   const extensions = listExtensions({ ...handlers, initialize: sessionHandlers });
-  const environmentInfo = describeEnvironment(host, { extensions, hasSandbox });
+  const environmentInfo = describeEnvironment(host, { extensions, hasSandbox, version });
   return new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),

@@ -10,7 +10,11 @@ const SPOKEN_CODEX_VERSION = "0.166.0";
 /** What the handshake reports. A capability is announced only if it works. */
 export function describeEnvironment(
   host: HostInfo,
-  { extensions, hasSandbox }: { extensions: readonly string[]; hasSandbox: boolean },
+  {
+    extensions,
+    hasSandbox,
+    version,
+  }: { extensions: readonly string[]; hasSandbox: boolean; version: string | undefined },
 ): EnvironmentInfo {
   return {
     shell: host.shell,
@@ -33,5 +37,6 @@ export function describeEnvironment(
       ...(hasSandbox ? { sandboxedFileStreaming: true, capabilityDiscoverySandbox: true } : {}),
     },
     extensions: [...extensions],
+    ...(version === undefined ? {} : { serverVersion: version }),
   };
 }

@@ -13,5 +13,6 @@ export {
   type ServerLimits,
   type SwitchLimit,
 } from "./limits.ts";
+export type { IdleOptions } from "./occupancy.ts";
 export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
 export { type AcceptOptions, createServer, type Server, type ServerOptions } from "./server.ts";

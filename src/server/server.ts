@@ -19,6 +19,7 @@ import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./connection/local-link.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
 import { ProcessNetworks } from "./network/process-network.ts";
+import { type IdleOptions, Occupancy } from "./occupancy.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
 import { operatorPolicy } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
@@ -46,6 +47,10 @@ export interface ServerOptions {
   readonly sandbox?: ServerSandbox;
   /** Refuses processes and calls on files that bring no sandbox. Default: false. */
   readonly requireSandbox?: boolean;
+  /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
+  readonly version?: string;
+  /** Reports that for some time there was no connection, no session and no kept process. */
+  readonly idle?: IdleOptions;
 }
 
 export interface AcceptOptions {
@@ -99,6 +104,7 @@ class ExecServer implements Server {
   >;
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
+  readonly #occupancy: Occupancy;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: OwnListeners) {
@@ -112,7 +118,9 @@ class ExecServer implements Server {
       { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
       { logger, sandbox },
     );
-    const sessions = createSessions(limits, starter);
+    const occupancy = new Occupancy(options.idle);
+    const sessions = createSessions(limits, { starter, occupancy });
+    this.#occupancy = occupancy;
     this.#limits = limits;
     this.#logger = logger;
     this.#starter = starter;
@@ -127,6 +135,8 @@ class ExecServer implements Server {
         sandboxes: createSandboxes(options, environment, logger),
         networks: new ProcessNetworks(listeners),
         hasSandbox: sandbox.isInstalled,
+        version: options.version,
+        connections: () => this.#clients.size,
       }),
       sessions,
       logger,
@@ -182,12 +192,14 @@ class ExecServer implements Server {
     connect: (hooks: PeerHooks) => Peer,
     options: { resumable: boolean; identity: string | undefined; ended: (() => void) | undefined },
   ): void {
+    const leave = this.#occupancy.enter();
     const client = new ClientConnection(connect, {
       ...this.#shared,
       resumable: options.resumable,
       identity: options.identity,
       ended: () => {
         this.#clients.delete(client);
+        leave();
         options.ended?.();
       },
     });
@@ -215,7 +227,10 @@ function createSandboxes(
   return new Sandboxes({ hiddenPaths, operator, isRequired: requireSandbox });
 }
 
-function createSessions(limits: ServerLimits, starter: ProcessStarter): SessionRegistry {
+function createSessions(
+  limits: ServerLimits,
+  { starter, occupancy }: { starter: ProcessStarter; occupancy: Occupancy },
+): SessionRegistry {
   const quota = new ProcessQuota(limits);
   const retentionMs = limits.exitedProcessRetentionMs;
   const maxUnheard = limits.maxProcessesPerSession;
@@ -223,6 +238,7 @@ function createSessions(limits: ServerLimits, starter: ProcessStarter): SessionR
     create: (id) => new Session(id, { starter, retentionMs, maxUnheard, takeSlot: quota.share() }),
     detachedTtlMs: limits.detachedSessionTtlMs,
     maxSessions: limits.maxSessions,
+    enter: () => occupancy.enter(),
   });
 }
 

@@ -21,6 +21,7 @@ const EXTENSION_METHODS = [
   "process/resize",
   "process/snapshot",
   "process/wait",
+  "server/status",
 ];
 const EXTENSION_FIELDS = [
   "fs/getMetadata.includeMode",

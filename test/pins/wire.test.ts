@@ -50,6 +50,7 @@ it("a client may send these requests", () => {
     "process/terminate",
     "process/wait",
     "process/write",
+    "server/status",
   ]);
 });
 
@@ -84,7 +85,7 @@ it("methods belong to these families, which the gate errors name", () => {
     none: ["initialize"],
     exec: ["process", "command"],
     "environment info": ["environment"],
-    "environment status": ["environment"],
+    "environment status": ["environment", "server"],
     "environment config": ["environmentConfig"],
     filesystem: ["fs"],
     "capability discovery": ["capabilityRoots", "capabilities"],

@@ -78,6 +78,11 @@ export class ProcessStarter {
     descriptorReserve.fill();
   }
 
+  /** How many processes have not closed. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Rejects with a CapabilityError if the program or directory does not exist, or the system refuses. */
   async start(request: StartRequest): Promise<ManagedProcess> {
     const { program, started, ended } = await this.#resolve(request);

@@ -1,6 +1,7 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { resolve } from "node:path";
+import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
@@ -21,19 +22,23 @@ import { type Configuration, readConfiguration } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
-import { createStderrLogger, LOG_LEVELS, type LogLevel } from "../stderr-logger.ts";
+import { createLogger, LOG_LEVELS, type LogLevel } from "../log.ts";
+import { parseDuration } from "../parse-duration.ts";
+import { VERSION } from "../version.ts";
 
 const FLAGS = {
   listen: "URL",
   "concurrent-requests": "COUNT",
   "log-level": "LEVEL",
+  "log-file": "PATH",
+  "exit-when-idle": "DURATION",
   config: "PATH",
   sandbox: "NAME",
   ...AUTHENTICATION_FLAGS,
   ...LIMIT_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
-const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config"];
+const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config", "log-file"];
 const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox"];
 
 /** By then, most clients of a new server have sent `initialize`. */
@@ -76,6 +81,7 @@ interface ListenOptions extends ServerOptions {
   readonly authentication: AuthenticationPolicy | undefined;
   readonly limits: Partial<ServerLimits>;
   readonly logger: Logger;
+  readonly exitWhenIdleMs: number | undefined;
 }
 
 /** Some faults only show on this machine: it cannot serve, or a configured root does not exist. */
@@ -98,12 +104,17 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     if (flags.has(name))
       throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
-  const logger = createStderrLogger(parseLevel(flags.get("log-level") ?? "warn"));
+  const exitWhenIdleMs = parseIdleTime(flags.get("exit-when-idle"));
+  const logger = createLogger(parseLevel(flags.get("log-level") ?? "warn"), flags.get("log-file"));
   const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
   const loadAuthentication = parseAuthentication(flags);
   const address = await orFailure(() => parseListenUrl(url, "--listen URL"));
   if (address.kind === "stdio" && loadAuthentication !== undefined)
     throw failure("WebSocket auth requires a WebSocket listener, not stdio");
+  if (address.kind === "stdio" && exitWhenIdleMs !== undefined)
+    throw usageError(
+      "the argument '--exit-when-idle <DURATION>' cannot be used with stdio, where the server ends with its client",
+    );
   const open = loadAuthentication === undefined && !flags.has("insecure-no-auth");
   if (open && isExposed(address))
     throw failure(
@@ -126,6 +137,8 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     limits,
     logger,
     hiddenPaths,
+    exitWhenIdleMs,
+    version: VERSION,
     ...confinement,
   };
 }
@@ -151,16 +164,35 @@ function parseCount(text: string): number {
   return Number(text);
 }
 
+function parseIdleTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0 && ms <= MAX_TIMER_MS) return ms;
+  throw usageError(
+    `invalid value '${text}' for '--exit-when-idle <DURATION>': expected a time such as 90s, 10m or 2h, at most 24d`,
+  );
+}
+
 function parseLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text);
   if (level !== undefined) return level;
   throw usageError(`invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`);
 }
 
-async function serveListening({ url, authentication, ...options }: ListenOptions): Promise<void> {
+async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions): Promise<void> {
+  const stopWhenIdle = (): void => {
+    options.logger.info("stopping", { idleMs: exitWhenIdleMs });
+    // It stops listening in this very step, so that whoever comes now finds no server instead of one that ends.
+    exitAfter(server.close());
+  };
   const server = await orFailure(() =>
-    // The flags have already decided whether it may run without authentication.
-    startListening({ ...options, listen: url, authentication, insecureNoAuth: true }),
+    startListening({
+      ...options,
+      listen: url,
+      // The flags have already decided whether it may run without authentication.
+      insecureNoAuth: true,
+      ...(exitWhenIdleMs === undefined ? {} : { idle: { afterMs: exitWhenIdleMs, call: stopWhenIdle } }),
+    }),
   );
   onStopSignal(async (signal) => {
     options.logger.info("stopping", { signal });

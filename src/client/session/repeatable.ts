@@ -20,6 +20,7 @@ const repeatIf = (may: (params: Fields) => boolean) => (params: Fields) =>
 const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "environment/info": always,
   "environment/status": always,
+  "server/status": always,
   "environmentConfig/read": always,
   "capabilityRoots/discoverV1": always,
   "capabilities/discoverV2": always,

@@ -33,6 +33,7 @@ export const resultShapes = {
         "linuxApprovedRootWritePreservesRestrictions?": "boolean",
       },
       "extensions?": ["array", "string"],
+      "serverVersion?": "string",
     },
     "protocolVersion?": ["enum", "exec-server.v0"],
   },
@@ -156,6 +157,7 @@ export const resultShapes = {
       "linuxApprovedRootWritePreservesRestrictions?": "boolean",
     },
     "extensions?": ["array", "string"],
+    "serverVersion?": "string",
   },
   "environment/status": { status: "string" },
   "environmentConfig/read": {
@@ -331,6 +333,13 @@ export const resultShapes = {
   "command/exec": { sessionId: "string" },
   "command/exec/write": { accepted: "true" },
   "command/exec/terminate": { running: "boolean" },
+  "server/status": {
+    pid: "unsigned",
+    startedAtMs: "unsigned",
+    connections: "unsigned",
+    sessions: "unsigned",
+    runningProcesses: "unsigned",
+  },
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the requests of a server carry. */

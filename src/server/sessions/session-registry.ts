@@ -24,6 +24,8 @@ interface Entry {
   /** Undefined while the session waits for its client to reconnect. */
   holder: SessionHolder | undefined;
   expiry: NodeJS.Timeout | undefined;
+  /** The server may count as idle without it. */
+  readonly leave: () => void;
 }
 
 /** Finds sessions again after their connection was lost, until they expire. */
@@ -31,12 +33,24 @@ export class SessionRegistry {
   readonly #create: (id: string) => Session;
   readonly #detachedTtlMs: number;
   readonly #maxSessions: number;
+  readonly #enter: () => () => void;
   readonly #sessions = new Map<string, Entry>();
 
-  constructor(options: { create: (id: string) => Session; detachedTtlMs: number; maxSessions: number }) {
+  constructor(options: {
+    create: (id: string) => Session;
+    detachedTtlMs: number;
+    maxSessions: number;
+    /** Called for each session; the result is called when it is gone. */
+    enter?: () => () => void;
+  }) {
     this.#create = options.create;
     this.#detachedTtlMs = options.detachedTtlMs;
     this.#maxSessions = options.maxSessions;
+    this.#enter = options.enter ?? (() => () => {});
+  }
+
+  get size(): number {
+    return this.#sessions.size;
   }
 
   *[Symbol.iterator](): IterableIterator<Session> {
@@ -47,7 +61,7 @@ export class SessionRegistry {
     if (this.#sessions.size >= this.#maxSessions)
       throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
     const session = this.#create(randomUUID());
-    this.#sessions.set(session.id, { session, holder, expiry: undefined });
+    this.#sessions.set(session.id, { session, holder, expiry: undefined, leave: this.#enter() });
     session.attach(holder.peer);
     return session;
   }
@@ -107,9 +121,10 @@ export class SessionRegistry {
   }
 
   async end(session: Session): Promise<void> {
-    clearTimeout(this.#sessions.get(session.id)?.expiry);
+    const entry = this.#sessions.get(session.id);
+    clearTimeout(entry?.expiry);
     this.#sessions.delete(session.id);
-    await session.end();
+    await session.end().finally(entry?.leave);
   }
 
   async endAll(): Promise<void> {

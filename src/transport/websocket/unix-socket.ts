@@ -87,7 +87,8 @@ async function removeStale(path: string): Promise<void> {
       },
     );
   const now = lstatSync(path, { throwIfNoEntry: false });
-  if (now !== undefined && isSame(now, found)) unlinkSync(path);
+  // With `force`, because its server may have removed it meanwhile.
+  if (now !== undefined && isSame(now, found)) rmSync(path, { force: true });
 }
 
 /** Undefined if something answers. */

@@ -130,10 +130,11 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
     url,
     close: () =>
       new Promise((resolve) => {
+        // First, so that from now on nobody finds the socket of a server that is about to end.
+        release();
         http.close(() => resolve());
         http.closeAllConnections();
         pending.destroyAll();
-        release();
       }),
   };
 }

@@ -21,6 +21,9 @@ export const extensionRequirements = {
     section: "ours",
     behavior: "Extension methods are announced in environmentInfo.extensions, or answered with -32601.",
   },
+  "server.status:tells": ours(
+    "server/status tells the server's process id, its start, and how many connections, sessions and running processes it has.",
+  ),
 
   "process.flow:holds": ours(
     "A paused process waits, others do not, and after resuming every byte arrives in order.",

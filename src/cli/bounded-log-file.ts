@@ -1,0 +1,57 @@
+import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+
+/** Together with the file before it, a log takes twice as much. */
+export const MAX_LOG_BYTES = 1024 * 1024;
+/** One line must not fill the file. */
+const MAX_LINE_BYTES = 64 * 1024;
+
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/**
+ * Opens a log that only its owner can read, at its end. A file that is full becomes `PATH.old` first. Throws an error
+ * of the system, also for a symbolic link.
+ */
+export function openLog(path: string): number {
+  const fd = openSync(path, FLAGS, 0o600);
+  if (fstatSync(fd).size < MAX_LOG_BYTES) return fd;
+  closeSync(fd);
+  renameSync(path, `${path}.old`);
+  return openSync(path, FLAGS, 0o600);
+}
+
+/** A log of limited size. A line that cannot be written is lost: no log is worth the server's end. */
+export class BoundedLogFile {
+  readonly #path: string;
+  #fd: number | undefined;
+  #bytes = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  write(line: string): void {
+    try {
+      this.#fd ??= this.#open();
+      const bytes = Buffer.from(line);
+      this.#bytes += writeSync(this.#fd, bytes, 0, Math.min(bytes.length, MAX_LINE_BYTES));
+      if (this.#bytes >= MAX_LOG_BYTES) this.#close();
+    } catch {
+      this.#close();
+    }
+  }
+
+  #open(): number {
+    const fd = openLog(this.#path);
+    this.#bytes = fstatSync(fd).size;
+    return fd;
+  }
+
+  #close(): void {
+    const fd = this.#fd;
+    this.#fd = undefined;
+    if (fd === undefined) return;
+    try {
+      closeSync(fd);
+    } catch {} // The system has closed it all the same.
+  }
+}
