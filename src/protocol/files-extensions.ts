@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { method, notification, schema } from "./define.ts";
-import { Empty, FileMode, optional, PathUri } from "./fields.ts";
+import { Empty, FileMode, optional, PathUri, Unsigned } from "./fields.ts";
+import { HandleId } from "./files.ts";
 import { SandboxContext } from "./sandbox.ts";
 
 const WatchId = schema(() => z.string().describe("Chosen by the client; unique within its connection"));
@@ -42,6 +43,53 @@ export const fileExtensionMethods = {
     extension: true,
     params: () => z.object({ path: PathUri(), sandbox: optional(SandboxContext()) }),
     result: () => z.object({ target: z.string() }),
+  }),
+  "fs/hash": method({
+    doc: "Returns the SHA-256 of a regular file, of a part of it, or of several files of one directory. Later requests do not wait for it.",
+    family: "filesystem",
+    extension: true,
+    params: () =>
+      z.object({
+        path: PathUri().describe("The file; with `names`, the directory"),
+        names: optional(z.array(z.string())).describe("Names of entries of the directory, at most 1024"),
+        offset: optional(Unsigned()).describe("Start of the part in bytes. Default: 0"),
+        length: optional(Unsigned()).describe("Length of the part in bytes. Default: up to the end"),
+        sandbox: optional(SandboxContext()),
+      }),
+    result: () =>
+      z.object({
+        hashes: z
+          .array(
+            z.object({
+              bytes: Unsigned().describe(
+                "Number of bytes hashed; fewer than `length` at the end of the file",
+              ),
+              sha256: z
+                .string()
+                .optional()
+                .describe("In hexadecimal. Absent if a name is not a regular file or cannot be read"),
+            }),
+          )
+          .describe("One for the file, or one for each name in its order"),
+      }),
+  }),
+  "fs/openPart": method({
+    doc: "Opens a file for `fs/writeBlock` without replacing it, so that an interrupted copy can be continued; creates it if it is missing. Refuses a link, a file of another user, and one with several names. The handle lives as long as the connection.",
+    family: "filesystem",
+    extension: true,
+    params: () =>
+      z.object({
+        handleId: HandleId(),
+        path: PathUri(),
+        length: optional(Unsigned()).describe(
+          "How much of an existing file is kept; the file must have that many bytes. Default: 0",
+        ),
+        private: optional(z.boolean()).describe(
+          "Only its user may read and write it. Default: false, the umask decides for a new file",
+        ),
+        sandbox: optional(SandboxContext()),
+      }),
+    result: () => z.object({ handleId: HandleId() }),
   }),
   "fs/watch": method({
     doc: "Watches a file or a directory and reports changes as `fs/watch/changed`. A watch ends with its connection.",

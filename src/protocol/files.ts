@@ -7,7 +7,7 @@ const sandbox = schema(() => optional(SandboxContext()));
 const followSymlinks = schema(() =>
   optional(z.boolean()).describe("Default: true; false refuses a symbolic link anywhere in the path"),
 );
-const HandleId = schema(() =>
+export const HandleId = schema(() =>
   z.string().describe("Chosen by the client; unique within its connection; at most 32 bytes"),
 );
 /** A member of an entry in a detailed listing. */

@@ -417,6 +417,8 @@ describe("the table", () => {
       "fs/chmod",
       "fs/symlink",
       "fs/readLink",
+      "fs/hash",
+      "fs/openPart",
       "fs/watch",
       "fs/unwatch",
       "http/cancel",

@@ -6,6 +6,8 @@ const EXTENSION_METHODS = [
   "command/exec/terminate",
   "command/exec/write",
   "fs/chmod",
+  "fs/hash",
+  "fs/openPart",
   "fs/readLink",
   "fs/rename",
   "fs/symlink",

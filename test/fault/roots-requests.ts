@@ -68,6 +68,8 @@ export const ROOTS_REQUESTS: readonly RootsRequest[] = [
   entry("fs/symlink", (path) => ({ path, target: "../outside" })),
   entry("fs/symlink", (path) => ({ path, target: "../outside/f", replace: true })),
   entry("fs/readLink", (path) => ({ path })),
+  target("fs/hash"),
+  entry("fs/openPart", (path) => ({ path, handleId: `p${nextId()}` })),
   entry("fs/rename", (path, inside) => ({ from: path, to: inside })),
   entry("fs/rename", (path, inside) => ({ from: inside.replace(/[^/]*$/, "f"), to: path })),
   entry("fs/copy", (path, inside) => ({ sourcePath: path, destinationPath: inside, recursive: true })),

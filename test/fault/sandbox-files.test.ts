@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -420,6 +421,19 @@ describe("the methods that Codex lacks", () => {
     expect(await failureOf(request("fs/chmod", { path: uri("in/l"), mode: 0o777 }))).toEqual(READ_ONLY);
     expect(await failureOf(request("fs/symlink", { path: uri("out/l"), target: "f" }))).toEqual(READ_ONLY);
     await request("fs/chmod", { path: uri("in/g"), mode: 0o600 });
+    const sha256 = createHash("sha256").update("inside").digest("hex");
+    expect(await request("fs/hash", { path: uri("in/g") })).toEqual({ hashes: [{ bytes: 6, sha256 }] });
+    expect(await request("fs/hash", { path: uri("in"), names: ["g", "none"] })).toEqual({
+      hashes: [{ bytes: 6, sha256 }, { bytes: 0 }],
+    });
+    expect(await failureOf(client.request("fs/hash", { path: uri("out/f"), ...sees() }))).toEqual(NOT_FOUND);
+    await request("fs/openPart", { handleId: "part", path: uri("in/part"), private: true });
+    await client.request("fs/writeBlock", { handleId: "part", offset: 0, chunk: "QUJD" });
+    await client.request("fs/close", { handleId: "part" });
+    expect(readFileSync(at("in/part"), "utf8")).toBe("ABC");
+    expect(await failureOf(request("fs/openPart", { handleId: "p", path: uri("out/part") }))).toEqual(
+      READ_ONLY,
+    );
   });
 
   it("a watch reports changes of what the policy shows, and of nothing else", async () => {

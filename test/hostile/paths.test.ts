@@ -41,6 +41,7 @@ function attack(tree: RootedTree, random: SeededRandom, index: number): { method
     ["fs/symlink", { target: path.replace(/^file:\/\//, ""), path: `${inside}${index}` }],
     ["fs/symlink", { target: "/etc", path, replace: random.pick([true, false]) }],
     ["fs/readLink", { path }],
+    ["fs/hash", { path }],
     ["fs/rename", { from: path, to: `${inside}${index}` }],
     ["fs/rename", { from: inside, to: path }],
     ["fs/rename", { from: path, to: tree.somewhere(random) }],

@@ -5,6 +5,7 @@ import { BULK_BYTES, bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { openNoFollow } from "./no-follow.ts";
+import { openPartFile } from "./part-file.ts";
 import type { Place } from "./place.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
@@ -52,6 +53,12 @@ export class FileHandles {
     this.#checkNew(id);
     const fd = mode === "read" ? openRegularFile(place, { followSymlinks: true }).fd : openForReplace(place);
     this.#handles.set(id, new OpenFile(fd));
+  }
+
+  /** Opens a file to continue it; see `openPartFile`. */
+  openPart(id: string, place: Place, options: { length: number; isPrivate: boolean }): void {
+    this.#checkNew(id);
+    this.#handles.set(id, new OpenFile(openPartFile(place, options)));
   }
 
   /** Takes the id of a file that is open in another process, until it is closed here. */

@@ -22,6 +22,8 @@ const SANDBOXED: Readonly<Record<SandboxedMethod, true>> = {
   "fs/chmod": true,
   "fs/symlink": true,
   "fs/readLink": true,
+  "fs/hash": true,
+  "fs/openPart": true,
   "fs/watch": true,
 };
 

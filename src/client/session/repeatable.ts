@@ -32,6 +32,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "fs/readDirectory": always,
   "fs/walk": always,
   "fs/readLink": always,
+  "fs/hash": always,
   "fs/chmod": always,
   "fs/symlink": repeatIf(({ replace }) => replace === true),
   "fs/canonicalize": always,
@@ -40,6 +41,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "fs/remove": repeatIf(({ force }) => force === true),
   // Handles and watches end with their connection.
   "fs/open": bound,
+  "fs/openPart": bound,
   "fs/readBlock": bound,
   "fs/close": bound,
   "fs/watch": bound,

@@ -215,6 +215,8 @@ export const resultShapes = {
   "fs/chmod": {},
   "fs/symlink": {},
   "fs/readLink": { target: "string" },
+  "fs/hash": { hashes: ["array", { bytes: "unsigned", "sha256?": "string" }] },
+  "fs/openPart": { handleId: "string" },
   "fs/watch": {},
   "fs/unwatch": {},
   "capabilityRoots/discoverV1": {

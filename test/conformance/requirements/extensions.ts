@@ -115,6 +115,15 @@ export const extensionRequirements = {
   "files.readLink:refuses": ours(
     "What is no link, is missing, or has a target that is not UTF-8 is refused.",
   ),
+  "files.hash:files": ours(
+    "The SHA-256 of a file, of a part of it, and of several files of a directory is told.",
+  ),
+  "files.hash:refuses": ours("What is no file, is missing, or is no name of an entry is refused."),
+  "files.hash:order": ours("A hash sees what was written before it, and nothing waits for it."),
+  "files.open-part:continues": ours("A part keeps as much as was asked for, and is continued from there."),
+  "files.open-part:refuses": ours(
+    "Links, files with several names, and parts that are shorter than what is to be kept are refused.",
+  ),
   "files.write:mode": oursToo(
     "A written file has the mode that was asked for, be it new, replaced or linked to.",
   ),

@@ -22,6 +22,18 @@ export function openFileHandlers(placeOf: PlaceOf) {
       });
     },
 
+    "fs/openPart": (client, params) => {
+      const place = placeOf(params);
+      const { handleId, length } = params;
+      return inFiles(() => {
+        handlesOf(client).openPart(handleId, place, {
+          length: length ?? 0,
+          isPrivate: params.private ?? false,
+        });
+        return { handleId };
+      });
+    },
+
     "fs/readBlock": (client, { handleId, offset, len }) =>
       inFiles(() =>
         handlesOf(client).read(handleId, { offset, length: len }, (bytes, eof) => {

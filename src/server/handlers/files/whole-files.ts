@@ -1,10 +1,13 @@
 import { decodeBase64 } from "../../../base/base64.ts";
 import { RpcError } from "../../../base/errors.ts";
 import { inFiles } from "../../../capabilities/files/file-error.ts";
+import { hashFile, hashFiles } from "../../../capabilities/files/hash.ts";
 import { readFile } from "../../../capabilities/files/read-file.ts";
 import { writeFile } from "../../../capabilities/files/write-file.ts";
 import { base64Length } from "../../../native/base64-into.ts";
 import { RpcCode } from "../../../protocol/errors.ts";
+import type { Result } from "../../../protocol/index.ts";
+import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
 import type { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
@@ -29,6 +32,19 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
           .then((): JsonText | JsonParts => answer.finish('{"dataBase64":"', '"}'))
           .finally(() => held.release());
       });
+    },
+
+    "fs/hash": (client, params) => {
+      const place = placeOf(params);
+      const range = { offset: params.offset ?? 0, length: params.length ?? undefined };
+      const hashing = async (): Promise<Result<"fs/hash">> => {
+        const { signal } = client;
+        const hashes = params.names
+          ? await hashFiles(place, params.names, range, signal)
+          : [await hashFile(place, range, signal)];
+        return { hashes: hashes.map((hash) => hash ?? { bytes: 0 }) };
+      };
+      return new DeferredAnswer(Promise.resolve(inFiles(hashing)));
     },
 
     "fs/writeFile": (_, params, attachment) => {

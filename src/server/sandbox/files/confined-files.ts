@@ -4,6 +4,7 @@ import { readPlainFile, readPlainMetadata } from "../../../capabilities/files/pl
 import type { MethodName, Params } from "../../../protocol/index.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Attachment } from "../../../rpc/incoming-request.ts";
+import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../../files/file-client.ts";
 import { watchesOf } from "../../files/file-watches.ts";
@@ -109,10 +110,13 @@ class ConfinedFiles {
     method: MethodName,
     params: AnyParams,
     attachment: Attachment | undefined,
-  ): Promise<unknown> {
+  ): Promise<unknown> | DeferredAnswer<Answer> {
     switch (method) {
       case "fs/open":
-        return this.#open(client, policy, params as Params<"fs/open">);
+      case "fs/openPart":
+        return this.#open(client, policy, method, params as Params<"fs/open" | "fs/openPart">);
+      case "fs/hash":
+        return new DeferredAnswer(this.#forward(client, policy, method, params));
       case "fs/watch":
         return this.#watch(client, policy, params as Params<"fs/watch">);
       case "fs/watchMissing":
@@ -144,12 +148,17 @@ class ConfinedFiles {
     return this.#options.helpers.use(client, policy, work);
   }
 
-  async #open(client: FileClient, policy: FilePolicy, params: Params<"fs/open">): Promise<Answer> {
+  async #open(
+    client: FileClient,
+    policy: FilePolicy,
+    method: "fs/open" | "fs/openPart",
+    params: Params<"fs/open" | "fs/openPart">,
+  ): Promise<Answer> {
     const { handleId } = params;
     handlesOf(client).reserve(handleId);
     try {
       return await this.#use(client, policy, async (inside) => {
-        const answer = await callInside(inside, "fs/open", params);
+        const answer = await callInside(inside, method, params);
         inside.handles.add(handleId);
         this.#handlesOf(client).set(handleId, inside);
         return answer;

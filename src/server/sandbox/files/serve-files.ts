@@ -4,6 +4,7 @@ import type { WireError } from "../../../protocol/envelope.ts";
 import { RpcCode } from "../../../protocol/errors.ts";
 import { toWire } from "../../../rpc/error-wire.ts";
 import type { Attachment } from "../../../rpc/incoming-request.ts";
+import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
 import { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import { ByteBudget } from "../../connection/byte-budget.ts";
@@ -88,6 +89,8 @@ class FileService {
       this.#fail(id, error);
       return;
     }
+    // Nothing here waits for another call.
+    if (result instanceof DeferredAnswer) result = result.promise;
     if (!(result instanceof Promise)) this.#answer(id, result);
     else
       result.then(

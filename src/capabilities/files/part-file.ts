@@ -1,0 +1,32 @@
+import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, openSync } from "node:fs";
+import { invalidInput } from "./file-error.ts";
+import type { Place } from "./place.ts";
+import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
+
+const PRIVATE_MODE = 0o600;
+const FLAGS = (WRITE_FLAGS & ~constants.O_TRUNC) | constants.O_NOFOLLOW;
+
+/**
+ * Opens a file that grows to its full length over several connections, and keeps its first `length` bytes. The name of
+ * such a file can be guessed, so whatever another user may have put in its place is refused: a link, a file of theirs,
+ * and one with a second name.
+ */
+export function openPartFile(
+  place: Place,
+  { length, isPrivate }: { length: number; isPrivate: boolean },
+): number {
+  const fd = place.onEntry((entry) => openSync(entry, FLAGS, isPrivate ? PRIVATE_MODE : NEW_FILE_MODE));
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.nlink !== 1 || stat.uid !== process.geteuid?.())
+      throw invalidInput(`\`${place.shown}\` is not a file of this user's alone, so it is not continued`);
+    if (stat.size < length)
+      throw invalidInput(`\`${place.shown}\` has ${stat.size} bytes, and ${length} were to be kept`);
+    if (isPrivate) fchmodSync(fd, PRIVATE_MODE);
+    ftruncateSync(fd, length);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
