@@ -54,7 +54,7 @@ export {
   RemoteProcess,
   type WaitOptions,
 } from "./process/remote-process.ts";
-export type { Snapshot, StreamSnapshot } from "./process/snapshot.ts";
+export type { ScreenSnapshot, Snapshot, StreamSnapshot } from "./process/snapshot.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
 export type { HostEvent } from "./session/event-feed.ts";

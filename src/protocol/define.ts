@@ -46,7 +46,7 @@ interface MethodFacts<Param = string> {
   readonly overtakes?: "always" | "urgentInput";
   /** True for methods of this server that are not part of Codex. */
   readonly extension?: true;
-  /** Parameters that this server adds to a Codex method. Codex ignores them. */
+  /** Parameters that this server adds to a Codex method, which Codex ignores, or added to its own methods later. */
   readonly extensionParams?: readonly Param[];
 }
 

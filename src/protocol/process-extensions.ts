@@ -29,6 +29,10 @@ export const TerminalScreen = schema(() =>
     complete: z
       .boolean()
       .describe("False if the beginning of the output was evicted, so that state it set up may be missing"),
+    nextSeq: Seq().optional().describe("First event that it does not show"),
+    paint: optional(Base64()).describe(
+      "If requested: text and escape sequences that make an empty terminal of the same size show the screen, with its colours, cursor and modes. The output from `nextSeq` on continues it",
+    ),
   }),
 );
 
@@ -132,12 +136,14 @@ export const processExtensionMethods = {
     doc: "Returns the beginning and the end of a process's output, per stream. At least 64 KiB of each are kept, whatever other streams write.",
     family: "exec",
     extension: true,
+    extensionParams: ["paint"],
     params: () =>
       z.object({
         processId: ProcessId(),
         stream: optional(OutputStream()).describe("Only this stream"),
         maxBytes: optional(Unsigned()).describe("Per stream. Default: 131072"),
         screen: z.boolean().optional().describe("Also return the terminal's screen"),
+        paint: z.boolean().optional().describe("Also return what paints the screen; implies `screen`"),
       }),
     result: () =>
       z.object({

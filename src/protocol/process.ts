@@ -125,6 +125,12 @@ export const ProcessStart = schema(() =>
     terminalSize: optional(TerminalSize()).describe(
       "Size of the terminal, instead of 24 rows and 80 columns",
     ),
+    followScreen: z
+      .boolean()
+      .optional()
+      .describe(
+        "Follow what the terminal shows from the start, so that `process/snapshot` has the right screen whatever was evicted. A program that writes faster than the screen can be followed has to wait",
+      ),
     specKind: optional(SpecKind()).describe(
       "Whether the caller's policy has approved and resolved this request (`prepared`) or not (`direct`, the default). Codex ignores it",
     ),
@@ -208,6 +214,7 @@ export const processMethods = {
     family: "exec",
     extensionParams: [
       "terminalSize",
+      "followScreen",
       "specKind",
       "timeoutMs",
       "closeOnExit",

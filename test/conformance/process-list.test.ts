@@ -1,5 +1,6 @@
+import headless from "@xterm/headless";
 import { expect } from "vitest";
-import { collect, run, shell, untilNumber, withFiles } from "./process-events.ts";
+import { collect, run, shell, untilNumber, untilOutput, withFiles, write } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { expectError, fromBase64, start, verifies } from "./verifies.ts";
 
@@ -149,9 +150,12 @@ verifies("process.snapshot:screen", async ({ peer }) => {
     terminalSize: { rows: 5, cols: 20 },
   });
   const shown = async () => (await snapshot(connection, "p", { screen: true })).screen;
-  await expect
-    .poll(shown, { timeout: 10_000 })
-    .toEqual({ lines: ["FIRST", "second", "    x", "", ""], cursor: { row: 2, col: 5 }, complete: true });
+  await expect.poll(shown, { timeout: 10_000 }).toMatchObject({
+    lines: ["FIRST", "second", "    x", "", ""],
+    cursor: { row: 2, col: 5 },
+    complete: true,
+  });
+  expect(await shown()).not.toHaveProperty("paint");
   await connection.request("process/write", {
     processId: "p",
     chunk: Buffer.from("\n").toString("base64"),
@@ -159,6 +163,50 @@ verifies("process.snapshot:screen", async ({ peer }) => {
   });
   await collect(connection, "p");
   expect((await shown()).lines).toEqual(["cleared", "", "", "", ""]);
+});
+
+verifies("process.snapshot:paint", async ({ peer }) => {
+  const connection = await peer();
+  // The first snapshot falls within an escape sequence.
+  const draw = "printf '\\033[?1049h\\033[31mred\\033[4'; read line; printf ';5Hnext'";
+  await connection.request("process/start", {
+    ...start("p", shell(`stty -echo; ${draw}`), { tty: true }),
+    terminalSize: { rows: 5, cols: 20 },
+  });
+  await untilOutput(connection, "p", /\[4$/);
+  const { screen } = await snapshot(connection, "p", { paint: true });
+  await write(connection, "p", "\n");
+  await collect(connection, "p");
+  const { chunks } = await connection.request("process/read", {
+    processId: "p",
+    afterSeq: screen.nextSeq - 1,
+    maxBytes: null,
+    waitMs: 0,
+  });
+  const viewer = new headless.Terminal({ rows: 5, cols: 20, allowProposedApi: true });
+  for (const text of [screen.paint, ...chunks.map(({ chunk }: { chunk: string }) => chunk)])
+    await new Promise<void>((resolve) => viewer.write(Buffer.from(text, "base64"), resolve));
+  const { active } = viewer.buffer;
+  expect(active.type).toBe("alternate");
+  expect(active.getLine(0)!.translateToString(true)).toBe("red");
+  expect(active.getLine(0)!.getCell(0)!.getFgColor()).toBe(1);
+  expect(active.getLine(3)!.translateToString(true)).toBe("    next");
+});
+
+verifies("process.start:follow-screen", async ({ peer }) => {
+  const connection = await peer();
+  // The alternate screen is entered long before what is retained.
+  const script = "printf '\\033[?1049h'; yes '' | head -n 2000000; printf '\\033[2;3Hend'";
+  await connection.request("process/start", {
+    ...start("p", shell(script), { tty: true }),
+    followScreen: true,
+    terminalSize: { rows: 5, cols: 20 },
+  });
+  await collect(connection, "p");
+  const { screen, streams } = await snapshot(connection, "p", { paint: true, maxBytes: 10 });
+  expect(streams[0].totalBytes).toBeGreaterThan(2 * 1024 * 1024);
+  expect(screen).toMatchObject({ complete: true, lines: ["", "  end", "", "", ""] });
+  expect(Buffer.from(screen.paint, "base64").toString()).toContain("\u001b[?1049h");
 });
 
 verifies("process.snapshot:no-screen", async ({ peer }) => {

@@ -158,7 +158,7 @@ const processOperations: Operation[] = [
           truncated: z.boolean(),
         }),
       ),
-      screen: TerminalScreen().optional(),
+      screen: TerminalScreen().extend({ paint: bytes.optional() }).optional(),
     }),
   },
   {

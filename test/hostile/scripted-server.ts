@@ -273,7 +273,7 @@ const SNAPSHOT = {
   streams: [{ stream: "stdout", head: base64("ab"), omittedBytes: 3, tail: base64("c"), totalBytes: 6 }],
   running: true,
   exitCode: null,
-  screen: { lines: ["ab"], cursor: { row: 0, col: 2 }, complete: true },
+  screen: { lines: ["ab"], cursor: { row: 0, col: 2 }, complete: true, nextSeq: 3, paint: base64("ab") },
 };
 
 const LISTED = {

@@ -14,7 +14,7 @@ import type { OutputEnd } from "./output/output-holders.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
 import { looksDenied } from "./sandbox-denied.ts";
-import { type Screen, TerminalScreen } from "./output/terminal-screen.ts";
+import { type Screen, TerminalScreen } from "./output/screen/terminal-screen.ts";
 
 /** How long to wait for an ended process's output before its exit is reported. */
 const EXIT_SETTLE_MS = 20;
@@ -50,6 +50,8 @@ export interface ProcessOptions {
   readonly closeOnExit?: boolean;
   /** Whether it runs in a sandbox, which may be the reason for its failure. */
   readonly sandboxed?: boolean;
+  /** Follows the terminal's screen from the start, so that it is right whatever was evicted. */
+  readonly followScreen?: boolean;
   /** Called once, when output is given up to make room for more. */
   readonly evicted?: () => void;
 }
@@ -90,6 +92,8 @@ export class ManagedProcess {
   #senders: Map<string, Killer> | undefined;
   #timedOut = false;
   #screen: TerminalScreen | undefined;
+  /** How many want the output paused. */
+  #pauses = 0;
   #closed = false;
   #killed = false;
   readonly #closeOnExit: boolean;
@@ -117,6 +121,7 @@ export class ManagedProcess {
           end: () => this.#outputEnded(end),
         }),
       );
+    if (options.followScreen === true) this.#terminalScreen()?.follow();
   }
 
   get state(): ProcessState {
@@ -162,10 +167,8 @@ export class ManagedProcess {
   }
 
   /** Contents of the terminal; undefined if the process does not run on one. */
-  async screen(): Promise<Screen | undefined> {
-    if (this.#terminal === undefined) return undefined;
-    this.#screen ??= new TerminalScreen(this);
-    return this.#screen.read(this.#terminal.size);
+  async screen(options: { paint?: boolean } = {}): Promise<Screen | undefined> {
+    return this.#terminalScreen()?.read(options);
   }
 
   /** Total output, and how much of it is kept. */
@@ -179,12 +182,15 @@ export class ManagedProcess {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Until `resumeOutput` was called as often. */
   pauseOutput(): void {
-    for (const source of this.#sources) source.pause();
+    this.#pauses += 1;
+    if (this.#pauses === 1) for (const source of this.#sources) source.pause();
   }
 
   resumeOutput(): void {
-    for (const source of this.#sources) source.resume();
+    this.#pauses -= 1;
+    if (this.#pauses === 0) for (const source of this.#sources) source.resume();
   }
 
   /** Once the process has ended, what it left in its group must not be signalled. */
@@ -244,6 +250,13 @@ export class ManagedProcess {
     // The last output may have arrived but not been read. Report the exit after it if possible.
     if (this.#openOutputs.length === 0) this.#tellEnd();
     else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
+  }
+
+  #terminalScreen(): TerminalScreen | undefined {
+    const terminal = this.#terminal;
+    if (terminal === undefined) return undefined;
+    this.#screen ??= new TerminalScreen(this, () => terminal.size);
+    return this.#screen;
   }
 
   #timeOut(): void {

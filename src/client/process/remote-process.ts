@@ -266,8 +266,17 @@ export class RemoteProcess implements AsyncDisposable {
    * The beginning and the end of the output so far, per stream, with the number of bytes omitted between them. It costs
    * neither the process nor its readers anything. Needs a server that announces `process/snapshot`.
    */
-  async snapshot(options: { maxBytes?: number; screen?: boolean } = {}): Promise<Snapshot> {
+  async snapshot(
+    options: {
+      maxBytes?: number;
+      /** Adds the screen of a terminal, line by line. */
+      screen?: boolean;
+      /** Adds the screen with what paints it. */
+      paint?: boolean;
+    } = {},
+  ): Promise<Snapshot> {
     this.#needs("process/snapshot");
+    if (options.paint === true) this.#needs("process/snapshot.paint");
     return readSnapshot(await this.#session.request("process/snapshot", { processId: this.id, ...options }));
   }
 

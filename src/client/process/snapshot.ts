@@ -9,14 +9,19 @@ export interface Snapshot {
   readonly exitCode: number | null;
   readonly streams: readonly StreamSnapshot[];
   /** Contents of the terminal, if requested and there is one. */
-  readonly screen?:
-    | {
-        readonly lines: readonly string[];
-        readonly cursor: { readonly row: number; readonly col: number };
-        /** False if the beginning of the output was evicted, so that state it set up may be missing. */
-        readonly complete: boolean;
-      }
-    | undefined;
+  readonly screen?: ScreenSnapshot | undefined;
+}
+
+/** What a terminal shows. */
+export interface ScreenSnapshot {
+  readonly lines: readonly string[];
+  readonly cursor: { readonly row: number; readonly col: number };
+  /** False if the beginning of the output was evicted, so that state it set up may be missing. */
+  readonly complete: boolean;
+  /** First event that it does not show: output from here on continues it. Undefined from an older server. */
+  readonly nextSeq?: number | undefined;
+  /** If requested: text and escape sequences that make an empty terminal of the same size show the screen. */
+  readonly paint?: Uint8Array | undefined;
 }
 
 /** Both ends of one stream. */
@@ -32,8 +37,17 @@ export interface StreamSnapshot {
 }
 
 /** Decodes an answer, and checks that its parts add up. */
-export function readSnapshot({ streams, ...rest }: Result<"process/snapshot">): Snapshot {
-  return { ...rest, streams: streams.map(readStream) };
+export function readSnapshot({ streams, screen, ...rest }: Result<"process/snapshot">): Snapshot {
+  return {
+    ...rest,
+    streams: streams.map(readStream),
+    ...(screen === undefined ? {} : { screen: readScreen(screen) }),
+  };
+}
+
+function readScreen({ paint, ...screen }: NonNullable<Result<"process/snapshot">["screen"]>): ScreenSnapshot {
+  if (typeof paint !== "string") return screen;
+  return { ...screen, paint: decodeBytes(paint, "the screen of a process/snapshot") };
 }
 
 function readStream(wire: Result<"process/snapshot">["streams"][number]): StreamSnapshot {

@@ -62,6 +62,11 @@ export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
   readonly cols?: number;
   /** Default: 24. */
   readonly rows?: number;
+  /**
+   * Lets the server follow the screen from the start, so that a snapshot of it is right whatever was evicted. Ignored by
+   * a server that cannot do it.
+   */
+  readonly followScreen?: boolean;
 }
 
 /** Parameters of `process/start`. */
@@ -144,9 +149,11 @@ function extensionFields(session: ClientSession, options: StartOptions): Partial
  */
 export function withTerminalSize(
   session: ClientSession,
-  params: StartParams,
-  { cols, rows }: TerminalOptions,
+  given: StartParams,
+  { cols, rows, followScreen = false }: TerminalOptions,
 ): StartParams {
+  const follows = followScreen && session.supports("process/start.followScreen");
+  const params = follows ? { ...given, followScreen } : given;
   if (cols === undefined && rows === undefined) return params;
   const size = { cols: cols ?? 80, rows: rows ?? 24 };
   if (session.supports("process/start.terminalSize")) return { ...params, terminalSize: size };

@@ -127,6 +127,8 @@ export const resultShapes = {
       lines: ["array", "string"],
       cursor: { row: "unsigned", col: "unsigned" },
       complete: "boolean",
+      "nextSeq?": "seq",
+      "paint?": ["nullable", "string"],
     },
   },
   "environment/info": {

@@ -3,7 +3,7 @@ import { RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
-import type { Screen } from "../../capabilities/process/output/terminal-screen.ts";
+import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -75,13 +75,15 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
     "process/snapshot": (client, params) =>
       whenStarted(client.session, params.processId, () => {
         const { process } = visible(client, params.processId);
-        if (params.screen !== true) return snapshot(process, params);
+        if (params.screen !== true && params.paint !== true) return snapshot(process, params);
         const withScreen = (screen: Screen | undefined) => ({
           ...snapshot(process, params),
           ...(screen === undefined ? {} : { screen: screenResult(screen) }),
         });
         return new DeferredAnswer(
-          process.screen().then((screen) => new LazyAnswer(() => withScreen(screen))),
+          process
+            .screen({ paint: params.paint === true })
+            .then((screen) => new LazyAnswer(() => withScreen(screen))),
         );
       }),
   } satisfies Handlers<ClientConnection>;
@@ -120,8 +122,9 @@ function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process
   };
 }
 
-function screenResult({ lines, cursor: { row, column }, complete }: Screen) {
-  return { lines: [...lines], cursor: { row, col: column }, complete };
+function screenResult({ lines, cursor: { row, column }, complete, nextSeq, paint }: Screen) {
+  const painted = paint === undefined ? {} : { paint: encodeBase64(paint) };
+  return { lines: [...lines], cursor: { row, col: column }, complete, nextSeq, ...painted };
 }
 
 function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {

@@ -89,6 +89,12 @@ export const extensionRequirements = {
   "process.snapshot:screen": ours(
     "A snapshot can tell what the terminal shows: overwritten text is gone, and the cursor is where the program left it.",
   ),
+  "process.snapshot:paint": ours(
+    "A snapshot can have what paints the screen on an empty terminal; the output from its nextSeq on continues it.",
+  ),
+  "process.start:follow-screen": oursToo(
+    "A screen that is followed from the start is right although its beginning was evicted.",
+  ),
   "process.snapshot:no-screen": ours("A process on pipes has no screen."),
   "process.snapshot:unknown": ours("An unknown process is refused."),
 
