@@ -6,8 +6,7 @@ const WIDTH = 100;
 export const help = (): string => `Run processes and terminals on this machine for programs elsewhere
 
 Usage: exec-server [serve] [OPTIONS]
-       exec-server doctor [--json]   Try the sandbox on this machine, and say what is missing
-       exec-server sandbox explain   Print what a sandbox allows on this machine
+       exec-server --help            All commands, for people
 
 Options:
       --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), unix:///PATH for

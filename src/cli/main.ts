@@ -25,7 +25,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 async function main(args: readonly string[]): Promise<void> {
-  const [first = "", ...rest] = args;
+  // The launcher brings `help` here only with the name of a command that is known here.
+  const [first = "", ...rest] = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
   const flags = named === undefined ? args : rest;
   const command = named ?? SERVE;

@@ -8,6 +8,8 @@ interface ClientCommand {
 /** In the order of the help. Each command is loaded when it is used. */
 export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
+  ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
+  cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
 };
 
 /** Options that may come before the name of a command and take a value. */

@@ -21,6 +21,11 @@ export function usageFailure(message: string): Failure {
   return new Failure(message, USAGE_STATUS);
 }
 
+/** Ends the program without a word: whoever reads knows why. */
+export function silentFailure(exitCode: number): Failure {
+  return new Failure("", exitCode);
+}
+
 /**
  * Turns what a command threw into its message and status. Errors that this package throws on purpose become one line;
  * undefined means a fault of the program.

@@ -1,9 +1,14 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
-import { asFailure, Failure, OWN_FAILURE_STATUS, USAGE_STATUS } from "./failure.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./failure.ts";
 import { oneLine } from "./one-line.ts";
+import { overview, SERVER_COMMANDS } from "./overview.ts";
+import { complain } from "./print/complain.ts";
+import { print } from "./print/output.ts";
 import { withTarget } from "./target/target-options.ts";
+
+const ARGUMENTS: readonly string[] = process.argv.slice(2);
 
 async function main(args: readonly string[]): Promise<void> {
   const program = createProgram();
@@ -11,36 +16,61 @@ async function main(args: readonly string[]): Promise<void> {
   const chosen = name === undefined ? undefined : COMMANDS[name];
   // Only what is used is loaded; help and mistakes need to know every command.
   for (const { define } of chosen === undefined ? Object.values(COMMANDS) : [chosen]) await define(program);
+  if (chosen === undefined) nameServerCommands(program);
   await program.parseAsync(args, { from: "user" });
 }
 
 function createProgram(): Command {
   const program = new Command("exec-server")
-    .description("Run processes, terminals and files on this machine or another")
-    .usage("COMMAND [OPTIONS]")
     .version(`exec-server ${VERSION}`, "-V, --version", "print version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [COMMAND]", "print the help of a command")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: () => {} });
+    .configureOutput({
+      writeOut: (text) => void print(text).catch(report),
+      writeErr: () => {},
+      outputError: () => {},
+    });
+  program.helpInformation = () => overview(program);
   return withTarget(program);
 }
 
+/** The launcher runs these in the server's program if they come first. Here they are known for suggestions. */
+function nameServerCommands(program: Command): void {
+  for (const name of Object.keys(SERVER_COMMANDS))
+    program
+      .command(name)
+      .argument("[args...]")
+      .allowUnknownOption()
+      .action(() => {
+        throw usageFailure(`'${name}' runs on this machine; it must be the first word, without -H or --url`);
+      });
+}
+
 /** The library's messages begin with `error:` and may have a suggestion on a second line. */
-function usageLine({ message }: CommanderError): string {
-  return `${oneLine(message).replace(/^error: /, "")}; see 'exec-server help'`;
+function usageLine({ code, message }: CommanderError): string {
+  if (code === "commander.help") {
+    const unknown = ARGUMENTS[0] === "help" ? ARGUMENTS[1] : undefined;
+    return `${unknown === undefined ? "a command is missing" : `unknown command '${unknown}'`}; see 'exec-server --help'`;
+  }
+  const [said = "", suggestion] = oneLine(message)
+    .replace(/^error: /, "")
+    .split(" (Did you mean ");
+  if (suggestion !== undefined) return `${said}; did you mean ${suggestion.slice(0, -"?)".length)}?`;
+  const name = commandNamed(ARGUMENTS);
+  return `${said.replace(/\.$/, "")}; see 'exec-server ${name === undefined ? "--help" : `${name} --help`}'`;
 }
 
 function report(error: unknown): void {
   if (error instanceof CommanderError) {
-    if (error.exitCode !== 0) process.stderr.write(`exec-server: ${usageLine(error)}\n`);
+    if (error.exitCode !== 0) complain(usageLine(error));
     process.exitCode = error.exitCode === 0 ? 0 : USAGE_STATUS;
     return;
   }
   const failure = asFailure(error, 1) ?? unexpected(error);
-  process.stderr.write(`exec-server: ${failure.message}\n`);
+  if (failure.message !== "") complain(failure.message);
   process.exitCode = failure.exitCode;
 }
 
@@ -50,4 +80,4 @@ function unexpected(error: unknown): Failure {
   return new Failure(`internal error, please report it: ${stack}`, OWN_FAILURE_STATUS);
 }
 
-void main(process.argv.slice(2)).catch(report);
+void main(ARGUMENTS).catch(report);

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { chooseProgram } from "./choose-program.ts";
 
+const wordsOf = (line: string): string[] => line.split(" ").filter((word) => word !== "");
+
 test.each([
-  undefined,
+  "",
   "serve",
+  "help serve",
   "doctor",
   "sandbox",
   "--listen",
@@ -11,7 +14,7 @@ test.each([
   "--hosts",
   "-V",
   "--stdio",
-])("%s is for the server's program", (first) => expect(chooseProgram(first)).toBe("program.js"));
+])("'%s' is for the server's program", (first) => expect(chooseProgram(wordsOf(first))).toBe("program.js"));
 
 test.each([
   "run",
@@ -24,4 +27,6 @@ test.each([
   "--debug",
   "--help",
   "-h",
-])("%s is for the client's program", (first) => expect(chooseProgram(first)).toBe("client.js"));
+  "help",
+  "help run",
+])("'%s' is for the client's program", (first) => expect(chooseProgram(wordsOf(first))).toBe("client.js"));

@@ -7,8 +7,9 @@ const SERVER_COMMANDS = new Set(["serve", "doctor", "sandbox"]);
 /** Options that may come before the name of a client's command, and those that ask about all commands. */
 const CLIENT_OPTION = /^(?:-H|--(?:host|url|token-file)(?:=|$)|--debug$|--help$|-h$)/;
 
-/** The program for a command line, chosen by its first word. Without a command, it serves. */
-export function chooseProgram(first: string | undefined): string {
+/** The program for a command line, chosen by its first words. Without a command, it serves. */
+export function chooseProgram([first, second]: readonly string[]): string {
   if (first === undefined || SERVER_COMMANDS.has(first)) return SERVER_PROGRAM;
+  if (first === "help" && second !== undefined && SERVER_COMMANDS.has(second)) return SERVER_PROGRAM;
   return first.startsWith("-") && !CLIENT_OPTION.test(first) ? SERVER_PROGRAM : CLIENT_PROGRAM;
 }

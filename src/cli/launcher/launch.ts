@@ -11,7 +11,7 @@ const { enableCompileCache } = nodeModule as { enableCompileCache?: (directory: 
 /** The cache of such a run would lack what others need. */
 const SHORT_RUNS = new Set(["--help", "-h", "--version", "-V", "help"]);
 
-const program = join(import.meta.dirname, chooseProgram(process.argv[2]));
+const program = join(import.meta.dirname, chooseProgram(process.argv.slice(2)));
 const isShort = process.argv.some((argument) => SHORT_RUNS.has(argument));
 const directory = isShort ? undefined : openCacheDirectory(join(import.meta.dirname, "cache"));
 

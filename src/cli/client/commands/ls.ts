@@ -1,0 +1,71 @@
+import type { Command } from "commander";
+import { endWith } from "../end-with.ts";
+import { forEachPath } from "../for-each-path.ts";
+import { type Listed, listPath, withTimes } from "../listing/list-path.ts";
+import { longListing, shortListing } from "../listing/show-listing.ts";
+import { print, printJson } from "../print/output.ts";
+import { printable } from "../print/printable.ts";
+import { absolutePath } from "../target/remote-path.ts";
+import { type TargetOptions, withTarget } from "../target/target-options.ts";
+
+interface ListOptions extends TargetOptions {
+  readonly all?: boolean;
+  readonly long?: boolean;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+A path may be written PATH, :PATH or HOST:PATH. Relative paths start where 'run' starts. In a terminal, control
+characters in names are shown escaped.
+
+Status: 0, or 1 if a path could not be listed.
+
+Examples:
+  exec-server ls
+  exec-server ls -l /var/log
+  exec-server ls --json build:/srv | jq -r '.[].name'
+`;
+
+/** Adds `ls`. */
+export function define(program: Command): void {
+  const command = program
+    .command("ls")
+    .summary("list directories")
+    .description("List directories and files.")
+    .usage("[OPTIONS] [PATH...]")
+    .argument("[path...]", "directories or files; default: the working directory")
+    .option("-a, --all", "also names that begin with a dot")
+    .option("-l, --long", "mode, size and time of each entry")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", EXAMPLES);
+  withTarget(command).action(async (paths: string[]) => {
+    await endWith(await list(paths.length === 0 ? [""] : paths, command.optsWithGlobals<ListOptions>()));
+  });
+}
+
+async function list(paths: readonly string[], options: ListOptions): Promise<number> {
+  const document: object[] = [];
+  let isFirst = true;
+  const isComplete = await forEachPath(paths, options, async (connected, path, text) => {
+    const directory = absolutePath(connected, path);
+    const found = await listPath(connected.host.files, directory, text);
+    const wanted = found.filter(
+      ({ name, isNamed }) => isNamed || options.all === true || !name.startsWith("."),
+    );
+    const entries: readonly Listed[] =
+      options.long === true ? await withTimes(connected.host.files, wanted) : wanted;
+    if (options.json === true) {
+      document.push(...entries.map(asJson));
+      return;
+    }
+    if (paths.length > 1) await print(`${isFirst ? "" : "\n"}${printable(text)}:\n`);
+    isFirst = false;
+    await print(options.long === true ? longListing(entries) : shortListing(entries));
+  });
+  if (options.json === true) await printJson(document);
+  return isComplete ? 0 : 1;
+}
+
+function asJson({ name, path, kind, size, mode, modified, target }: Listed): object {
+  return { name, path, kind, size, mode: mode?.toString(8).padStart(4, "0"), modified, target };
+}

@@ -1,0 +1,79 @@
+import { posix } from "node:path";
+import { FileError } from "../../../client/files/file-error.ts";
+import type { DetailedEntry } from "../../../client/files/file-stat.ts";
+import type { Files } from "../../../client/files/files.ts";
+
+/** Requests about entries that are under way at a time. */
+const MAX_REQUESTS = 32;
+
+/** One entry of a listing. */
+export interface Listed {
+  readonly name: string;
+  readonly path: string;
+  readonly kind: DetailedEntry["kind"];
+  /** Absent if the server does not report it. */
+  readonly size?: number | undefined;
+  readonly mode?: number | undefined;
+  /** Of what a link leads to. */
+  readonly modified?: Date | undefined;
+  /** Text of a link. */
+  readonly target?: string | undefined;
+  /** The entry is the path that was given, not one of a directory. */
+  readonly isNamed?: boolean;
+}
+
+/** The entries of a directory, or the file itself. `name` is what a file is called then. */
+export async function listPath(files: Files, path: string, name: string): Promise<readonly Listed[]> {
+  try {
+    const entries: readonly Omit<Listed, "path">[] = await listDirectory(files, path);
+    return entries.map((entry) => ({ ...entry, path: posix.join(path, entry.name) }));
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    const found = await files.stat(path);
+    if (found.kind === "directory") throw error;
+    const { kind, size, mode } = found;
+    return [{ name, path, kind, size, mode, isNamed: true }];
+  }
+}
+
+/** A Codex server tells only names and kinds, and leaves broken links out. */
+async function listDirectory(files: Files, path: string): Promise<readonly Omit<Listed, "path">[]> {
+  try {
+    return await files.listDetails(path);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "UNSUPPORTED") throw error;
+    return await files.list(path);
+  }
+}
+
+/** Adds what only another request tells. An entry that has vanished, or a broken link, stays without. */
+export async function withTimes(files: Files, entries: readonly Listed[]): Promise<readonly Listed[]> {
+  const completed = [...entries];
+  const indexes = completed.keys();
+  const work = async (): Promise<void> => {
+    for (const index of indexes) completed[index] = await withTime(files, completed[index]!);
+  };
+  await Promise.all(Array.from({ length: MAX_REQUESTS }, work));
+  return completed;
+}
+
+async function withTime(files: Files, entry: Listed): Promise<Listed> {
+  const target = entry.kind === "link" ? await orNothing(files.readLink(entry.path)) : undefined;
+  const found = await orNothing(files.stat(entry.path));
+  return {
+    ...entry,
+    ...(target === undefined ? {} : { target }),
+    ...(found === undefined ? {} : { modified: found.modified }),
+    size: entry.size ?? found?.size,
+    mode: entry.mode ?? found?.mode,
+  };
+}
+
+async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof FileError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { describeFileError } from "../describe-file-error.ts";
+import { Failure, silentFailure } from "../failure.ts";
+import { type Colors, colorsFor, hasColors } from "./colors.ts";
+import { printableJson } from "./printable.ts";
+
+/** What a shell reports for a program that SIGPIPE has ended. */
+const BROKEN_PIPE_STATUS = 141;
+/** Narrower terminals get lines that wrap. */
+const MIN_WIDTH = 20;
+
+/** Columns of the terminal on stdout; undefined if stdout is not a terminal. */
+export function terminalWidth(): number | undefined {
+  const { isTTY, columns } = process.stdout;
+  return isTTY && columns > 0 ? Math.max(columns, MIN_WIDTH) : undefined;
+}
+
+/** Colours for stdout. */
+export function stdoutColors(): Colors {
+  return colorsFor(hasColors(process.stdout));
+}
+
+/** Writes text or bytes to stdout. Resolves when the system has taken them. */
+export function print(data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { stdout } = process;
+    // The callback reports the error; without a listener it would also end the program.
+    if (stdout.listenerCount("error") === 0) stdout.on("error", () => {});
+    stdout.write(data, (error) => (error ? reject(writeFailure(error, "stdout")) : resolve()));
+  });
+}
+
+/** Writes a value as one JSON document. */
+export function printJson(value: unknown): Promise<void> {
+  return print(`${printableJson(value, 2)}\n`);
+}
+
+/** A reader that has left, such as `head`, is no error to report. */
+function writeFailure(error: unknown, stream: string): Failure {
+  if ((error as NodeJS.ErrnoException).code === "EPIPE") return silentFailure(BROKEN_PIPE_STATUS);
+  return new Failure(`cannot write to ${stream}: ${describeFileError(error)}`);
+}

@@ -1,0 +1,36 @@
+import { posix } from "node:path";
+import { pathFromUri } from "../../../base/file-uri.ts";
+import type { Connected } from "./connect-target.ts";
+import type { TargetOptions } from "./target-options.ts";
+
+/** A path as it is typed. */
+export interface RemotePath {
+  /** Host of hosts.toml; undefined for the host of the options. */
+  readonly host: string | undefined;
+  /** May be relative, or empty. */
+  readonly path: string;
+}
+
+/** `:PATH`, `HOST:PATH`, or a path alone. A name with a colon is written `./a:b`. */
+export function parseRemotePath(text: string): RemotePath {
+  const [, host, path] = /^([A-Za-z0-9][\w.-]*)?:(.*)$/s.exec(text) ?? [];
+  return path === undefined ? { host: undefined, path: text } : { host, path };
+}
+
+/** The options for a path: the host that it names wins. */
+export function optionsFor({ host }: RemotePath, options: TargetOptions): TargetOptions {
+  if (host === undefined) return options;
+  const { url: _url, tokenFile: _tokenFile, ...rest } = options;
+  return { ...rest, host };
+}
+
+/** The absolute path. Others start where `run` starts: here on the user's own server, elsewhere where the server runs. */
+export function absolutePath({ host, isOwn }: Connected, { path }: RemotePath): string {
+  if (path.startsWith("/")) return path;
+  return posix.join(isOwn ? process.cwd() : workingDirectory(host.environment?.cwd), path);
+}
+
+function workingDirectory(uri: string | null | undefined): string {
+  const path = uri === undefined || uri === null ? "/" : pathFromUri(uri);
+  return typeof path === "string" ? path : "/";
+}
