@@ -11,7 +11,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * Opens a log that only its owner can read, at its end. A file that is full becomes `PATH.old` first. Throws an error
  * of the system, also for a symbolic link.
  */
-function openLog(path: string): number {
+export function openLog(path: string): number {
   const fd = openSync(path, FLAGS, 0o600);
   if (fstatSync(fd).size < MAX_LOG_BYTES) return fd;
   closeSync(fd);

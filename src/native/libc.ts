@@ -32,6 +32,7 @@ export interface Libc {
   /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
   receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
+  flock: IntCall<[fd: number, operation: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
   openPseudoTerminal: IntCall<[flags: number]>;
   grantPseudoTerminal: IntCall<[fd: number]>;
@@ -112,6 +113,7 @@ const SIGNATURES: Readonly<
   signalSetEmpty: "int sigemptyset(void *set)",
   pipe2: "int pipe2(void *fds, int flags)",
   socketPair: "int socketpair(int domain, int type, int protocol, void *fds)",
+  flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",
   openPseudoTerminal: "int posix_openpt(int flags)",

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { homedir, hostname, tmpdir, userInfo } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { basename } from "node:path";
+import { ownAccount } from "../../native/account.ts";
 
 /** Facts about the machine for the handshake. */
 export interface HostInfo {
@@ -20,7 +21,7 @@ const KNOWN_SHELLS = new Set(["zsh", "bash", "sh"]);
 
 export function readHostInfo(environment: Readonly<Record<string, string | undefined>>): HostInfo {
   const { TMPDIR, HOME } = environment;
-  const homeDirectory = HOME !== undefined && HOME.startsWith("/") ? HOME : homedir();
+  const homeDirectory = HOME !== undefined && HOME.startsWith("/") ? HOME : (ownAccount()?.home ?? "/");
   return {
     shell: findShell(),
     cwd: process.cwd(),
@@ -34,8 +35,8 @@ export function readHostInfo(environment: Readonly<Record<string, string | undef
 
 /** The account's login shell if clients support it, else the best available one. */
 function findShell(): { name: string; path: string } {
-  const login = userInfo().shell;
-  const candidates = [...(login === null ? [] : [login]), "/bin/bash", "/bin/sh"];
+  const login = ownAccount()?.shell;
+  const candidates = [...(login === undefined ? [] : [login]), "/bin/bash", "/bin/sh"];
   const path =
     candidates.find((shell) => KNOWN_SHELLS.has(basename(shell)) && existsSync(shell)) ?? "/bin/sh";
   return { name: basename(path), path };

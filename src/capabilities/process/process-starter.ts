@@ -1,10 +1,10 @@
 import { closeSync, read, statSync, writeSync } from "node:fs";
-import { userInfo } from "node:os";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { ownAccount } from "../../native/account.ts";
 import { descriptorReserve } from "../../native/descriptor-reserve.ts";
 import { MAX_ASYNC_CALLS } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
@@ -348,7 +348,7 @@ function checkGated({ arg0, limits, confinement }: StartRequest): void {
 let knownLoginShell: string | undefined;
 
 function loginShell(): string {
-  knownLoginShell ??= userInfo().shell ?? "/bin/sh";
+  knownLoginShell ??= ownAccount()?.shell ?? "/bin/sh";
   return knownLoginShell;
 }
 

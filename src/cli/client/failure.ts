@@ -8,9 +8,10 @@ export const OWN_FAILURE_STATUS = 255;
 
 /** Ends the program with one line on stderr. */
 export class Failure extends Error {
-  readonly exitCode: number;
+  /** Undefined if the command decides. */
+  readonly exitCode: number | undefined;
 
-  constructor(message: string, exitCode = 1) {
+  constructor(message: string, exitCode?: number) {
     super(message);
     this.exitCode = exitCode;
   }
@@ -31,7 +32,8 @@ export function silentFailure(exitCode: number): Failure {
  * undefined means a fault of the program.
  */
 export function asFailure(error: unknown, exitCode: number): Failure | undefined {
-  if (error instanceof Failure) return error;
+  if (error instanceof Failure)
+    return error.exitCode === undefined ? new Failure(error.message, exitCode) : error;
   if (!(error instanceof ExecError)) return undefined;
   const status = error.code === "USAGE" ? USAGE_STATUS : exitCode;
   return new Failure(withRemedy(error), status);

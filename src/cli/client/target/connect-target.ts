@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { connect } from "../../../client/connect/connect.ts";
 import type { Host } from "../../../client/host.ts";
-import { usageFailure } from "../failure.ts";
-import { describeFileError } from "../describe-file-error.ts";
+import { connectOwn } from "./own-server/connect-own.ts";
+import { resolveTarget, type Target } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
 import type { TargetOptions } from "./target-options.ts";
 
@@ -15,23 +14,16 @@ export interface Connected {
 
 /** Connects a command to the server that its options and the environment name. */
 export async function connectTarget(options: TargetOptions): Promise<Connected> {
-  const url = options.url ?? process.env["EXEC_SERVER_URL"];
-  if (url === undefined || url === "")
-    throw usageFailure("no server is named; give --url ws://HOST:PORT, or set EXEC_SERVER_URL");
-  const token = readToken(options);
-  const host = await connect(url, {
-    clientName: "exec-server-cli",
-    ...(token === undefined ? {} : { token }),
-    ...(options.debug === true ? { onMessage: showMessage } : {}),
-  });
-  return { host, isOwn: false };
+  const target = resolveTarget(options);
+  return { host: await open(target, options), isOwn: target.kind === "own" };
 }
 
-function readToken({ tokenFile }: TargetOptions): string | undefined {
-  if (tokenFile === undefined) return process.env["EXEC_SERVER_TOKEN"] || undefined;
-  try {
-    return readFileSync(tokenFile, "utf8");
-  } catch (error) {
-    throw usageFailure(`cannot read the token in ${tokenFile}: ${describeFileError(error)}`);
-  }
+function open(target: Target, { debug }: TargetOptions): Promise<Host> {
+  const options = {
+    clientName: "exec-server-cli",
+    ...(debug === true ? { onMessage: showMessage } : {}),
+  };
+  if (target.kind === "own") return connectOwn(options);
+  const { url, token } = target;
+  return connect(url, { ...options, ...(token === undefined ? {} : { token }) });
 }

@@ -1,0 +1,35 @@
+import { ConnectionError } from "../../../../base/errors.ts";
+import { socketUrl } from "../../../../base/socket-url.ts";
+import { connect } from "../../../../client/connect/connect.ts";
+import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
+import type { Host } from "../../../../client/host.ts";
+import { findOwnPlace } from "./place.ts";
+
+/** Connects to the user's own server. If there is none, starts it. */
+export async function connectOwn(options: ConnectOptions): Promise<Host> {
+  const place = findOwnPlace();
+  const open = (): Promise<Host> => connect(socketUrl(place.socket), options);
+  const host = place.exists ? await hostOrNobody(open) : undefined;
+  if (host !== undefined) return host;
+  const { startOwnServer } = await import("./start-own-server.ts");
+  return startOwnServer(place, () => hostOrNobody(open));
+}
+
+/** The same, but undefined if there is none. */
+export async function findOwn(options: ConnectOptions): Promise<Host | undefined> {
+  const place = findOwnPlace();
+  return place.exists ? hostOrNobody(() => connect(socketUrl(place.socket), options)) : undefined;
+}
+
+/**
+ * Undefined if no server is there, or it is just ending. A server that ends before it has answered the handshake has
+ * done nothing for this client, so that another one can be tried.
+ */
+async function hostOrNobody(open: () => Promise<Host>): Promise<Host | undefined> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof ConnectionError && error.code === "CONNECTION_CLOSED") return undefined;
+    throw error;
+  }
+}

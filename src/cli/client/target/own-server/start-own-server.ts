@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { CapabilityError } from "../../../../base/errors.ts";
+import type { Host } from "../../../../client/host.ts";
+import { tryToLock } from "../../../../native/file-lock.ts";
+import { withholdInheritedDescriptors } from "../../../../native/spawn.ts";
+import { openLog } from "../../../bounded-log-file.ts";
+import { describeFileError } from "../../describe-file-error.ts";
+import { Failure } from "../../failure.ts";
+import { neutralEnvironment } from "./neutral-environment.ts";
+import { findOwnPlace, type OwnPlace } from "./place.ts";
+
+/** A loaded machine may need seconds; nobody waits longer without a word. */
+const START_DEADLINE_MS = 20_000;
+const POLL_MS = 10;
+const DEFAULT_IDLE_TIME = "10m";
+/** How much of the log an error shows. */
+const SHOWN_LOG_BYTES = 2_000;
+const SHOWN_LOG_LINES = 3;
+
+/**
+ * Starts the user's own server and connects to it. Of many commands that do so at once, the one that gets the lock
+ * starts it, and the others wait. `open` resolves with undefined as long as nobody is there.
+ */
+export async function startOwnServer(place: OwnPlace, open: () => Promise<Host | undefined>): Promise<Host> {
+  makeDirectory(place);
+  const deadline = Date.now() + START_DEADLINE_MS;
+  let unlock: (() => void) | undefined;
+  let server: StartedServer | undefined;
+  try {
+    for (;;) {
+      const hasEnded = server?.hasEnded ?? false;
+      const isLocked = unlock !== undefined;
+      const host = await open();
+      if (host !== undefined) return host;
+      // Whoever had the lock before may have started a server, so nothing is started before `open` has failed again.
+      if (server !== undefined && hasEnded) throw didNotStart(place, server);
+      else if (isLocked) server ??= startServer(place);
+      else unlock = lock(place);
+      if (Date.now() > deadline)
+        throw new Failure(
+          `your own server does not answer on ${place.socket} after ${START_DEADLINE_MS / 1000} s; see ${place.log}`,
+        );
+      await setTimeout(isLocked || unlock === undefined ? POLL_MS : 0);
+    }
+  } finally {
+    unlock?.();
+  }
+}
+
+function makeDirectory({ directory, exists }: OwnPlace): void {
+  if (exists) return;
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+      throw new Failure(`cannot create ${directory} for your own server: ${describeFileError(error)}`);
+  }
+  // Another user may have been quicker.
+  findOwnPlace();
+}
+
+function lock({ lock: path }: OwnPlace): (() => void) | undefined {
+  try {
+    return tryToLock(path);
+  } catch (error) {
+    if (error instanceof CapabilityError && error.code === "UNSUPPORTED")
+      throw new Failure(`${error.message}; name a server elsewhere with -H or --url`);
+    throw new Failure(`cannot lock ${path} to start your own server: ${describeFileError(error)}`);
+  }
+}
+
+/** A server that has been started, and may have ended. */
+interface StartedServer {
+  readonly hasEnded: boolean;
+  /** Length of the log before its start. */
+  readonly logStart: number;
+}
+
+/** Starts it in a session of its own, with nothing of this terminal, directory or environment. */
+function startServer({ socket, log }: OwnPlace): StartedServer {
+  const url = `unix://${socket.split("/").map(encodeURIComponent).join("/")}`;
+  const idle = process.env["EXEC_SERVER_EXIT_WHEN_IDLE"] || DEFAULT_IDLE_TIME;
+  const flags = ["serve", "--listen", url, "--exit-when-idle", idle, "--log-file", log];
+  const logFd = open(log);
+  try {
+    const logStart = fstatSync(logFd).size;
+    // A script may have opened files, and hold locks on them, that must not stay open with the server.
+    withholdInheritedDescriptors();
+    const child = spawn(process.execPath, [process.argv[1] ?? "", ...flags], {
+      cwd: "/",
+      env: neutralEnvironment(),
+      detached: true,
+      stdio: ["ignore", "ignore", logFd],
+    });
+    child.unref();
+    return new OwnServerProcess(child, logStart);
+  } finally {
+    closeSync(logFd);
+  }
+}
+
+class OwnServerProcess implements StartedServer {
+  readonly logStart: number;
+  hasEnded = false;
+
+  constructor(child: ChildProcess, logStart: number) {
+    this.logStart = logStart;
+    const end = (): void => {
+      this.hasEnded = true;
+    };
+    child.once("error", end);
+    child.once("exit", end);
+  }
+}
+
+function open(log: string): number {
+  try {
+    return openLog(log);
+  } catch (error) {
+    throw new Failure(`cannot open ${log} for your own server: ${describeFileError(error)}`);
+  }
+}
+
+function didNotStart({ log }: OwnPlace, { logStart }: StartedServer): Failure {
+  const said = lastLines(log, logStart);
+  return new Failure(
+    `your own server did not start${said === "" ? "" : `: ${said}`}; see ${log}, or name a server with -H or --url`,
+  );
+}
+
+/** The last lines that were added to a log since `start`, as one line. */
+function lastLines(log: string, start: number): string {
+  try {
+    const fd = openSync(log, "r");
+    try {
+      const from = Math.max(start, fstatSync(fd).size - SHOWN_LOG_BYTES);
+      const bytes = Buffer.alloc(SHOWN_LOG_BYTES);
+      const text = bytes.toString("utf8", 0, readSync(fd, bytes, 0, SHOWN_LOG_BYTES, from));
+      return text.trim().split("\n").slice(-SHOWN_LOG_LINES).join(" | ");
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,19 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { libc } from "./libc.ts";
+import { ERRNO, osError } from "./os-error.ts";
+
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+
+/**
+ * Takes a lock that only one program can hold, on a file that is created if necessary. Returns a function that releases
+ * it; undefined if another program holds it. The system releases the locks of a program that ends.
+ */
+export function tryToLock(path: string): (() => void) | undefined {
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return () => closeSync(fd);
+  const errno = libc().errno();
+  closeSync(fd);
+  if (errno === ERRNO.EAGAIN) return undefined;
+  throw osError(errno);
+}
