@@ -4,14 +4,14 @@ import { usageFailure } from "../failure.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 /** A server at a URL. */
-export interface UrlTarget {
+interface UrlTarget {
   readonly kind: "url";
   readonly url: string;
   readonly token?: string;
 }
 
 /** The user's own server on this machine, which is started on demand. */
-export interface OwnTarget {
+interface OwnTarget {
   readonly kind: "own";
 }
 
