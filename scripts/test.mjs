@@ -8,7 +8,6 @@ const PROJECTS = {
   unit: "unit tests and pins",
   conformance: "conformance, ours and the real Codex server",
   fault: "faults, load and the command line",
-  cli: "commands as people use them",
   sandbox: "attempts to escape from the sandbox",
   hostile: "hostile clients, servers and strangers",
 };
