@@ -12,7 +12,7 @@ export {
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
 export type { ListedProcess } from "../protocol/process-extensions.ts";
-export type { Enforced, ProcessLimits, SignalName } from "../protocol/process.ts";
+export type { Enforced, Keep, ProcessLimits, SignalName } from "../protocol/process.ts";
 export {
   type Sandbox,
   SANDBOX_PRESETS,
@@ -25,6 +25,7 @@ export type { EnvironmentInfo } from "../protocol/environment.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./session/caller.ts";
+export type { AttachKeptOptions } from "./process/attach-kept.ts";
 export type { CollectOptions } from "./process/collect.ts";
 export type { ConnectOptions } from "./connect/open-host.ts";
 export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";

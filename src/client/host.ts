@@ -14,6 +14,7 @@ import type { HostEvent } from "./session/event-feed.ts";
 import type { ClientSession, SessionState } from "./session/session.ts";
 import type { SessionEnd } from "./session/session-end.ts";
 import { shellScript, type ShellValue } from "./process/shell-script.ts";
+import { attachKept, type AttachKeptOptions } from "./process/attach-kept.ts";
 import { startProcess } from "./process/start.ts";
 import {
   type Argv,
@@ -194,11 +195,12 @@ export class Host implements Caller, AsyncDisposable {
   }
 
   /**
-   * Lists this session's processes, running and recently ended; with the scope `server`, those of all sessions, if the
-   * server allows it.
+   * Lists this session's processes, running and recently ended; with the scope `kept`, the kept processes of this
+   * principal; with the scope `server`, those and the processes of all sessions, if the server allows it.
    */
-  async processes({ scope }: { scope?: "session" | "server" } = {}): Promise<ListedProcess[]> {
+  async processes({ scope }: { scope?: "session" | "kept" | "server" } = {}): Promise<ListedProcess[]> {
     if (!this.supports("process/list")) throw unsupported("process/list");
+    if (scope === "kept" && !this.supports("process/start.keep")) throw unsupported("kept processes");
     const params = scope === undefined ? {} : { scope };
     return (await this.#session.request("process/list", params)).processes;
   }
@@ -238,7 +240,17 @@ export class Host implements Caller, AsyncDisposable {
     }
   }
 
-  /** Ends the session, kills what it still runs and closes the connection. */
+  /**
+   * Attaches to a kept process, running or ended. With the mode `control` it can be written to, resized, signalled and
+   * ended; the default `follow` only reads and waits. Its output starts with the event `fromSeq`, by default the oldest
+   * that the server still has. The process does not wait for this reader: output that the reader is too slow for is a
+   * gap.
+   */
+  async attachKept(name: string, options: AttachKeptOptions = {}): Promise<RemoteProcess> {
+    return await attachKept(this.#session, name, options);
+  }
+
+  /** Ends the session, kills what it still runs, except kept processes, and closes the connection. */
   close(): Promise<void> {
     return this.#session.close();
   }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
-import { ExitReport, OutputStream, TerminalSize } from "./process.ts";
+import { ExitReport, KeptName, OutputStream, TerminalSize } from "./process.ts";
 
 export const ListedProcess = schema(() =>
   z.object({
@@ -17,6 +17,10 @@ export const ListedProcess = schema(() =>
     exitCode: z.number().int().nullable(),
     outputBytes: Unsigned().describe("Total output written"),
     retainedBytes: Unsigned().describe("Part of it that `process/read` can still return"),
+    endedAtMs: z.number().int().optional().describe("When it ended; absent while it runs"),
+    name: z.string().optional().describe("Name of a kept process"),
+    owner: z.string().optional().describe("Principal that a kept process belongs to"),
+    attached: Unsigned().optional().describe("Number of connections that are attached to a kept process"),
   }),
 );
 /** A process as `process/list` shows it. */
@@ -90,30 +94,40 @@ export const processExtensionMethods = {
       }),
   }),
   "process/attach": method({
-    doc: "Also sends the events of a process to this connection, which may read it, wait for it and take snapshots, but not write to it, signal it or end it. A process of another session does not wait for this connection: evicted events are reported by `process/gap`.",
+    doc: "Also sends the events of a process to this connection, which may read it, wait for it and take snapshots. It may write to it, resize it, signal it or end it only with the mode `control`, which kept processes have. A kept process, or one of another session, does not wait for this connection: evicted events are reported by `process/gap`. An attachment to a kept process survives the reconnection of its session; attaching to it again under the same id changes nothing.",
     family: "exec",
     extension: true,
     ordered: "processId",
     params: () =>
       z.object({
+        name: optional(KeptName()).describe(
+          "Name of a kept process of this principal, instead of the next two",
+        ),
         sessionId: optional(z.string()).describe(
           "Session that the process belongs to. Default: this one. Anyone who knows a session id can attach, so treat it as a secret",
         ),
-        processId: ProcessId(),
-        as: optional(ProcessId()).describe("Id of the process on this connection. Default: `processId`"),
+        processId: optional(ProcessId()),
+        mode: optional(z.enum(["follow", "control"])).describe(
+          "`control` needs a kept process. Default: `follow`",
+        ),
+        as: optional(ProcessId()).describe(
+          "Id of the process on this connection. Default: `processId` or `name`",
+        ),
         fromSeq: optional(Unsigned()).describe("First event to send. Default: only new events"),
       }),
     result: () =>
       z.object({
         processId: ProcessId().describe("Id of the process on this connection"),
         nextSeq: Seq().describe("One past the newest event"),
+        firstSeq: Seq().optional().describe("Oldest event that is retained"),
         tty: z.boolean().describe("Whether it runs on a terminal"),
         exited: z.boolean(),
         closed: z.boolean(),
+        name: z.string().optional().describe("Name of a kept process"),
       }),
   }),
   "process/detach": method({
-    doc: "Stops sending events of a process to this connection until it is attached again. The process continues and does not wait.",
+    doc: "Stops sending events of a process to this connection until it is attached again. The process continues and does not wait. Ends the control of a kept process.",
     family: "exec",
     extension: true,
     ordered: "processId",
@@ -126,8 +140,8 @@ export const processExtensionMethods = {
     extension: true,
     params: () =>
       z.object({
-        scope: optional(z.enum(["session", "server"])).describe(
-          "Default: `session`; `server` lists the processes of all sessions, if the server's configuration allows it",
+        scope: optional(z.enum(["session", "kept", "server"])).describe(
+          "Default: `session`. `kept` lists the kept processes of this principal, with their names as ids; `server` lists those and the processes of all sessions, if the server's configuration allows it",
         ),
       }),
     result: () => z.object({ processes: z.array(ListedProcess()) }),

@@ -109,6 +109,30 @@ export const Enforced = schema(() =>
 );
 export type Enforced = Infer<typeof Enforced>;
 
+export const KeptName = schema(() =>
+  z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/,
+      "a name has 1 to 128 letters, digits, `_`, `.` and `-`, and starts with a letter or digit",
+    )
+    .describe(
+      "1 to 128 letters, digits, `_`, `.` and `-`, starting with a letter or digit; unique among the kept processes of a principal",
+    ),
+);
+
+export const Keep = schema(() =>
+  z.object({
+    name: KeptName(),
+    replace: z
+      .boolean()
+      .optional()
+      .describe("Take the place of an ended process of that name; a running one is never replaced"),
+  }),
+);
+/** How a process is kept. */
+export type Keep = Infer<typeof Keep>;
+
 export const ProcessStart = schema(() =>
   z.object({
     processId: ProcessId(),
@@ -158,6 +182,9 @@ export const ProcessStart = schema(() =>
       .describe(
         "Keep everything that the process starts in a control group (cgroup v2), so that nothing can outlive it; cannot be combined with `arg0`. Fails with `UNSUPPORTED` if the server cannot do this",
       ),
+    keep: optional(Keep()).describe(
+      "Keep the process when its session ends: it belongs to the server, under this name. The starting session controls it as if it had attached to it with `control`. A name in use is refused with `ALREADY_EXISTS`",
+    ),
     sandbox: optional(SandboxContext()),
     enforceManagedNetwork: z.boolean().optional(),
     managedNetwork: optional(
@@ -224,6 +251,7 @@ export const processMethods = {
       "label",
       "limits",
       "contain",
+      "keep",
     ],
     ordered: "processId",
     params: ProcessStart,

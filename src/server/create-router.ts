@@ -16,6 +16,7 @@ import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { serverHandlers } from "./handlers/server.ts";
 import { sessionHandlers } from "./handlers/session.ts";
+import type { KeptProcesses } from "./kept/kept-processes.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
 import { confinedDiscoveryHandlers } from "./sandbox/files/confined-discovery.ts";
@@ -31,6 +32,8 @@ export function createRouter({
   environment,
   limits,
   sessions,
+  kept,
+  keepsProcesses,
   starter,
   sandboxes,
   networks,
@@ -41,6 +44,9 @@ export function createRouter({
   environment: Environment;
   limits: ServerLimits;
   sessions: SessionRegistry;
+  kept: KeptProcesses;
+  /** Whether clients may keep processes. */
+  keepsProcesses: boolean;
   starter: ProcessStarter;
   sandboxes: Sandboxes;
   networks: ProcessNetworks;
@@ -66,16 +72,24 @@ export function createRouter({
   const policyOf = filePolicies((context) => sandboxes.policy(context, subject), sandboxes.hiddenPaths);
   const confinement = { places, helpers, policyOf };
   const handlers = {
-    ...processHandlers({ environment, limits, sandboxes, networks }),
-    ...processAttachHandlers(sessions),
-    ...processExtensionHandlers({ sessions, allowServerScope: limits.allowServerScope }),
+    ...processHandlers({
+      environment,
+      limits,
+      sandboxes,
+      networks,
+      kept: keepsProcesses ? kept : undefined,
+    }),
+    ...processAttachHandlers({ sessions, kept }),
+    ...processExtensionHandlers({ sessions, kept, allowServerScope: limits.allowServerScope }),
     ...confinedFileHandlers(fileHandlers(places), confinement),
     ...httpHandlers(environment, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers({ sessions, starter, connections }),
   };
-  const extensions = listExtensions({ ...handlers, initialize: sessionHandlers });
+  const extensions = listExtensions({ ...handlers, initialize: sessionHandlers }).filter(
+    (extension) => keepsProcesses || extension !== "process/start.keep",
+  );
   const environmentInfo = describeEnvironment(host, { extensions, hasSandbox, version });
   return new Router<ClientConnection>(
     {

@@ -2,8 +2,8 @@ export {
   type Authenticate,
   type AuthenticationPolicy,
   createAuthenticator,
-  identityOf,
 } from "./access/authentication.ts";
+export { localPrincipal, principalOf } from "./access/principal.ts";
 export {
   LIMITS,
   type LimitDefinition,

@@ -22,6 +22,8 @@ describe("resolveLimits", () => {
       maxUnreadInputBytes: 16_777_216,
       detachedSessionTtlMs: 30_000,
       exitedProcessRetentionMs: 30_000,
+      maxKeptProcesses: 256,
+      keptProcessRetentionMs: 86_400_000,
       shutdownGraceMs: 0,
       allowDirectExec: true,
       allowPreparedExec: true,

@@ -133,6 +133,16 @@ export const LIMITS = {
     [0, EXITED_PROCESS_RETENTION_MS, DAY_MS],
     "Time a closed process can still be read, counted from when its client has received the close event",
   ),
+  maxKeptProcesses: number(
+    "count",
+    [0, 256, 16_384],
+    "Maximum number of kept processes of one principal, running and ended. The one that ended first makes room; if none has ended, a further start is refused",
+  ),
+  keptProcessRetentionMs: number(
+    "ms",
+    [0, DAY_MS, 20 * DAY_MS],
+    "Time a kept process can still be read and listed after its end",
+  ),
   shutdownGraceMs: number(
     "ms",
     [0, 0, DAY_MS],

@@ -3,7 +3,8 @@ import { silentLogger } from "../base/logger.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
-import { type AuthenticationPolicy, createAuthenticator, identityOf } from "./access/authentication.ts";
+import { type AuthenticationPolicy, createAuthenticator } from "./access/authentication.ts";
+import { principalOf } from "./access/principal.ts";
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
 import { createServerFor, type Server, type ServerOptions } from "./server.ts";
 
@@ -83,8 +84,8 @@ function listenFor(server: Server, place: ListenPlace, { authentication, limits,
     ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     refuse: () => server.refusal(),
     accept: (transport, authorization) => {
-      const identity = authentication && identityOf(authorization);
-      server.accept(transport, identity === undefined ? {} : { identity });
+      const principal = authentication && principalOf(authentication, authorization);
+      server.accept(transport, principal === undefined ? {} : { principal });
     },
   });
 }

@@ -13,6 +13,8 @@ import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
 import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
+import { KeptProcesses } from "./kept/kept-processes.ts";
+import { localPrincipal } from "./access/principal.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
@@ -47,6 +49,8 @@ export interface ServerOptions {
   readonly sandbox?: ServerSandbox;
   /** Refuses processes and calls on files that bring no sandbox. Default: false. */
   readonly requireSandbox?: boolean;
+  /** Whether clients may keep processes beyond their sessions. Default: true. */
+  readonly keepProcesses?: boolean;
   /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
   readonly version?: string;
   /** Reports that for some time there was no connection, no session and no kept process. */
@@ -56,10 +60,10 @@ export interface ServerOptions {
 export interface AcceptOptions {
   readonly resumable?: boolean;
   /**
-   * Authenticated identity of the client. A session with a silent client is handed over only between connections with
-   * the same identity.
+   * Whom the client acts for: it sees the kept processes of this principal and no others, and a session with a silent
+   * client is handed over only to the same principal. Default: the user that runs this program.
    */
-  readonly identity?: string;
+  readonly principal?: string;
   readonly ended?: () => void;
 }
 
@@ -97,6 +101,8 @@ class ExecServer implements Server {
   readonly #starter: ProcessStarter;
   readonly #sandbox: Sandbox;
   readonly #sessions: SessionRegistry;
+  readonly #kept: KeptProcesses;
+  readonly #localPrincipal = localPrincipal();
   /** What every connection is given. */
   readonly #shared: Pick<
     ClientConnectionOptions,
@@ -119,18 +125,28 @@ class ExecServer implements Server {
       { logger, sandbox },
     );
     const occupancy = new Occupancy(options.idle);
-    const sessions = createSessions(limits, { starter, occupancy });
+    const quota = new ProcessQuota(limits);
+    const sessions = createSessions(limits, { starter, occupancy, quota });
+    const kept = new KeptProcesses({
+      starter,
+      limits,
+      share: () => quota.shareOfKept(),
+      enter: () => occupancy.enter(),
+    });
     this.#occupancy = occupancy;
     this.#limits = limits;
     this.#logger = logger;
     this.#starter = starter;
     this.#sandbox = sandbox;
     this.#sessions = sessions;
+    this.#kept = kept;
     this.#shared = {
       router: createRouter({
         environment,
         limits,
         sessions,
+        kept,
+        keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
         starter,
         sandboxes: createSandboxes(options, environment, logger),
         networks: new ProcessNetworks(listeners),
@@ -163,10 +179,13 @@ class ExecServer implements Server {
     });
   }
 
-  accept(transport: Transport, { resumable = true, identity, ended }: AcceptOptions = {}): void {
+  accept(
+    transport: Transport,
+    { resumable = true, principal = this.#localPrincipal, ended }: AcceptOptions = {},
+  ): void {
     const refused = this.refusal();
     if (refused === undefined) {
-      this.#serve((hooks) => new TransportPeer(transport, hooks), { resumable, identity, ended });
+      this.#serve((hooks) => new TransportPeer(transport, hooks), { resumable, principal, ended });
       return;
     }
     this.#logger.warn("a connection was refused", { reason: refused });
@@ -178,7 +197,11 @@ class ExecServer implements Server {
     const link = new LocalLink(events);
     const refused = this.refusal();
     if (refused === undefined)
-      this.#serve((hooks) => link.serve(hooks), { resumable: false, identity: undefined, ended: undefined });
+      this.#serve((hooks) => link.serve(hooks), {
+        resumable: false,
+        principal: this.#localPrincipal,
+        ended: undefined,
+      });
     else link.destroy(refused);
     return link;
   }
@@ -190,13 +213,13 @@ class ExecServer implements Server {
 
   #serve(
     connect: (hooks: PeerHooks) => Peer,
-    options: { resumable: boolean; identity: string | undefined; ended: (() => void) | undefined },
+    options: { resumable: boolean; principal: string; ended: (() => void) | undefined },
   ): void {
     const leave = this.#occupancy.enter();
     const client = new ClientConnection(connect, {
       ...this.#shared,
       resumable: options.resumable,
-      identity: options.identity,
+      principal: options.principal,
       ended: () => {
         this.#clients.delete(client);
         leave();
@@ -209,7 +232,7 @@ class ExecServer implements Server {
 
   async #end(): Promise<void> {
     if (this.#limits.shutdownGraceMs > 0) await this.#starter.terminateAll(this.#limits.shutdownGraceMs);
-    await withDeadline(this.#sessions.endAll(), SHUTDOWN_DEADLINE_MS);
+    await withDeadline(this.#sessions.endAll(this.#kept.end()), SHUTDOWN_DEADLINE_MS);
     this.#starter.killAll();
     await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
@@ -229,9 +252,8 @@ function createSandboxes(
 
 function createSessions(
   limits: ServerLimits,
-  { starter, occupancy }: { starter: ProcessStarter; occupancy: Occupancy },
+  { starter, occupancy, quota }: { starter: ProcessStarter; occupancy: Occupancy; quota: ProcessQuota },
 ): SessionRegistry {
-  const quota = new ProcessQuota(limits);
   const retentionMs = limits.exitedProcessRetentionMs;
   const maxUnheard = limits.maxProcessesPerSession;
   return new SessionRegistry({

@@ -39,6 +39,7 @@ verifies("process.attach:follows", async (context) => {
   expect(await attach(follower, "p", { sessionId, fromSeq: 1 })).toEqual({
     processId: "p",
     nextSeq: 2,
+    firstSeq: 1,
     tty: false,
     exited: false,
     closed: false,

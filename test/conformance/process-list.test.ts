@@ -57,6 +57,7 @@ verifies("process.list:session", async ({ peer }) =>
         exitCode: 3,
         outputBytes: 5,
         retainedBytes: 5,
+        endedAtMs: expect.any(Number),
       },
     ]);
     expect(processes[0].startedAtMs).toBeGreaterThanOrEqual(before);

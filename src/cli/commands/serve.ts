@@ -202,7 +202,8 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
 }
 
 async function serveStdio(options: ListenOptions): Promise<void> {
-  const server = await orFailure(() => createServer(options));
+  // The server ends with its client, and nothing it runs would be kept.
+  const server = await orFailure(() => createServer({ ...options, keepProcesses: false }));
   const transport = new JsonLinesTransport(
     openInput(),
     openOutput(),

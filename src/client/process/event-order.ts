@@ -29,6 +29,12 @@ export class EventOrder {
     return this.#early.size > 0;
   }
 
+  /** Leaves out the numbers before `seq`. */
+  startAt(seq: number): void {
+    this.#lastSeq = Math.max(this.#lastSeq, seq - 1);
+    for (const early of this.#early.values()) if (early.seq <= this.#lastSeq) this.#drop(early);
+  }
+
   /** False if the event and all waiting ones were dropped, because the one before them is overdue. */
   add(event: NumberedEvent): boolean {
     if (event.seq <= this.#lastSeq) return true;

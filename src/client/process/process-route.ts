@@ -34,11 +34,20 @@ export interface RouteOwner {
   finished(route: ProcessRoute): void;
 }
 
+/** How a kept process is attached. */
+export interface KeptRoute {
+  readonly name: string;
+  readonly mode: "follow" | "control";
+}
+
 /** Receives the events of one process, puts them in order and passes them on. */
 export class ProcessRoute implements Followed {
   readonly processId: string;
   /** The server knows the process. A start may have to wait for a connection. */
   started = false;
+  /** Set for a kept process, which does not end with the session. */
+  kept: KeptRoute | undefined;
+  #firstSeq = 1;
   readonly #owner: RouteOwner;
   readonly #order = new EventOrder((event) => this.#publish(event));
   readonly #history = new EventHistory();
@@ -91,6 +100,17 @@ export class ProcessRoute implements Followed {
 
   get lastSeq(): number {
     return this.#order.lastSeq;
+  }
+
+  /** Number of the first event that readers get. */
+  get firstSeq(): number {
+    return this.#firstSeq;
+  }
+
+  /** Leaves out earlier events. Catch up afterwards. */
+  startAt(seq: number): void {
+    this.#firstSeq = seq;
+    this.#order.startAt(seq);
   }
 
   get held(): boolean {

@@ -103,6 +103,11 @@ export class RemoteProcess implements AsyncDisposable {
     this.#route = route;
   }
 
+  /** Name of a kept process; undefined for any other. */
+  get name(): string | undefined {
+    return this.#route.kept?.name;
+  }
+
   /** How the process ended. Output may still follow. Rejects with a ConnectionError if the session was lost. */
   get exited(): Promise<ExitReport> {
     return this.#route.exited;
@@ -227,6 +232,7 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Ends the input, after everything written. Needs a server that announces `process/closeStdin`. */
   async closeStdin(options: { signal?: AbortSignal } = {}): Promise<void> {
+    this.#needsControl();
     this.#needs("process/closeStdin");
     await abortable(this.#lastWrite, options.signal);
     await this.#session.request("process/closeStdin", { processId: this.id }, options);
@@ -234,6 +240,7 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Resizes the terminal. Needs a server that announces `process/resize`. */
   async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
+    this.#needsControl();
     this.#needs("process/resize");
     await this.#session.request("process/resize", { processId: this.id, cols, rows });
   }
@@ -245,6 +252,7 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Sends a signal to the process group. A Codex server has only `interrupt`. */
   async signal(signal: SignalName): Promise<void> {
+    this.#needsControl();
     if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
     const name = signal === "SIGINT" ? "interrupt" : signal;
     // Not repeated if the answer is lost: a second Ctrl-C often means something different.
@@ -256,6 +264,7 @@ export class RemoteProcess implements AsyncDisposable {
    * whether the process was still running.
    */
   async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
+    this.#needsControl();
     this.#needs("process/terminate.mode");
     const timeout = timeoutMs === undefined ? {} : { timeoutMs: checkFinite("timeoutMs", timeoutMs) };
     const params = { processId: this.id, mode: "graceful" as const, ...timeout };
@@ -282,6 +291,7 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Kills the process group at once. Resolves with whether the process was still running. */
   async kill(): Promise<boolean> {
+    this.#needsControl();
     const { running } = await this.#session.request("process/terminate", { processId: this.id });
     return running;
   }
@@ -337,8 +347,31 @@ export class RemoteProcess implements AsyncDisposable {
     return abortable(this.#route.woken(after), options.signal);
   }
 
-  /** Kills the process if it still runs, and waits for its end. */
+  /**
+   * Ends the attachment to a kept process, which continues. Readers here end with the code CONNECTION_CLOSED; the process
+   * can be attached again with `Host.attachKept`.
+   */
+  async detach(): Promise<void> {
+    const { kept, failure } = this.#route;
+    if (kept === undefined)
+      throw new UsageError(`process ${this.id} ends with its session: only a kept process can be detached`);
+    // Without a session there is no attachment.
+    if (failure !== undefined) return;
+    this.#route.fail(new ConnectionError(`the kept process ${kept.name} was detached; it continues`));
+    try {
+      await this.#session.request("process/detach", { processId: this.id });
+    } catch (error) {
+      // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost.
+      if (!(error instanceof ExecError && error.code === "NOT_FOUND")) throw error;
+    }
+  }
+
+  /** Kills the process if it still runs, and waits for its end. A kept process is only detached. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#route.kept !== undefined) {
+      await settledWithin(this.detach(), DISPOSE_DEADLINE_MS);
+      return;
+    }
     if (this.isClosed) return;
     // Only the end matters; if the server does not answer, or something keeps the output open, there is nothing more to
     // do.
@@ -349,6 +382,7 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   async #write(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    this.#needsControl();
     this.#checkInput();
     for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
       signal?.throwIfAborted();
@@ -370,6 +404,14 @@ export class RemoteProcess implements AsyncDisposable {
   #checkInput(): void {
     if (this.#route.failure !== undefined) throw this.#route.failure;
     if (this.#route.exitKnown) throw refusedWrite(this.id, "exited");
+  }
+
+  #needsControl(): void {
+    const { kept } = this.#route;
+    if (kept?.mode === "follow")
+      throw new UsageError(
+        `the kept process ${kept.name} was attached to follow it; attach with the mode control to change it`,
+      );
   }
 
   #needs(method: string): void {

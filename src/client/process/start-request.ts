@@ -3,7 +3,7 @@ import { UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { checkText } from "../../base/system-text.ts";
 import type { Params } from "../../protocol/index.ts";
-import type { ProcessLimits } from "../../protocol/process.ts";
+import type { Keep, ProcessLimits } from "../../protocol/process.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import { type NetworkAccess, networkParams } from "./network-access.ts";
 import { sandboxFor } from "../session/sandbox.ts";
@@ -52,6 +52,12 @@ export interface StartOptions {
   readonly contain?: boolean;
   /** `prepared` if the caller's policy has approved this request. */
   readonly specKind?: "direct" | "prepared";
+  /**
+   * Keeps the process when its session ends: it belongs to the server, under this name, and neither `Host.close` nor
+   * disposing ends it. `Host.attachKept` finds it again. A name in use is an error with the code ALREADY_EXISTS;
+   * `replace` takes the place of an ended process.
+   */
+  readonly keep?: string | Keep;
 }
 
 const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
@@ -126,9 +132,15 @@ export function startParams(
       ? {}
       : networkParams(session, options.network, { sandboxed: options.sandbox !== undefined })),
     ...extensionFields(session, options),
+    ...(options.keep === undefined ? {} : { keep: keepParam(session, options.keep) }),
   };
   if (decide !== undefined) session.serverRequests.decide(processId, decide);
   return params;
+}
+
+function keepParam(session: ClientSession, keep: string | Keep): Keep {
+  if (!session.supports("process/start.keep")) throw unsupported("keep in process/start");
+  return typeof keep === "string" ? { name: keep } : keep;
 }
 
 function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {

@@ -22,6 +22,8 @@ export async function startProcess(
   signal: AbortSignal | undefined,
   { route = session.register(params.processId), asked = params }: StartedOn = {},
 ): Promise<RemoteProcess> {
+  const { keep } = params;
+  if (keep) route.kept = { name: keep.name, mode: "control" };
   let started: Result<"process/start">;
   try {
     started = await requestStart(session, params, signal, route);
@@ -31,7 +33,8 @@ export async function startProcess(
     // Created here, so that its stack names the caller.
     const error = refusal instanceof RpcError ? new SpawnError(asked, refusal) : refusal;
     const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
-    const lost = isUnknown || signal?.aborted === true;
+    // A kept process that may have started stays, unless the caller has given it up.
+    const lost = (isUnknown && !keep) || signal?.aborted === true;
     route.fail(error instanceof ExecError ? error : new ConnectionError(messageOf(error)));
     session.unregister(route, { orphan: lost });
     throw error;

@@ -28,6 +28,8 @@ export interface SubscriptionOptions {
 
 /** What a subscription needs from the process it follows. */
 export interface Followed {
+  /** Number of the first event. */
+  readonly firstSeq: number;
   /** Asks the process to pause or resume, on behalf of one reader. */
   hold(on: boolean): void;
   /** Rereads the events after a number from the server, up to the newest. */
@@ -56,12 +58,13 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
 
   constructor(followed: Followed, history: Iterable<ProcessEvent>, options: SubscriptionOptions = {}) {
     this.#followed = followed;
+    this.#lastSeq = followed.firstSeq - 1;
     this.#options = options;
     options.signal?.addEventListener("abort", this.#wake, { once: true });
     let isFirst = true;
     for (const event of history) {
       // The history may have lost its beginning.
-      if (isFirst && event.kind !== "failed" && firstSeq(event) > 1) this.#behind = true;
+      if (isFirst && event.kind !== "failed" && firstSeq(event) > followed.firstSeq) this.#behind = true;
       isFirst = false;
       this.push(event);
     }

@@ -50,8 +50,9 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "http/flow": bound,
   "http/cancel": bound,
   "process/flow": bound,
-  "process/attach": bound,
-  "process/detach": bound,
+  // An attachment to a kept process outlives its connection, and attaching to it again changes nothing.
+  "process/attach": ({ name }) => (typeof name === "string" ? "repeat" : "ended"),
+  "process/detach": always,
   // Processes. A write has an id by which the server recognizes it; a start may have a key.
   "process/start": repeatIf(({ idempotencyKey }) => typeof idempotencyKey === "string"),
   "process/write": repeatIf(({ writeId }) => typeof writeId === "string"),

@@ -78,7 +78,7 @@ export class ClientSession implements Caller, RouteOwner {
     overdue: (route) => this.overdue(route),
     failed: (route, error) => {
       route.fail(error);
-      this.unregister(route, { orphan: true });
+      this.unregister(route, { orphan: route.kept === undefined });
     },
   };
   readonly #closing = new AbortController();
@@ -190,8 +190,8 @@ export class ClientSession implements Caller, RouteOwner {
   }
 
   /**
-   * Ends the session and everything it still runs, and lets readers receive the end; with `detach` the server keeps
-   * everything for a client that resumes the session.
+   * Ends the session and everything it still runs, except kept processes, and lets readers receive the end; with
+   * `detach` the server keeps everything for a client that resumes the session.
    */
   async close({ detach = false }: { detach?: boolean } = {}): Promise<void> {
     if (!this.isClosing) {
@@ -361,7 +361,7 @@ export class ClientSession implements Caller, RouteOwner {
     } catch (error) {
       if (isTransient(error)) throw error;
       route.fail(unrecovered(route.processId, error));
-      this.#orphans.add(route.processId);
+      if (route.kept === undefined) this.#orphans.add(route.processId);
     }
   }
 
@@ -371,7 +371,8 @@ export class ClientSession implements Caller, RouteOwner {
     // Answers and the last events must be read, whatever readers do.
     this.#flow.release();
     link.resume();
-    if (!detach) await endProcesses(link, [...this.#routes.values()]);
+    const own = [...this.#routes.values()].filter(({ kept }) => kept === undefined);
+    if (!detach) await endProcesses(link, own);
     link.close();
     await settledWithin(this.#closed.promise, CLOSE_DEADLINE_MS);
     link.destroy();

@@ -86,9 +86,11 @@ export const resultShapes = {
   "process/attach": {
     processId: "string",
     nextSeq: "seq",
+    "firstSeq?": "seq",
     tty: "boolean",
     exited: "boolean",
     closed: "boolean",
+    "name?": "string",
   },
   "process/detach": {},
   "process/list": {
@@ -107,6 +109,10 @@ export const resultShapes = {
         exitCode: ["nullable", "integer"],
         outputBytes: "unsigned",
         retainedBytes: "unsigned",
+        "endedAtMs?": "integer",
+        "name?": "string",
+        "owner?": "string",
+        "attached?": "unsigned",
       },
     ],
   },

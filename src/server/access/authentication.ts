@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { parseJson } from "../../protocol/json-scan.ts";
+import { bearerToken } from "./bearer-token.ts";
 import { LoginLog } from "./refused-logins.ts";
 
 /** Who may open a connection. */
@@ -65,34 +66,6 @@ function authenticator(policy: AuthenticationPolicy): Authenticate {
     const presented = createHash("sha256").update(token).digest();
     return timingSafeEqual(presented, policy.tokenSha256) ? undefined : "invalid websocket bearer token";
   };
-}
-
-/**
- * Identifies the holder of a valid token: by its subject if it has one, so that a renewed token counts as the same
- * holder, else by the token itself. Reveals nothing about the token.
- */
-export function identityOf(authorization: string | undefined): string {
-  const token = bearerToken(authorization ?? "") ?? "";
-  return createHash("sha256")
-    .update(subjectOf(token) ?? token)
-    .digest("base64");
-}
-
-function subjectOf(token: string): string | undefined {
-  const payload = token.split(".")[1];
-  if (payload === undefined) return undefined;
-  try {
-    const { iss, sub } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
-    return typeof sub === "string" && sub !== "" ? JSON.stringify([iss ?? null, sub]) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function bearerToken(authorization: string): string | undefined {
-  const [, scheme, rest = ""] = /^([\x21-\x7e]+) ([\t\x20-\x7e]*)$/.exec(authorization) ?? [];
-  const token = rest.trim();
-  return scheme?.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
 
 type JwtPolicy = Extract<AuthenticationPolicy, { mode: "signed-bearer-token" }>;

@@ -41,7 +41,7 @@ export interface ClientConnectionOptions {
   /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
   /** See `SessionHolder`. */
-  readonly identity: string | undefined;
+  readonly principal: string;
   ended(): void;
 }
 
@@ -60,7 +60,7 @@ export class ClientConnection implements SessionHolder {
   /** Memory budget of this client. A handler that collects a lot reserves it first; see `ConnectionBudget`. */
   readonly budget: ConnectionBudget;
   readonly peer: Peer;
-  readonly identity: string | undefined;
+  readonly principal: string;
   readonly #options: ClientConnectionOptions;
   readonly #requests: RequestQueue;
   readonly #order = new ProcessOrder({
@@ -87,7 +87,7 @@ export class ClientConnection implements SessionHolder {
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
-    this.identity = options.identity;
+    this.principal = options.principal;
     this.peer = connect({
       request: (request, bytes) => this.#enqueue(request, bytes),
       notification: (method) => {

@@ -2,16 +2,34 @@ import { RpcError } from "../../base/errors.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import { invalidParams } from "../invalid-params.ts";
+import type { KeptProcesses } from "../kept/kept-processes.ts";
 import { unknownProcess, visible } from "../processes/known-process.ts";
+import type { ProcessEntry } from "../processes/process-table.ts";
 import { whenStarted } from "../processes/when-started.ts";
+import { refusal } from "../refusal.ts";
+import { Attachment } from "../sessions/attachment.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionRegistry } from "../sessions/session-registry.ts";
 
-export function processAttachHandlers(sessions: SessionRegistry) {
+type AttachParams = Params<"process/attach">;
+type AttachResult = Result<"process/attach">;
+
+export interface AttachOptions {
+  readonly sessions: SessionRegistry;
+  readonly kept: KeptProcesses;
+}
+
+export function processAttachHandlers({ sessions, kept }: AttachOptions) {
   return {
-    "process/attach": ({ session }, params) => {
+    "process/attach": (client, params) => {
+      if (typeof params.name === "string") return attachKept(client, kept, params, params.name);
+      const { session } = client;
+      const { processId, mode } = params;
+      if (typeof processId !== "string") throw invalidParams("missing field `processId` or `name`");
+      if (mode === "control") throw invalidParams("mode control needs the name of a kept process");
       const owner = typeof params.sessionId === "string" ? sessions.get(params.sessionId) : session;
-      return whenStarted(owner, params.processId, () => attach(session, owner, params));
+      return whenStarted(owner, processId, () => attach(session, owner, { ...params, processId }));
     },
 
     "process/detach": (client, { processId }) =>
@@ -26,8 +44,8 @@ export function processAttachHandlers(sessions: SessionRegistry) {
 function attach(
   session: Session,
   owner: Session,
-  params: Params<"process/attach">,
-): Result<"process/attach"> {
+  params: AttachParams & { readonly processId: string },
+): AttachResult {
   const { processId } = params;
   const fromSeq = params.fromSeq ?? undefined;
   const id = params.as ?? processId;
@@ -38,25 +56,64 @@ function attach(
       RpcCode.invalidParams,
       `process/attach ${processId}: it has its own id in this session`,
     );
-  if (isTaken(session, id, { own: owner === session }))
-    throw new RpcError(
-      RpcCode.invalidRequest,
-      `process/attach ${processId}: the id ${id} is in use on this connection`,
-    );
-  if (owner === session) session.follow(id, entry, fromSeq);
-  else session.followGuest(id, { owner, processId, entry }, fromSeq);
-  const { nextSeq, exitCode, closed } = entry.process.state;
-  const tty = entry.process.terminal !== undefined;
-  return { processId: id, nextSeq, tty, exited: exitCode !== undefined, closed };
+  if (isTaken(session, id, { own: owner === session })) throw taken(processId, id);
+  if (owner === session) {
+    session.follow(id, entry, fromSeq);
+  } else {
+    session.checkAttachments();
+    session.followAttached(id, new Attachment({ table: owner.processes, key: processId, entry }), fromSeq);
+  }
+  return answer(id, entry);
+}
+
+function attachKept(
+  { session, principal }: ClientConnection,
+  kept: KeptProcesses,
+  params: AttachParams,
+  name: string,
+): AttachResult | Promise<AttachResult> {
+  if (typeof params.sessionId === "string" || typeof params.processId === "string")
+    throw invalidParams("name cannot be combined with sessionId or processId");
+  const id = params.as ?? name;
+  const mode = params.mode ?? "follow";
+  const run = (): AttachResult => {
+    const attached = kept.attachment(principal, name, { mode, connection: session });
+    if (attached === undefined) throw refusal("NOT_FOUND", `there is no kept process ${name}`);
+    const earlier = session.attached(id);
+    const isRepeated = earlier?.entry === attached.entry && earlier.mode === mode;
+    if (!isRepeated) {
+      if (isTaken(session, id, { own: false })) throw taken(name, id);
+      session.checkAttachments();
+      session.followAttached(id, attached, params.fromSeq ?? undefined);
+    }
+    return { ...answer(id, attached.entry), name };
+  };
+  const place = { starting: (key: string) => kept.of(principal)?.starting(key) ?? session.starting(id) };
+  return whenStarted(place, name, run);
+}
+
+function answer(id: string, { process }: ProcessEntry): AttachResult {
+  const { nextSeq, exitCode, closed } = process.state;
+  return {
+    processId: id,
+    nextSeq,
+    firstSeq: process.firstSeq,
+    tty: process.terminal !== undefined,
+    exited: exitCode !== undefined,
+    closed,
+  };
+}
+
+function taken(what: string, id: string): RpcError {
+  return new RpcError(
+    RpcCode.invalidRequest,
+    `process/attach ${what}: the id ${id} is in use on this connection`,
+  );
 }
 
 /** A process of the session may be attached again under its own id. */
 function isTaken(session: Session, id: string, { own }: { own: boolean }): boolean {
-  if (
-    session.isFollowed(id) ||
-    session.guest(id) !== undefined ||
-    session.processes.starting(id) !== undefined
-  )
+  if (session.isFollowed(id) || session.attached(id) !== undefined || session.starting(id) !== undefined)
     return true;
   return !own && session.processes.get(id) !== undefined;
 }

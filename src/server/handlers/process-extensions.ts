@@ -8,6 +8,7 @@ import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import type { KeptProcesses } from "../kept/kept-processes.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { known, visible } from "../processes/known-process.ts";
 import { refusal } from "../refusal.ts";
@@ -21,11 +22,12 @@ const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
 
 export interface ProcessExtensionOptions {
   readonly sessions: Iterable<Session>;
+  readonly kept: Pick<KeptProcesses, "of">;
   /** Lets every client list the processes of all sessions. */
   readonly allowServerScope: boolean;
 }
 
-export function processExtensionHandlers({ sessions, allowServerScope }: ProcessExtensionOptions) {
+export function processExtensionHandlers({ sessions, kept, allowServerScope }: ProcessExtensionOptions) {
   return {
     "process/flow": (client, { processId, paused }) =>
       whenStarted(client.session, processId, () => {
@@ -36,15 +38,20 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
 
     "process/resize": (client, { processId, rows, cols }) =>
       whenStarted(client.session, processId, () => {
-        const { terminal } = known(client, processId).process;
+        const controlled = known(client, processId);
+        const { terminal } = controlled.process;
         if (terminal === undefined) throw refusal("INVALID_INPUT", `process ${processId} has no terminal`);
-        terminal.resize({ rows, columns: cols });
+        const size = { rows, columns: cols };
+        if (controlled.resize === undefined) terminal.resize(size);
+        else controlled.resize(size);
         return {};
       }),
 
     "process/closeStdin": (client, { processId }) =>
       whenStarted(client.session, processId, () => {
-        known(client, processId).process.input?.end();
+        const controlled = known(client, processId);
+        controlled.process.input?.end();
+        controlled.typed?.();
         return {};
       }),
 
@@ -60,7 +67,10 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
         return new DeferredAnswer(ended.then(() => waitResult(process)));
       }),
 
-    "process/list": ({ session }, { scope }) => {
+    "process/list": ({ session, principal }, { scope }) => {
+      const listedKept = () =>
+        Array.from(kept.of(principal) ?? [], ([name, entry]) => describeKept(name, entry, principal));
+      if (scope === "kept") return { processes: listedKept() };
       if (scope !== "server") return { processes: listed(session, { own: true }) };
       if (!allowServerScope)
         throw new RpcError(
@@ -69,7 +79,7 @@ export function processExtensionHandlers({ sessions, allowServerScope }: Process
           { data: { code: "PERMISSION_DENIED" } },
         );
       const all = Array.from(sessions, (other) => listed(other, { own: other === session })).flat();
-      return { processes: all.toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
+      return { processes: [...all, ...listedKept()].toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
     },
 
     "process/snapshot": (client, params) =>
@@ -109,7 +119,13 @@ function describe(processId: string, { process, ...entry }: ProcessEntry, own: b
     exitCode: exitCode ?? null,
     outputBytes: total,
     retainedBytes: retained,
+    ...(entry.endedAtMs === undefined ? {} : { endedAtMs: entry.endedAtMs }),
   };
+}
+
+function describeKept(name: string, entry: ProcessEntry, principal: string): ListedProcess {
+  const attached = entry.audience?.connections ?? 0;
+  return { ...describe(name, entry, false), name, owner: principal, attached };
 }
 
 function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process/snapshot">) {

@@ -15,7 +15,10 @@ import { dataOf } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import type { KeptProcesses } from "../kept/kept-processes.ts";
+import { keepOf, keyOfKept, startKept } from "../kept/start-kept.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Controlled } from "../processes/controlled.ts";
 import { visible } from "../processes/known-process.ts";
 import { whenStarted } from "../processes/when-started.ts";
 import type { ServerLimits } from "../limits.ts";
@@ -25,7 +28,7 @@ import type { ProcessNetworks } from "../network/process-network.ts";
 import { writeInput } from "../processes/process-input.ts";
 import { invalidParams } from "../invalid-params.ts";
 import { waitForProcess } from "../processes/wait-for-process.ts";
-import type { ProcessEntry, StartDetails } from "../processes/process-table.ts";
+import type { StartDetails } from "../processes/process-table.ts";
 import type { Session } from "../sessions/session.ts";
 import { checkSpecKind } from "../processes/spec-kind.ts";
 import { refusal } from "../refusal.ts";
@@ -60,37 +63,45 @@ export function processHandlers({
   limits,
   sandboxes,
   networks,
+  kept,
 }: {
   environment: Environment;
   limits: ServerLimits;
   sandboxes: Sandboxes;
   networks: ProcessNetworks;
+  /** Undefined if clients may keep no processes. */
+  kept: KeptProcesses | undefined;
 }) {
   return {
-    "process/start": ({ session }, params) => {
+    "process/start": (client, params) => {
+      const { session } = client;
       checkSpecKind(params.specKind, limits);
       const launch = networkLaunch(params);
       const { request, policy } = startRequest(params, environment, sandboxes);
       const { processId } = params;
+      const keep = keepOf(params, kept);
       const answer = () => startAnswer(session, params);
       return whenStarted(session, processId, () => {
-        if (isRepeated(session, params)) return answer();
-        if (session.processes.get(processId) !== undefined || session.guest(processId) !== undefined)
+        if (isRepeated(client, params, kept)) return answer();
+        if (session.visible(processId) !== undefined)
           throw refusal("INVALID_INPUT", `process ${processId} already exists`);
-        const started = session.processes
-          .start(processId, request, {
-            ...startDetails(params),
-            ...(policy === undefined ? {} : { confine: () => sandboxes.confinement(policy) }),
-            ...(launch === undefined
-              ? {}
-              : {
-                  openNetwork: (prepared) =>
-                    networks.open(processId, prepared, { launch, client: session.policyClient }),
-                }),
-          })
-          .catch((error: unknown) => {
-            throw startError(error);
-          });
+        const details: StartDetails = {
+          ...startDetails(params),
+          ...(policy === undefined ? {} : { confine: () => sandboxes.confinement(policy) }),
+          ...(launch === undefined
+            ? {}
+            : {
+                openNetwork: (prepared) =>
+                  networks.open(processId, prepared, { launch, client: session.policyClient }),
+              }),
+        };
+        const start =
+          keep === undefined
+            ? session.processes.start(processId, request, details)
+            : startKept(client, { ...keep, params }, request, details);
+        const started = start.catch((error: unknown) => {
+          throw startError(error);
+        });
         return new DeferredAnswer(started.then(answer));
       });
     },
@@ -111,7 +122,7 @@ export function processHandlers({
       const bytes = decodeBase64(chunk, invalidParams);
       if (writeId === "") throw invalidParams("writeId must not be empty");
       return whenStarted(session, processId, () => {
-        const entry = session.processes.get(processId);
+        const entry = session.controlled(processId);
         return writeId === undefined
           ? writeWithoutId(entry, { processId, bytes }, limits)
           : write(entry, { bytes, writeId }, limits);
@@ -120,13 +131,13 @@ export function processHandlers({
 
     "process/signal": ({ session }, { processId, signal }) =>
       whenStarted(session, processId, () => {
-        session.processes.get(processId)?.process.signal(SIGNALS[signal]);
+        session.controlled(processId)?.process.signal(SIGNALS[signal]);
         return {};
       }),
 
     "process/terminate": ({ session }, { processId, mode, timeoutMs }) =>
       whenStarted(session, processId, () => {
-        const process = session.processes.get(processId)?.process;
+        const process = session.controlled(processId)?.process;
         if (process === undefined) return { running: false };
         const running = process.state.exitCode === undefined;
         if (mode === "graceful") process.terminate(timeoutMs ?? TERMINATE_GRACE_MS, "client");
@@ -139,7 +150,7 @@ export function processHandlers({
 
 function startAnswer(session: Session, params: ProcessStart): Result<"process/start"> {
   const { processId, tellPid, tellEnforced } = params;
-  const entry = session.processes.get(processId);
+  const entry = session.visible(processId);
   const enforced = entry?.enforced;
   return {
     processId,
@@ -157,9 +168,15 @@ export function startError(error: unknown): unknown {
 }
 
 /** True if the same client has already started the same process with the same key. */
-function isRepeated(session: Session, params: ProcessStart): boolean {
+function isRepeated(
+  { session, principal }: ClientConnection,
+  params: ProcessStart,
+  kept: KeptProcesses | undefined,
+): boolean {
   const { idempotencyKey: key } = params;
-  const earlier = typeof key === "string" ? session.processes.startedWith(key) : undefined;
+  if (typeof key !== "string") return false;
+  const earlier =
+    session.processes.startedWith(key) ?? kept?.of(principal)?.startedWith(keyOfKept(session, key));
   if (earlier === undefined) return false;
   if (isDeepStrictEqual(earlier.body, params)) return true;
   throw new RpcError(
@@ -180,7 +197,7 @@ function startDetails(params: ProcessStart): StartDetails {
 type WriteResult = Result<"process/write">;
 
 function write(
-  entry: ProcessEntry | undefined,
+  entry: Controlled | undefined,
   { bytes, writeId }: { bytes: Uint8Array; writeId: string },
   limits: ServerLimits,
 ): WriteResult | DeferredAnswer<WriteResult> {
@@ -190,6 +207,7 @@ function write(
   if (entry.process.input.ended) return { status: "stdinClosed" };
   const read = writeInput(entry.process, bytes, limits);
   remember(entry, writeId);
+  entry.typed?.();
   return read === undefined
     ? { status: "accepted" }
     : new DeferredAnswer(read.then(() => ({ status: "accepted" as const })));
@@ -287,7 +305,7 @@ export function decodeCwd(text: string): string | Uint8Array {
   }
 }
 
-function remember(entry: ProcessEntry, writeId: string): void {
+function remember(entry: Controlled, writeId: string): void {
   entry.writeIds ??= new WriteIds();
   entry.writeIds.add(writeId);
 }

@@ -52,7 +52,7 @@ export class ProcessSlot {
   }
 }
 
-/** Limits the processes of all sessions together, and their retained output. */
+/** Limits the processes of all sessions and principals together, and their retained output. */
 export class ProcessQuota {
   readonly #limits: QuotaLimits;
   readonly #usage: ServerUsage = { processes: 0, retainedBytes: 0 };
@@ -63,17 +63,25 @@ export class ProcessQuota {
 
   /** The share of one session: a function that takes a slot for a process, or throws if none is free. */
   share(): () => ProcessSlot {
-    const session: Usage = { processes: 0 };
+    return this.#share(this.#limits.maxProcessesPerSession);
+  }
+
+  /** The share of kept processes, whose number is limited elsewhere. */
+  shareOfKept(): () => ProcessSlot {
+    return this.#share(Number.POSITIVE_INFINITY);
+  }
+
+  #share(maxProcesses: number): () => ProcessSlot {
+    const share: Usage = { processes: 0 };
     return () => {
-      this.#check(session);
-      return new ProcessSlot(this.#usage, session, this.#limits.maxRetainedBytesPerProcess);
+      this.#check(share, maxProcesses);
+      return new ProcessSlot(this.#usage, share, this.#limits.maxRetainedBytesPerProcess);
     };
   }
 
-  #check(session: Usage): void {
-    const { maxProcessesPerSession, maxProcesses, maxRetainedBytes, maxRetainedBytesPerProcess } =
-      this.#limits;
-    if (session.processes >= maxProcessesPerSession)
+  #check(share: Usage, maxProcessesPerSession: number): void {
+    const { maxProcesses, maxRetainedBytes, maxRetainedBytesPerProcess } = this.#limits;
+    if (share.processes >= maxProcessesPerSession)
       throw limitError(
         "maxProcessesPerSession",
         maxProcessesPerSession,

@@ -1,9 +1,9 @@
-import { Fifo } from "../../base/fifo.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
+import type { Audience } from "../kept/audience.ts";
 import type { ProcessNetwork } from "../network/process-network.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
@@ -15,6 +15,10 @@ export interface ProcessEntry {
   readonly argv: readonly string[];
   readonly cwd: string | Uint8Array;
   readonly startedAtMs: number;
+  /** Undefined while it runs. */
+  endedAtMs?: number;
+  /** Who is attached to a kept process. */
+  readonly audience?: Audience;
   readonly label: string | undefined;
   readonly enforced: Enforced | undefined;
 }
@@ -28,6 +32,10 @@ export interface StartDetails {
   readonly idempotency?: { readonly key: string; readonly body: unknown };
   /** Opens the network of the process before it is started. */
   readonly openNetwork?: (request: StartRequest) => Promise<ProcessNetwork>;
+  /** Creates the audience of a kept process. */
+  readonly createAudience?: (process: ManagedProcess) => Audience;
+  /** Called in the step in which the process enters the table. */
+  readonly started?: () => void;
 }
 
 interface ClosedProcess {
@@ -37,8 +45,8 @@ interface ClosedProcess {
 }
 
 /**
- * Processes of one session, by the ids its client chose. An ended process stays until its client has received the end,
- * and for a while after that, so that its output can still be read.
+ * Processes of one session by the ids its client chose, or kept processes by their names. An ended process stays until
+ * its client has received the end, and for a while after that, so that its output can still be read.
  */
 export class ProcessTable {
   readonly #starter: ProcessStarter;
@@ -52,9 +60,10 @@ export class ProcessTable {
   readonly #unheard = new Map<ProcessEntry, ClosedProcess>();
   readonly #entries = new Map<string, ProcessEntry>();
   readonly #starting = new Map<string, Promise<unknown>>();
+  #startsInProgress = 0;
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
   /** Processes whose client has received the end, earliest first. One timer serves all. */
-  readonly #closed = new Fifo<ClosedProcess & { readonly forgetAt: number }>();
+  readonly #closed = new Map<ProcessEntry, ClosedProcess & { readonly forgetAt: number }>();
   #forgetTimer: NodeJS.Timeout | undefined;
   /** Forgotten processes that have left something running. */
   readonly #lingering = new Set<ManagedProcess>();
@@ -91,21 +100,35 @@ export class ProcessTable {
     return this.#starting.get(processId);
   }
 
+  /** Number of processes that have not closed, including those that are being started. */
+  get unclosed(): number {
+    return this.#entries.size - this.#unheard.size - this.#closed.size + this.#startsInProgress;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** In start order. */
   [Symbol.iterator](): IterableIterator<[string, ProcessEntry]> {
     return this.#entries.entries();
   }
 
-  /** The id must be free, and no start with it in progress. Throws if there is no slot for another process. */
+  /**
+   * The id must be free or that of a process that may be forgotten, and no start with it in progress. Throws if there is
+   * no slot for another process.
+   */
   start(processId: string, request: StartRequest, details: StartDetails = {}): Promise<void> {
     const place = this.#takeSlot();
     this.#places.add(place);
+    this.#startsInProgress += 1;
     const started = this.#start(processId, request, details, place);
     const key = details.idempotency?.key;
     if (details.idempotency !== undefined)
       this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
     // `start` reports the error to its caller.
     const settled = started.catch(() => {
+      this.#startsInProgress -= 1;
       this.#free(place);
       if (key !== undefined) this.#keys.delete(key);
     });
@@ -143,7 +166,7 @@ export class ProcessTable {
   async #start(
     processId: string,
     wanted: StartRequest,
-    { label, idempotency, confine, openNetwork }: StartDetails,
+    { label, idempotency, confine, openNetwork, createAudience, started }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
     const confining = confine?.();
@@ -156,15 +179,27 @@ export class ProcessTable {
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
     const enforced = confinement && enforcedBy(confinement);
-    const entry: ProcessEntry = { process, argv, cwd, startedAtMs: Date.now(), label, enforced };
+    const entry: ProcessEntry = {
+      process,
+      argv,
+      cwd,
+      startedAtMs: Date.now(),
+      label,
+      enforced,
+      ...(createAudience === undefined ? {} : { audience: createAudience(process) }),
+    };
+    this.forget(processId);
     this.#entries.set(processId, entry);
+    this.#startsInProgress -= 1;
     process.listen((event) => {
+      if (event.kind === "exited") entry.endedAtMs = Date.now();
       if (event.kind !== "closed") return;
       place.closed(process.outputBytes.retained);
       this.#closedNow(entry, { processId, place, key: idempotency?.key });
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
+    started?.();
   }
 
   async #startWithNetwork(network: ProcessNetwork): Promise<ManagedProcess> {
@@ -185,7 +220,23 @@ export class ProcessTable {
     const closed = this.#unheard.get(entry);
     if (closed === undefined) return;
     this.#unheard.delete(entry);
-    this.#forgetLater(closed);
+    this.#forgetLater(entry, closed);
+  }
+
+  /** Forgets a process before its time if it has ended and its client knows that; false otherwise. */
+  forget(processId: string): boolean {
+    const entry = this.#entries.get(processId);
+    const closed = entry && this.#closed.get(entry);
+    if (entry === undefined || closed === undefined) return false;
+    this.#forget(entry, closed);
+    return true;
+  }
+
+  /** Forgets the process whose end has been known for longest; false if there is none. */
+  forgetOldest(): boolean {
+    const [oldest] = this.#closed;
+    if (oldest !== undefined) this.#forget(...oldest);
+    return oldest !== undefined;
   }
 
   #closedNow(entry: ProcessEntry, closed: ClosedProcess): void {
@@ -196,27 +247,26 @@ export class ProcessTable {
     this.#onClosed(closed.processId);
   }
 
-  #forgetLater(closed: ClosedProcess): void {
-    this.#closed.push({ ...closed, forgetAt: performance.now() + this.#retentionMs });
+  #forgetLater(entry: ProcessEntry, closed: ClosedProcess): void {
+    this.#closed.set(entry, { ...closed, forgetAt: performance.now() + this.#retentionMs });
     this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), this.#retentionMs).unref();
   }
 
   #forgetOld(): void {
     this.#forgetTimer = undefined;
-    for (let oldest = this.#closed.peek(); oldest !== undefined; oldest = this.#closed.peek()) {
-      const leftMs = oldest.forgetAt - performance.now();
+    for (const [entry, closed] of this.#closed) {
+      const leftMs = closed.forgetAt - performance.now();
       if (leftMs > 0) {
         this.#forgetTimer = setTimeout(() => this.#forgetOld(), Math.ceil(leftMs)).unref();
         return;
       }
-      this.#closed.shift();
-      this.#forget(oldest);
+      this.#forget(entry, closed);
     }
   }
 
-  #forget({ processId, place, key }: ClosedProcess): void {
-    const process = this.#entries.get(processId)?.process;
-    if (process?.gone === false) this.#lingering.add(process);
+  #forget(entry: ProcessEntry, { processId, place, key }: ClosedProcess): void {
+    if (!entry.process.gone) this.#lingering.add(entry.process);
+    this.#closed.delete(entry);
     this.#entries.delete(processId);
     this.#free(place);
     if (key !== undefined) this.#keys.delete(key);

@@ -1,9 +1,14 @@
-import type { Session } from "../sessions/session.ts";
+/** Where a process is started by id. */
+export interface StartPlace {
+  /** Settles when the start with that id has succeeded or failed; undefined if none is in progress. */
+  starting(processId: string): Promise<unknown> | undefined;
+}
 
 /**
  * Runs now, or once the start of that process has succeeded or failed. Later requests wait too, so that a client that
  * does not wait for the answer to its start sees the same results as one that does.
  */
-export function whenStarted<T>(session: Session, processId: string, run: () => T): T | Promise<T> {
-  return session.processes.starting(processId)?.then(run) ?? run();
+export function whenStarted<T>(place: StartPlace, processId: string, run: () => T): T | Promise<T> {
+  // Another one may begin before this one's turn comes.
+  return place.starting(processId)?.then(() => whenStarted(place, processId, run)) ?? run();
 }

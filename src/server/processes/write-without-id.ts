@@ -2,10 +2,10 @@ import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import type { Controlled } from "./controlled.ts";
 import { unknownProcess } from "./known-process.ts";
 import { writeInput } from "./process-input.ts";
 import type { ServerLimits } from "../limits.ts";
-import type { ProcessEntry } from "./process-table.ts";
 
 type WriteResult = Result<"process/write">;
 
@@ -13,7 +13,7 @@ const ACCEPTED = { status: "accepted", accepted: true } as const;
 
 /** A `process/write` without a `writeId`, as older clients send it: a failed write is an error, not a status. */
 export function writeWithoutId(
-  entry: ProcessEntry | undefined,
+  entry: Controlled | undefined,
   { processId, bytes }: { processId: string; bytes: Uint8Array },
   limits: ServerLimits,
 ): WriteResult | DeferredAnswer<WriteResult> {
@@ -21,5 +21,6 @@ export function writeWithoutId(
   if (entry.process.input === undefined)
     throw new RpcError(RpcCode.invalidRequest, `stdin is closed for process ${processId}`);
   const read = writeInput(entry.process, bytes, limits);
+  entry.typed?.();
   return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
 }

@@ -9,10 +9,8 @@ import type { Session } from "./session.ts";
 /** A connection that holds a session, or claims one. */
 export interface SessionHolder {
   readonly peer: Peer;
-  /**
-   * Authenticated identity of the connection. A session is taken over only from a connection with the same identity.
-   */
-  readonly identity: string | undefined;
+  /** Whom the connection acts for. A session is taken over only from a connection of the same principal. */
+  readonly principal: string;
   /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
   isAlive(): Promise<boolean>;
   /** Its session belongs to another connection from now on. */
@@ -62,7 +60,7 @@ export class SessionRegistry {
       throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
     const session = this.#create(randomUUID());
     this.#sessions.set(session.id, { session, holder, expiry: undefined, leave: this.#enter() });
-    session.attach(holder.peer);
+    session.attach(holder);
     return session;
   }
 
@@ -79,7 +77,7 @@ export class SessionRegistry {
     const entry = this.#entry(id);
     const { holder } = entry;
     if (holder === undefined) return this.#attach(entry, claimant);
-    if (holder.identity !== claimant.identity) throw attached(id);
+    if (holder.principal !== claimant.principal) throw attached(id);
     return holder.isAlive().then((isAlive) => this.#takeOver(id, { from: holder, to: claimant, isAlive }));
   }
 
@@ -101,7 +99,7 @@ export class SessionRegistry {
   #attach(entry: Entry, holder: SessionHolder): Session {
     clearTimeout(entry.expiry);
     entry.holder = holder;
-    entry.session.attach(holder.peer);
+    entry.session.attach(holder);
     return entry.session;
   }
 
@@ -120,15 +118,16 @@ export class SessionRegistry {
     entry.expiry = setTimeout(() => void this.end(session), this.#detachedTtlMs).unref();
   }
 
-  async end(session: Session): Promise<void> {
+  async end(session: Session, others?: Promise<void>): Promise<void> {
     const entry = this.#sessions.get(session.id);
     clearTimeout(entry?.expiry);
     this.#sessions.delete(session.id);
-    await session.end().finally(entry?.leave);
+    await session.end(others).finally(entry?.leave);
   }
 
-  async endAll(): Promise<void> {
-    await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session)));
+  /** `others` is the end of other processes, whose last events are sent too. */
+  async endAll(others: Promise<void>): Promise<void> {
+    await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session, others)));
   }
 }
 

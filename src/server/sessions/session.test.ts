@@ -3,9 +3,10 @@ import type { ProcessStarter } from "../../capabilities/process/process-starter.
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { Peer } from "../connection/peer.ts";
 import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
-import { type Guest, Session } from "./session.ts";
+import { Attachment } from "./attachment.ts";
+import { Session } from "./session.ts";
 
-const MAX_GUESTS = 1024;
+const MAX_ATTACHMENTS = 1024;
 
 function createSession(): Session {
   const session = new Session("s", {
@@ -17,12 +18,12 @@ function createSession(): Session {
     },
   });
   const peer: Partial<Peer> = { queuedBytes: 0, eventSender: () => () => {}, ping: () => false };
-  session.attach(peer as Peer);
+  session.attach({ peer: peer as Peer, principal: "user:ann" });
   return session;
 }
 
 /** A process of another session, which forgets it on demand. */
-function createGuest(): { guest: Guest; forget(): void; readonly listeners: () => number } {
+function createGuest(): { guest: Attachment; forget(): void; readonly listeners: () => number } {
   let known = true;
   let listeners = 0;
   const process: Partial<ManagedProcess> = {
@@ -35,10 +36,9 @@ function createGuest(): { guest: Guest; forget(): void; readonly listeners: () =
     },
   };
   const entry = { process } as ProcessEntry;
-  const processes: Partial<ProcessTable> = { get: () => (known ? entry : undefined) };
-  const owner: Partial<Session> = { processes: processes as ProcessTable };
+  const table: Pick<ProcessTable, "get"> = { get: () => (known ? entry : undefined) };
   return {
-    guest: { owner: owner as Session, processId: "p", entry },
+    guest: new Attachment({ table, key: "p", entry }),
     forget: () => {
       known = false;
     },
@@ -46,25 +46,30 @@ function createGuest(): { guest: Guest; forget(): void; readonly listeners: () =
   };
 }
 
-it(`a connection follows ${MAX_GUESTS} processes of others and no more, until one of them is gone`, () => {
+function attachAs(id: string, { guest }: { guest: Attachment }, session: Session): void {
+  session.checkAttachments();
+  session.followAttached(id, guest);
+}
+
+it(`a connection follows ${MAX_ATTACHMENTS} processes of others and no more, until one of them is gone`, () => {
   const session = createSession();
-  const guests = Array.from({ length: MAX_GUESTS }, createGuest);
-  for (const [index, { guest }] of guests.entries()) session.followGuest(`g${index}`, guest, undefined);
+  const guests = Array.from({ length: MAX_ATTACHMENTS }, createGuest);
+  for (const [index, guest] of guests.entries()) attachAs(`g${index}`, guest, session);
   const refused = createGuest();
-  expect(() => session.followGuest("more", refused.guest, undefined)).toThrow(
+  expect(() => attachAs("more", refused, session)).toThrow(
     "process/attach: the connection has 1024 attached processes",
   );
   expect(refused.listeners()).toBe(0);
   guests[7]?.forget();
-  session.followGuest("more", refused.guest, undefined);
+  attachAs("more", refused, session);
   expect([refused.listeners(), guests[7]?.listeners()]).toEqual([1, 0]);
-  expect(() => session.followGuest("and more", createGuest().guest, undefined)).toThrow("1024");
+  expect(() => attachAs("and more", createGuest(), session)).toThrow("1024");
 });
 
 it("nobody is followed for a connection that is gone", () => {
   const session = createSession();
   const { guest, listeners } = createGuest();
-  session.followGuest("g", guest, undefined);
+  session.followAttached("g", guest);
   session.detach();
-  expect([listeners(), session.guest("g")]).toEqual([0, undefined]);
+  expect([listeners(), session.attached("g")]).toEqual([0, undefined]);
 });

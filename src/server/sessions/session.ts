@@ -5,22 +5,13 @@ import { DeliveryReceipts } from "../processes/delivery-receipts.ts";
 import { EventPump } from "../processes/event-pump.ts";
 import type { Peer } from "../connection/peer.ts";
 import { PolicyClient } from "../network/policy-client.ts";
+import type { Controlled } from "../processes/controlled.ts";
 import type { ProcessSlot } from "../processes/process-quota.ts";
 import { type ProcessEntry, ProcessTable } from "../processes/process-table.ts";
+import type { Attachment } from "./attachment.ts";
 
-/** Maximum number of attached processes of other sessions per connection. */
-const MAX_GUESTS = 1024;
-
-/** A process of another session. */
-export interface Guest {
-  readonly owner: Session;
-  readonly processId: string;
-  readonly entry: ProcessEntry;
-}
-
-function isKnown({ owner, processId, entry }: Guest): boolean {
-  return owner.processes.get(processId) === entry;
-}
+/** Maximum number of attachments per session. */
+const MAX_ATTACHMENTS = 1024;
 
 /** What outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
@@ -33,8 +24,9 @@ export class Session {
   #peer: Peer | undefined;
   #pump: EventPump | undefined;
   #receipts: DeliveryReceipts | undefined;
-  /** Attached processes of other sessions, by their ids on this connection. */
-  readonly #guests = new Map<string, Guest>();
+  /** Processes that do not belong to the session, by their ids on its connections. */
+  readonly #attachments = new Map<string, Attachment>();
+  readonly #keptStarts = new Map<string, Promise<unknown>>();
 
   constructor(
     id: string,
@@ -62,8 +54,11 @@ export class Session {
     });
   }
 
-  /** Sends live events to this connection from now on. Earlier events are read with process/read. */
-  attach(peer: Peer): void {
+  /**
+   * Sends live events to this connection from now on. Earlier events are read with process/read. Kept processes stay
+   * attached if they belong to its principal.
+   */
+  attach({ peer, principal }: { readonly peer: Peer; readonly principal: string }): void {
     this.#peer = peer;
     const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
@@ -71,6 +66,14 @@ export class Session {
     for (const [id, { process }] of this.processes)
       if (process.state.closed) this.#told(id);
       else pump.follow(id, process);
+    for (const [id, attached] of this.#attachments) {
+      if (attached.principal !== principal || !attached.isKnown) {
+        this.#attachments.delete(id);
+        continue;
+      }
+      attached.join();
+      if (!attached.process.state.closed) pump.follow(id, attached.process, { loose: true });
+    }
   }
 
   detach(): void {
@@ -79,7 +82,10 @@ export class Session {
     this.#pump = undefined;
     this.#receipts?.stop();
     this.#receipts = undefined;
-    this.#guests.clear();
+    for (const [id, attached] of this.#attachments) {
+      attached.leave();
+      if (attached.principal === undefined) this.#attachments.delete(id);
+    }
   }
 
   /** The client has been sent the end of a process, or can find out. It has heard of it once it has read that far. */
@@ -108,46 +114,78 @@ export class Session {
     this.#pump?.follow(processId, process, fromSeq === undefined ? {} : { fromSeq });
   }
 
-  /** Sends the events of another session's process, which never waits for this connection. */
-  followGuest(id: string, guest: Guest, fromSeq: number | undefined): void {
-    if (this.#guests.size >= MAX_GUESTS) this.#forgetGoneGuests();
-    if (this.#guests.size >= MAX_GUESTS)
+  /** Throws if the session has as many attachments as it may have. */
+  checkAttachments(): void {
+    const isFull = (): boolean => this.#attachments.size + this.#keptStarts.size >= MAX_ATTACHMENTS;
+    if (isFull()) this.#forgetAttachments((attached) => !attached.isKnown);
+    if (isFull()) this.#forgetAttachments(({ process }, id) => process.state.closed && !this.isFollowed(id));
+    if (isFull())
       throw new RpcError(
         RpcCode.invalidRequest,
-        `process/attach: the connection has ${MAX_GUESTS} attached processes`,
+        `process/attach: the connection has ${MAX_ATTACHMENTS} attached processes`,
       );
-    this.#guests.set(id, guest);
-    this.#pump?.follow(id, guest.entry.process, {
-      loose: true,
-      ...(fromSeq === undefined ? {} : { fromSeq }),
-    });
+  }
+
+  /** Sends the events of a process that does not belong to the session, and never waits for this connection. */
+  followAttached(id: string, attached: Attachment, fromSeq?: number): void {
+    this.#attachments.set(id, attached);
+    if (this.#pump === undefined) return;
+    attached.join();
+    if (fromSeq === undefined && attached.process.state.closed) return;
+    this.#pump.follow(id, attached.process, { loose: true, ...(fromSeq === undefined ? {} : { fromSeq }) });
   }
 
   unfollow(processId: string): void {
     this.#pump?.unfollow(processId);
-    this.#guests.delete(processId);
+    this.#attachments.get(processId)?.leave();
+    this.#attachments.delete(processId);
   }
 
-  /** A process attached under that id, as long as its own session knows it. */
-  guest(id: string): ProcessEntry | undefined {
-    const guest = this.#guests.get(id);
-    return guest !== undefined && isKnown(guest) ? guest.entry : undefined;
+  /** A process attached under that id, as long as it is known where it belongs. */
+  attached(id: string): Attachment | undefined {
+    const attached = this.#attachments.get(id);
+    return attached?.isKnown === true ? attached : undefined;
   }
 
-  #forgetGoneGuests(): void {
-    for (const [id, guest] of this.#guests) if (!isKnown(guest)) this.unfollow(id);
+  #forgetAttachments(isOld: (attached: Attachment, id: string) => boolean): void {
+    for (const [id, attached] of this.#attachments) if (isOld(attached, id)) this.unfollow(id);
+  }
+
+  /** A process of the session, or one that it has attached to. */
+  visible(processId: string): ProcessEntry | undefined {
+    return this.processes.get(processId) ?? this.attached(processId)?.entry;
+  }
+
+  /** A process that the client may change. */
+  controlled(processId: string): Controlled | undefined {
+    const own = this.processes.get(processId);
+    if (own !== undefined) return own;
+    const attached = this.attached(processId);
+    return attached?.mode === "control" ? attached : undefined;
+  }
+
+  /** A kept process is being started, which the session will control under that id. */
+  startsKept(processId: string, started: Promise<void>): void {
+    const forget = (): boolean => this.#keptStarts.delete(processId);
+    this.#keptStarts.set(processId, started.then(forget, forget));
+  }
+
+  /** Settles, without an error, when the start with that id has succeeded or failed; undefined if none is in progress. */
+  starting(processId: string): Promise<unknown> | undefined {
+    return this.processes.starting(processId) ?? this.#keptStarts.get(processId);
   }
 
   /** True if the id names a process that has not ended, and no start with it is in progress. */
   isRunning(processId: string): boolean {
-    if (this.processes.starting(processId) !== undefined) return false;
-    const entry = this.processes.get(processId) ?? this.guest(processId);
+    if (this.starting(processId) !== undefined) return false;
+    const entry = this.visible(processId);
     return entry !== undefined && entry.process.state.exitCode === undefined;
   }
 
-  /** Kills what still runs. Its last events are sent if a connection is attached. */
-  async end(): Promise<void> {
-    await this.processes.killAll();
+  /** Kills what still runs. Its last events are sent if a connection is attached, and those of `others`. */
+  async end(others?: Promise<void>): Promise<void> {
+    await Promise.all([this.processes.killAll(), others]);
     this.detach();
+    this.#attachments.clear();
   }
 }

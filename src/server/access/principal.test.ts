@@ -1,0 +1,61 @@
+import { userInfo } from "node:os";
+import { expect, it } from "vitest";
+import { localPrincipal, principalOf } from "./principal.ts";
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+const jwt = (claims: object, signature = "s"): string =>
+  `Bearer ${encode({ alg: "HS256" })}.${encode(claims)}.${signature}`;
+const signed = (authorization: string | undefined): string =>
+  principalOf({ mode: "signed-bearer-token" }, authorization);
+
+it("fresh tokens of one subject are one principal, and those of others are not", () => {
+  const ann = signed(jwt({ iss: "i", sub: "ann", exp: 1 }));
+  expect(ann).toBe("subject:i/ann");
+  expect(signed(jwt({ sub: "ann", iss: "i", exp: 2 }, "t"))).toBe(ann);
+  for (const other of [{ iss: "i", sub: "bob" }, { iss: "j", sub: "ann" }, { sub: "ann" }, { iss: "i" }])
+    expect(signed(jwt({ ...other, exp: 1 }))).not.toBe(ann);
+});
+
+it("no claims make one principal look like another", () => {
+  const claims = [
+    { sub: "i/ann" },
+    { iss: "i", sub: "ann" },
+    { iss: "i/ann", sub: "x" },
+    { iss: "i", sub: "ann/x" },
+    { iss: "", sub: "i/ann" },
+    { sub: "%2F" },
+    { sub: "/" },
+    { sub: "a".repeat(257) },
+    { sub: `sha256=${"a".repeat(43)}` },
+    { sub: "\ud800" },
+    { sub: "\ud801" },
+    { sub: "user:root" },
+    { sub: "token" },
+  ];
+  const principals = claims.map((claim) => signed(jwt(claim)));
+  expect(new Set(principals).size).toBe(claims.length);
+  for (const principal of principals) expect(principal).toMatch(/^subject:[\x21-\x7e]{1,600}$/);
+});
+
+it("a token without a subject is a principal of its own", () => {
+  const token = jwt({ exp: 1 });
+  expect(signed(token)).toBe(signed(token.replace("Bearer", "bearer")));
+  expect(signed(token)).not.toBe(signed(jwt({ exp: 2 })));
+  expect(signed("Bearer secret")).not.toBe(signed("Bearer Secret"));
+  for (const sub of ["", 5, null, ["ann"]])
+    expect(signed(jwt({ sub, exp: 1 }))).not.toBe(signed(jwt({ sub, exp: 2 })));
+});
+
+it("a principal tells nothing of its token", () => {
+  expect(signed("Bearer secret")).not.toContain("secret");
+  for (const odd of [undefined, "", "Bearer", "Bearer a.b.c", "Bearer .."])
+    expect(signed(odd)).toMatch(/^token:[\w-]{43}$/);
+});
+
+it("whoever has the capability token is one principal", () => {
+  expect(principalOf({ mode: "capability-token" }, "Bearer secret")).toBe("token");
+});
+
+it("a connection without a token acts for the user that runs the server", () => {
+  expect(localPrincipal()).toBe(`user:${userInfo().username}`);
+});

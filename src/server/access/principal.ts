@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { userInfo } from "node:os";
+import type { AuthenticationPolicy } from "./authentication.ts";
+import { bearerToken } from "./bearer-token.ts";
+
+/** Longer names are hashed: the claims of a token have no limit of their own. */
+const MAX_NAME_CHARACTERS = 256;
+
+/**
+ * Whom a connection acts for. Kept processes belong to a principal, and a session is taken over only by the same one.
+ * `token` is the holder of the capability token. A signed token stands for its issuer and subject, so that a renewed
+ * token is the same principal, or without a subject for itself. It reveals nothing else about the token.
+ */
+export function principalOf(
+  { mode }: Pick<AuthenticationPolicy, "mode">,
+  authorization: string | undefined,
+): string {
+  if (mode === "capability-token") return "token";
+  const token = bearerToken(authorization ?? "") ?? "";
+  return subjectOf(token) ?? `token:${digest(token)}`;
+}
+
+/** The principal of connections without a token: the user that runs the server. */
+export function localPrincipal(): string {
+  try {
+    return `user:${userInfo().username}`;
+  } catch {
+    // The user may have no entry in the system's list.
+    return `user:${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function subjectOf(token: string): string | undefined {
+  const payload = token.split(".")[1];
+  if (payload === undefined) return undefined;
+  try {
+    const { iss, sub } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    if (typeof sub !== "string" || sub === "") return undefined;
+    return typeof iss === "string" ? `subject:${nameOf(iss)}/${nameOf(sub)}` : `subject:${nameOf(sub)}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name without separators and control characters. */
+function nameOf(claim: string): string {
+  if (claim.length > MAX_NAME_CHARACTERS || /\p{Surrogate}/u.test(claim)) return `sha256=${digest(claim)}`;
+  return encodeURIComponent(claim);
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text, "utf16le").digest("base64url");
+}

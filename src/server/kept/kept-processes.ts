@@ -1,0 +1,125 @@
+import { RpcError } from "../../base/errors.ts";
+import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import type { Keep } from "../../protocol/process.ts";
+import { limitError } from "../limit-error.ts";
+import type { ServerLimits } from "../limits.ts";
+import type { ProcessSlot } from "../processes/process-quota.ts";
+import { type ProcessEntry, ProcessTable, type StartDetails } from "../processes/process-table.ts";
+import { refusal } from "../refusal.ts";
+import { Attachment } from "../sessions/attachment.ts";
+import { Audience } from "./audience.ts";
+
+export interface KeptProcessOptions {
+  readonly starter: ProcessStarter;
+  readonly limits: Pick<ServerLimits, "maxKeptProcesses" | "keptProcessRetentionMs">;
+  /** A share of the server's processes, for one principal. */
+  readonly share: () => () => ProcessSlot;
+  /** Called for each process; the result is called when it has closed. */
+  readonly enter: () => () => void;
+}
+
+/** Processes that belong to the server instead of a session. Each principal has its own, and sees no others. */
+export class KeptProcesses {
+  readonly #options: KeptProcessOptions;
+  readonly #tables = new Map<string, ProcessTable>();
+  #ended = false;
+
+  constructor(options: KeptProcessOptions) {
+    this.#options = options;
+  }
+
+  /** Processes of a principal by their names; undefined if it has none. */
+  of(principal: string): ProcessTable | undefined {
+    return this.#tables.get(principal);
+  }
+
+  /** Attaches to a process of a principal; undefined if there is none of that name. */
+  attachment(
+    principal: string,
+    name: string,
+    options: { readonly mode: "follow" | "control"; readonly connection: object },
+  ): Attachment | undefined {
+    const table = this.of(principal);
+    const entry = table?.get(name);
+    if (table === undefined || entry === undefined) return undefined;
+    return new Attachment({ table, key: name, entry }, { principal, ...options });
+  }
+
+  /**
+   * Starts a process under a name, after any start with that name that is in progress. Throws if the name is taken or
+   * there are too many.
+   */
+  async start(
+    principal: string,
+    { name, replace = false }: Keep,
+    request: StartRequest,
+    { started, ...details }: StartDetails,
+  ): Promise<void> {
+    for (;;) {
+      const other = this.of(principal)?.starting(name);
+      if (other === undefined) break;
+      await other;
+    }
+    if (this.#ended) throw new RpcError(RpcCode.internal, "the server is closing");
+    const table = this.of(principal) ?? this.#createTable(principal);
+    const { maxKeptProcesses } = this.#options.limits;
+    checkName(table.get(name), { name, replace });
+    if (table.unclosed >= maxKeptProcesses)
+      throw limitError("maxKeptProcesses", maxKeptProcesses, "too many kept processes have not ended");
+    const leave = this.#options.enter();
+    try {
+      await table.start(name, request, {
+        ...details,
+        createAudience: (process) => {
+          process.listen(({ kind }) => {
+            if (kind === "closed") leave();
+          });
+          return new Audience((size) => process.terminal?.resize(size));
+        },
+        started: () => {
+          while (table.size > maxKeptProcesses && table.forgetOldest());
+          started?.();
+        },
+      });
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Kills everything that is kept; resolves when it has ended. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.all(Array.from(this.#tables.values(), (table) => table.killAll()));
+  }
+
+  #createTable(principal: string): ProcessTable {
+    for (const [other, { size, unclosed }] of this.#tables)
+      if (size === 0 && unclosed === 0) this.#tables.delete(other);
+    const table: ProcessTable = new ProcessTable({
+      starter: this.#options.starter,
+      retentionMs: this.#options.limits.keptProcessRetentionMs,
+      maxUnheard: 0,
+      takeSlot: this.#options.share(),
+      started: () => {},
+      // Nobody has to know of the end: it is retained for a time in any case.
+      closed: () => {},
+    });
+    this.#tables.set(principal, table);
+    return table;
+  }
+}
+
+function checkName(existing: ProcessEntry | undefined, { name, replace }: Keep): void {
+  if (existing === undefined) return;
+  const { exitCode, closed } = existing.process.state;
+  if (closed && replace) return;
+  const state = closed
+    ? "has ended, and is replaced only on request"
+    : exitCode === undefined
+      ? "is running"
+      : "has exited, but something that it started keeps its output open";
+  throw refusal("ALREADY_EXISTS", `the kept process ${name} ${state}`);
+}

@@ -1,0 +1,82 @@
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { TerminalSize } from "../../native/spawn.ts";
+import { Watcher } from "../kept/audience.ts";
+import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
+import type { WriteIds } from "../processes/write-ids.ts";
+
+/** Where a process is known. */
+interface Origin {
+  readonly table: Pick<ProcessTable, "get">;
+  /** Id or name of the process there. */
+  readonly key: string;
+  readonly entry: ProcessEntry;
+}
+
+/** How a kept process is attached. */
+interface KeptOptions {
+  /** Whom the process belongs to. */
+  readonly principal: string;
+  readonly mode: "follow" | "control";
+  /** Stands for the connection that attaches. */
+  readonly connection: object;
+}
+
+/** A process that belongs to another session, or is kept, under an id of the session that has attached to it. */
+export class Attachment {
+  readonly entry: ProcessEntry;
+  /** Ids of applied writes; each controlling client counts its own. */
+  writeIds?: WriteIds;
+  readonly #origin: Origin;
+  readonly #kept: KeptOptions | undefined;
+  readonly #watcher: Watcher | undefined;
+
+  constructor(origin: Origin, kept?: KeptOptions) {
+    this.entry = origin.entry;
+    this.#origin = origin;
+    this.#kept = kept;
+    this.#watcher = kept && new Watcher(kept.connection);
+  }
+
+  get process(): ManagedProcess {
+    return this.entry.process;
+  }
+
+  get mode(): "follow" | "control" {
+    return this.#kept?.mode ?? "follow";
+  }
+
+  /** Principal that a kept process belongs to; undefined for a process of another session. */
+  get principal(): string | undefined {
+    return this.#kept?.principal;
+  }
+
+  /** Name of a kept process. */
+  get name(): string | undefined {
+    return this.#kept && this.#origin.key;
+  }
+
+  /** False as soon as the process is forgotten where it belongs. */
+  get isKnown(): boolean {
+    return this.#origin.table.get(this.#origin.key) === this.entry;
+  }
+
+  /** There is a connection. */
+  join(): void {
+    if (this.#watcher !== undefined) this.entry.audience?.join(this.#watcher);
+  }
+
+  /** There is no connection, or it has detached. */
+  leave(): void {
+    if (this.#watcher !== undefined) this.entry.audience?.leave(this.#watcher);
+  }
+
+  /** Input has been written. */
+  typed(): void {
+    if (this.#watcher !== undefined) this.entry.audience?.typed(this.#watcher);
+  }
+
+  /** The window of this client has another size; whether it counts depends on the others. */
+  resize(size: TerminalSize): void {
+    if (this.#watcher !== undefined) this.entry.audience?.resized(this.#watcher, size);
+  }
+}
