@@ -28,6 +28,15 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: "cli",
+          include: ["test/cli/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "sandbox",
           include: ["test/sandbox/**/*.test.ts"],
           testTimeout: 300_000,

@@ -7,7 +7,8 @@ const REPORTS = fileURLToPath(new URL("../.cache/reports/", import.meta.url));
 const PROJECTS = {
   unit: "unit tests and pins",
   conformance: "conformance, ours and the real Codex server",
-  fault: "faults, load and the command line",
+  fault: "faults and load",
+  cli: "the command line",
   sandbox: "attempts to escape from the sandbox",
   hostile: "hostile clients, servers and strangers",
 };
@@ -29,7 +30,7 @@ runSteps([
       "--project",
       project,
       // They mostly wait, so more of them than cores may run.
-      ...(project === "conformance" ? ["--maxWorkers=4"] : []),
+      ...(["conformance", "cli"].includes(project) ? ["--maxWorkers=4"] : []),
       "--reporter=default",
       "--reporter=json",
       `--outputFile.json=${report(project)}`,

@@ -71,7 +71,8 @@ function report(error: unknown): void {
   }
   const failure = asFailure(error, 1) ?? unexpected(error);
   if (failure.message !== "") complain(failure.message);
-  process.exitCode = failure.exitCode;
+  // Without waiting for stdin, or for somebody to read stdout.
+  process.exit(failure.exitCode);
 }
 
 /** A fault of this program: the stack helps whoever mends it. */

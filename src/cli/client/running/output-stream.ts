@@ -1,23 +1,25 @@
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { constants, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 
 /**
- * Opens stdout or stderr. Node writes to a pipe synchronously, so that a stalled reader would stop signals too. A pipe
- * is therefore opened a second time: not blocking must not become a property of the descriptor that other programs
- * share.
+ * Opens stdout or stderr. Node writes to pipes and sockets synchronously, so that a stalled reader would stop signals
+ * too. Not to block is a property of what other programs may share: a pipe is therefore opened a second time, and for a
+ * socket, where that is impossible, Node restores it when this program exits.
  */
 export function openOutput(fd: 1 | 2): Writable {
-  const standard = fd === 1 ? process.stdout : process.stderr;
-  if (!fstatSync(fd).isFIFO()) return standard;
-  let own: number | undefined;
+  const kind = fstatSync(fd);
+  const own = kind.isFIFO() ? reopen(fd) : kind.isSocket() ? fd : undefined;
+  if (own === undefined) return fd === 1 ? process.stdout : process.stderr;
+  return new Socket({ fd: own, readable: false, writable: true });
+}
+
+/** Undefined without /proc, or if the pipe belongs to another user. */
+function reopen(fd: number): number | undefined {
   try {
-    own = openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
-    return new Socket({ fd: own, readable: false, writable: true });
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Without /proc, or a pipe of another user.
-    if (own !== undefined) closeSync(own);
-    return standard;
+    return undefined;
   }
 }
 

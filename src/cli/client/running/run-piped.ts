@@ -4,6 +4,8 @@ import type { StartOptions } from "../../../client/process/start-request.ts";
 import { ExecError } from "../../../base/errors.ts";
 import { statusOf } from "./exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
+import { GatheredInput } from "./gathered-input.ts";
+import { reportRecovery } from "./report-recovery.ts";
 import { openOutput, OutputWriter } from "./output-stream.ts";
 
 /** What a shell reports for a program that SIGPIPE has ended. */
@@ -20,11 +22,12 @@ export async function runPiped(
   argv: readonly string[],
   { stdin, ...options }: PipedOptions,
 ): Promise<number> {
+  reportRecovery(host);
   const remote = await host.start(argv, { ...options, stdin: stdin ? "pipe" : "none" });
-  const unlisten = forwardSignals(remote, () => {});
+  const signals = forwardSignals(host, remote);
   const input = stdin ? passInput(remote) : undefined;
   try {
-    await passOutput(remote);
+    await Promise.race([passOutput(remote), signals.givenUp]);
     return statusOf(await remote.exited);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
@@ -33,14 +36,14 @@ export async function runPiped(
     return BROKEN_PIPE_STATUS;
   } finally {
     input?.stop();
-    unlisten();
+    signals.stop();
   }
 }
 
-/** A command that has ended, or closed its stdin, takes no more; that is no error. */
+/** A command that has ended, or has closed its stdin, takes no more; that is no error. */
 function passInput(remote: RemoteProcess): { stop(): void } {
   const input = process.stdin;
-  remote.writeFrom(input).catch((error: unknown) => {
+  remote.writeFrom(new GatheredInput(input)).catch((error: unknown) => {
     if (!(error instanceof ExecError)) throw error;
   });
   return { stop: () => input.destroy() };

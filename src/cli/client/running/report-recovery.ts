@@ -1,0 +1,21 @@
+import { after } from "../../../base/duration.ts";
+import type { Host } from "../../../client/host.ts";
+
+/** A shorter interruption is not worth a line. */
+const PATIENCE_MS = 1_000;
+
+/** Tells a person, on a terminal, why nothing happens while the connection is lost. */
+export function reportRecovery(host: Host): void {
+  if (!process.stderr.isTTY) return;
+  let isTold = false;
+  let cancel = (): void => {};
+  const tell = (text: string): void => {
+    isTold = !isTold;
+    process.stderr.write(`exec-server: ${text}\n`);
+  };
+  host.onStateChange((state) => {
+    cancel();
+    if (state === "recovering") cancel = after(PATIENCE_MS, () => tell("connection lost, reconnecting"));
+    else if (state === "connected" && isTold) tell("connected again");
+  });
+}
