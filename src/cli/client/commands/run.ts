@@ -1,8 +1,12 @@
 import { type Command, Option } from "commander";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
+import type { Host } from "../../../client/host.ts";
+import type { StartOptions } from "../../../client/process/start-request.ts";
 import { endWith } from "../end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
 import { parseDuration } from "../parse-duration.ts";
+import { print } from "../print/output.ts";
+import { startDetached } from "../running/run-detached.ts";
 import { runPiped } from "../running/run-piped.ts";
 import { startOptions } from "../running/start-options.ts";
 import { failedStart } from "../running/exit-status.ts";
@@ -11,6 +15,9 @@ import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface RunOptions extends TargetOptions {
   readonly stdin: boolean;
+  readonly interactive?: boolean;
+  readonly detach?: boolean;
+  readonly name?: string;
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly timeout?: number;
@@ -25,6 +32,7 @@ Examples:
   exec-server run -- uname -a
   exec-server run --cwd /srv/app --env CI=1 -- npm test
   exec-server run -- sh -c 'tar c src | gzip' < /dev/null > src.tar.gz
+  exec-server run -d --name build -- make        then: logs -f build, attach build, wait build, kill build
 `;
 
 /** Adds `run`. */
@@ -36,7 +44,9 @@ export function define(program: Command): void {
     .usage("[OPTIONS] [--] CMD [ARG...]")
     .argument("<cmd...>", "program and its arguments")
     .passThroughOptions()
-    .option("-i, --interactive", "has no effect: stdin is always passed on")
+    .option("-d, --detach", "leave the command running on the server, and print its name")
+    .option("--name <NAME>", "its name with -d; one that has ended is replaced [default: from the program]")
+    .option("-i, --interactive", "with -d, leave stdin open for 'attach'; without, stdin is always passed on")
     .option("-n, --no-stdin", "do not read stdin")
     .option("--cwd <DIR>", "working directory of the command")
     .option("--env <K=V>", "set a variable; K alone takes its value from here (repeatable)", repeated)
@@ -51,12 +61,30 @@ export function define(program: Command): void {
 /** Resolves with the exit status. */
 async function run(argv: readonly string[], options: RunOptions): Promise<number> {
   try {
+    if (options.name !== undefined && options.detach !== true)
+      throw usageFailure("--name is for a command that is left running; add -d");
     const connected = await connectTarget(options);
     await using host = connected.host;
-    return await runPiped(host, argv, { ...startOptions(connected, options), stdin: options.stdin });
+    const start = startOptions(connected, options);
+    if (options.detach === true) return await detach(host, argv, options, start);
+    return await runPiped(host, argv, { ...start, stdin: options.stdin });
   } catch (error) {
     throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;
   }
+}
+
+async function detach(
+  host: Host,
+  argv: readonly string[],
+  { name, interactive }: RunOptions,
+  options: StartOptions,
+): Promise<number> {
+  const stdin = interactive === true ? "pipe" : "none";
+  const started = await startDetached(host, argv[0]!, name, (keep) =>
+    host.start(argv, { ...options, stdin, keep }),
+  );
+  await print(`${started}\n`);
+  return 0;
 }
 
 function repeated(value: string, earlier: readonly string[] = []): readonly string[] {
