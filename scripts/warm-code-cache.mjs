@@ -14,23 +14,41 @@ const REQUESTS = [
 ];
 
 /**
- * Serves one client with one process, so that the first real server finds a cache of what every server needs. A failure
- * does not fail the build.
+ * Serves one client with one process, and runs one command, so that the first real ones find a cache of what they need.
+ * A failure does not fail the build.
  */
 export async function warmCodeCache(program) {
-  const server = spawn(process.execPath, [program, "--listen", "stdio"], {
-    stdio: ["pipe", "pipe", "inherit"],
-    signal: AbortSignal.timeout(DEADLINE_MS),
-    killSignal: "SIGKILL",
-  });
-  const closed = once(server, "close");
   try {
-    for (const request of REQUESTS) server.stdin.write(`${JSON.stringify(request)}\n`);
-    for await (const line of createInterface({ input: server.stdout }))
-      if (JSON.parse(line).method === "process/closed") break;
-    server.stdin.end();
-    await closed;
+    await warmServer(program);
+    await warmClient(program);
   } catch (error) {
     console.error(`no code cache: ${error.message}`);
   }
+}
+
+async function warmServer(program) {
+  const server = start([program, "--listen", "stdio"], ["pipe", "pipe", "inherit"]);
+  const closed = once(server, "close");
+  for (const request of REQUESTS) server.stdin.write(`${JSON.stringify(request)}\n`);
+  for await (const line of createInterface({ input: server.stdout }))
+    if (JSON.parse(line).method === "process/closed") break;
+  server.stdin.end();
+  await closed;
+}
+
+async function warmClient(program) {
+  const server = start([program, "--listen", "ws://127.0.0.1:0"], ["ignore", "pipe", "inherit"]);
+  const closed = once(server, "close");
+  const [url] = await once(createInterface({ input: server.stdout }), "line");
+  await once(start([program, "run", "--url", url, "--", "echo"], ["ignore", "ignore", "inherit"]), "close");
+  server.kill("SIGTERM");
+  await closed;
+}
+
+function start(args, stdio) {
+  return spawn(process.execPath, args, {
+    stdio,
+    signal: AbortSignal.timeout(DEADLINE_MS),
+    killSignal: "SIGKILL",
+  });
 }
