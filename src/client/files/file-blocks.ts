@@ -17,16 +17,17 @@ export interface FileHandle {
   readonly path: string;
 }
 
+/** How a file is opened: to read it, to replace it, or to continue it after its first bytes. */
+export type OpenMode = "read" | "replace" | { readonly keep: number; readonly isPrivate: boolean };
+
 /** Opens a file. Waits for the answer even if the caller has given up, because an open file must be closed. */
 export async function openHandle(
   caller: Caller,
-  handle: FileHandle & { readonly uri: string; readonly mode: "read" | "replace" },
+  handle: FileHandle & { readonly uri: string; readonly mode: OpenMode },
   { signal }: RequestOptions,
 ): Promise<void> {
   signal?.throwIfAborted();
-  // `read` is the default, and not every server knows the member.
-  const mode = handle.mode === "read" ? {} : { mode: handle.mode };
-  const opening = caller.request("fs/open", { handleId: handle.id, path: handle.uri, ...mode });
+  const opening = requestHandle(caller, { handleId: handle.id, path: handle.uri }, handle.mode);
   try {
     const { handleId } = await abortable(opening, signal);
     if (handleId !== handle.id)
@@ -38,6 +39,17 @@ export async function openHandle(
     );
     throw error;
   }
+}
+
+function requestHandle(
+  caller: Caller,
+  place: { readonly handleId: string; readonly path: string },
+  mode: OpenMode,
+): Promise<{ handleId: string }> {
+  if (typeof mode === "object")
+    return caller.request("fs/openPart", { ...place, length: mode.keep, private: mode.isPrivate });
+  // `read` is the default, and not every server knows the member.
+  return caller.request("fs/open", { ...place, ...(mode === "read" ? {} : { mode }) });
 }
 
 /** The answer is not awaited: it tells nothing, and later requests are processed after it. */
@@ -88,18 +100,19 @@ async function readBlock(
 }
 
 /**
- * Writes pieces of any size into an open file, a few blocks ahead of the server's answers; returns the number of bytes.
+ * Writes pieces of any size into an open file from `start` on, a few blocks ahead of the server's answers; returns the
+ * offset of their end.
  */
 export async function writeBlocks(
   caller: Caller,
   handle: FileHandle,
   source: AsyncIterable<Uint8Array>,
-  options: RequestOptions,
+  { start, ...options }: RequestOptions & { readonly start: number },
 ): Promise<number> {
   const underWay = new Fifo<Promise<unknown>>();
   const block = new Uint8Array(BLOCK_BYTES);
   let filled = 0;
-  let offset = 0;
+  let offset = start;
   const flush = async (): Promise<void> => {
     if (filled === 0) return;
     if (underWay.size >= BLOCKS_AHEAD) await underWay.shift();

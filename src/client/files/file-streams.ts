@@ -4,6 +4,7 @@ import {
   closeHandle,
   type FileHandle,
   openHandle,
+  type OpenMode,
   piecesOf,
   readBlocks,
   writeBlocks,
@@ -55,9 +56,30 @@ export class FileStreams {
     const handle = await this.#open(path, "replace", request);
     try {
       if (mode !== undefined) await this.#chmod(path, mode, request);
-      const length = await writeBlocks(this.#caller, handle, piecesOf(source, request), request);
+      const pieces = piecesOf(source, request);
+      const length = await writeBlocks(this.#caller, handle, pieces, { ...request, start: 0 });
       if (mode !== undefined && (mode & SET_ID_BITS) !== 0) await this.#chmod(path, mode, request);
       return length;
+    } catch (error) {
+      throw toFileError(error, "write", path);
+    } finally {
+      closeHandle(this.#caller, handle);
+    }
+  }
+
+  /** Keeps the first `offset` bytes of a file, which may be missing if that is 0, and writes what comes after them. */
+  async continue(
+    path: string,
+    source: AsyncIterable<Uint8Array>,
+    {
+      offset,
+      isPrivate,
+      ...request
+    }: RequestOptions & { readonly offset: number; readonly isPrivate: boolean },
+  ): Promise<void> {
+    const handle = await this.#open(path, { keep: offset, isPrivate }, request);
+    try {
+      await writeBlocks(this.#caller, handle, piecesOf(source, request), { ...request, start: offset });
     } catch (error) {
       throw toFileError(error, "write", path);
     } finally {
@@ -69,7 +91,7 @@ export class FileStreams {
     await this.#caller.request("fs/chmod", { path: uriOf(path), mode }, options);
   }
 
-  async #open(path: string, mode: "read" | "replace", options: RequestOptions): Promise<FileHandle> {
+  async #open(path: string, mode: OpenMode, options: RequestOptions): Promise<FileHandle> {
     this.#handles += 1;
     const handle = { id: `files-${this.#handles}`, path, uri: uriOf(path), mode };
     try {

@@ -23,7 +23,7 @@ import {
 } from "./file-stat.ts";
 import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
-import type { LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
+import type { CopyEnd, CopyKind, LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
 /** Maximum size read with one request. Larger files are read in blocks, so that other answers can pass. */
@@ -160,8 +160,12 @@ export class Files {
    * stay, and links on the server are followed.
    */
   async uploadTree(localDirectory: string, path: string, options: TreeOptions = {}): Promise<TreeResult> {
-    uriOf(path);
-    return this.#localTrees("uploadTree").upload(this.#treeAccess(), localDirectory, path, options);
+    return this.#copy(
+      { path: localDirectory },
+      { files: this, path },
+      { operation: "uploadTree", only: "directory" },
+      options,
+    );
   }
 
   /**
@@ -170,17 +174,58 @@ export class Files {
    * Nothing is written outside the directory: a link in place of a directory is an error.
    */
   async downloadTree(path: string, localDirectory: string, options: TreeOptions = {}): Promise<TreeResult> {
-    uriOf(path);
-    return this.#localTrees("downloadTree").download(this.#treeAccess(), path, localDirectory, options);
+    return this.#copy(
+      { files: this, path },
+      { path: localDirectory },
+      { operation: "downloadTree", only: "directory" },
+      options,
+    );
   }
 
-  #localTrees(operation: string): LocalTrees {
-    if (this.#trees !== undefined) return this.#trees;
-    throw new ExecError("UNSUPPORTED", `${operation} needs files of this machine, which only Node has`);
+  /**
+   * Copies a file, or a directory as `uploadTree` does, from this machine to the server's; Node only. `path` is the name
+   * of the copy; the directory of a file must exist.
+   */
+  async upload(local: string, path: string, options: TreeOptions = {}): Promise<TreeResult> {
+    return this.#copy({ path: local }, { files: this, path }, { operation: "upload" }, options);
+  }
+
+  /**
+   * Copies a file, or a directory as `downloadTree` does, from the server's machine to this one; Node only. `local` is
+   * the name of the copy; the directory of a file must exist.
+   */
+  async download(path: string, local: string, options: TreeOptions = {}): Promise<TreeResult> {
+    return this.#copy({ files: this, path }, { path: local }, { operation: "download" }, options);
+  }
+
+  /**
+   * Copies a file or a directory to the machine of another server, through this program; Node only. The copy is named
+   * and merged as with `upload`.
+   */
+  async transfer(path: string, to: Files, toPath: string, options: TreeOptions = {}): Promise<TreeResult> {
+    return this.#copy({ files: this, path }, { files: to, path: toPath }, { operation: "transfer" }, options);
+  }
+
+  async #copy(
+    from: { readonly files?: Files; readonly path: string },
+    to: { readonly files?: Files; readonly path: string },
+    kind: CopyKind,
+    options: TreeOptions,
+  ): Promise<TreeResult> {
+    const [source, destination] = [from, to].map(({ files, path }): CopyEnd => {
+      if (files !== undefined) uriOf(path);
+      return { access: files === undefined ? undefined : files.#treeAccess(), path };
+    });
+    if (this.#trees === undefined)
+      throw new ExecError(
+        "UNSUPPORTED",
+        `${kind.operation} needs files of this machine, which only Node has`,
+      );
+    return this.#trees.copy(source!, destination!, kind, options);
   }
 
   #treeAccess(): TreeAccess {
-    return { files: this, caller: this.#caller, supports: this.#supports };
+    return { files: this, streams: this.#streams, caller: this.#caller, supports: this.#supports };
   }
 
   /** Reads a whole regular file of up to `maxBytes`. */

@@ -1,5 +1,7 @@
+import type { FileError } from "./file-error.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
 import type { DetailedEntry, DirectoryEntry, FileStat } from "./file-stat.ts";
+import type { FileStreams } from "./file-streams.ts";
 
 /** How a tree is copied between this machine and the server's. */
 export interface TreeOptions extends RequestOptions {
@@ -20,6 +22,30 @@ export interface TreeOptions extends RequestOptions {
   readonly modes?: boolean;
   /** Number of files and directories processed at a time, 1 to 64. Default: 8. */
   readonly concurrency?: number;
+  /**
+   * Leaves files alone that have the same contents already, and continues large files where an earlier copy, of this
+   * program or another one, was interrupted. Until they are complete, such files are in hidden files beside their place,
+   * whose names begin with `.exec-server-part-`. Needs a server that announces `fs/hash` and `fs/openPart`; others get
+   * everything again. Default: false.
+   */
+  readonly resume?: boolean;
+  /**
+   * Compares the SHA-256 of what was sent and what arrived. Needs a server that announces `fs/hash`; see
+   * `TreeResult.verified`. Default: false.
+   */
+  readonly verify?: boolean;
+  /**
+   * What becomes of symbolic links that are in the destination on a server: `follow` writes to what they lead to, as
+   * `cp -r` does, `replace` writes nothing through them: files take the place of links, and a link in the place of a
+   * directory is an error. `replace` needs a server that announces `fs/readDirectory.detailed`. On this machine links
+   * are never followed. Default: `follow`.
+   */
+  readonly remoteLinks?: "follow" | "replace";
+  /**
+   * Is called when something could not be copied; the others still are. What it throws ends the copying. Default: the
+   * first error ends the copying.
+   */
+  readonly onError?: (error: FileError, path: string) => void;
 }
 
 /** What is about to be copied. */
@@ -37,6 +63,8 @@ export interface TreeProgress {
   readonly directories: number;
   readonly links: number;
   readonly bytes: number;
+  /** Present with `resume`: bytes that did not have to be copied, because they were there. */
+  readonly keptBytes?: number;
   /** What was copied just now; see `TreeEntry`. */
   readonly path: string;
 }
@@ -45,6 +73,8 @@ export interface TreeProgress {
 export interface TreeResult extends Omit<TreeProgress, "path"> {
   /** Devices, pipes and sockets, which are not copied. */
   readonly skipped: readonly string[];
+  /** Present with `verify`: whether hashes were compared, which not every server can. */
+  readonly verified?: boolean;
 }
 
 type ModeOptions = RequestOptions & { readonly mode?: number };
@@ -60,6 +90,8 @@ interface TreeFiles {
   writeStream(path: string, source: AsyncIterable<Uint8Array>, options: ModeOptions): Promise<number>;
   mkdir(path: string, options: RequestOptions): Promise<void>;
   chmod(path: string, mode: number, options: RequestOptions): Promise<void>;
+  remove(path: string, options: RequestOptions & { force: boolean }): Promise<void>;
+  rename(from: string, to: string, options: RequestOptions): Promise<void>;
   symlink(target: string, path: string, options: RequestOptions & { replace: boolean }): Promise<void>;
   readLink(path: string, options: RequestOptions): Promise<string>;
 }
@@ -67,12 +99,24 @@ interface TreeFiles {
 /** What copying needs of a session. */
 export interface TreeAccess {
   readonly files: TreeFiles;
+  readonly streams: FileStreams;
   readonly caller: Caller;
   readonly supports: (extension: string) => boolean;
 }
 
-/** Copies trees from and to the files of the machine that this program runs on. A browser has none. */
+/** One end of a copy: a path on a server, or on this machine. */
+export interface CopyEnd {
+  readonly access: TreeAccess | undefined;
+  readonly path: string;
+}
+
+/** What a copy may start from, and what it is called in errors. */
+export interface CopyKind {
+  readonly operation: string;
+  readonly only?: "directory";
+}
+
+/** Copies files and trees between servers and the machine that this program runs on. A browser has no such files. */
 export interface LocalTrees {
-  upload(access: TreeAccess, from: string, to: string, options: TreeOptions): Promise<TreeResult>;
-  download(access: TreeAccess, from: string, to: string, options: TreeOptions): Promise<TreeResult>;
+  copy(from: CopyEnd, to: CopyEnd, kind: CopyKind, options: TreeOptions): Promise<TreeResult>;
 }

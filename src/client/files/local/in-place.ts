@@ -25,6 +25,27 @@ export function createInPlace(path: string, mode: number): Promise<FileHandle> {
   return openInPlace(path, O_WRONLY | O_CREAT | O_EXCL, mode);
 }
 
+/**
+ * Opens a file to continue it, or creates it. Its name can be guessed, so whatever another user may have put in its
+ * place is refused: a link, a file of theirs, and one with a second name.
+ */
+export async function openPartInPlace(path: string, mode: number): Promise<FileHandle> {
+  try {
+    return await createInPlace(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // It was created where a link leads to.
+    if (code === "ELOOP") await rm(path, { force: true });
+    if (code !== "EEXIST") throw error;
+  }
+  const file = await openInPlace(path, O_WRONLY | O_NONBLOCK);
+  const stat = await file.stat();
+  const isOwn = process.getuid === undefined || (stat.uid === process.getuid() && stat.nlink === 1);
+  if (isOwn && stat.isFile()) return file;
+  await file.close();
+  throw systemError("EPERM", `${path} is not a file of this user's alone, so it is not continued`);
+}
+
 /** Creates a link that must not exist. */
 export async function linkInPlace(target: string, path: string): Promise<void> {
   await symlink(target, path);

@@ -1,6 +1,5 @@
 import type { LocalTrees } from "../trees.ts";
-import { downloadTree } from "./download-tree.ts";
-import { uploadTree } from "./upload-tree.ts";
+import { copyTree } from "./copy-tree.ts";
 
 /** The files of the machine that Node runs on. */
-export const localTrees: LocalTrees = { upload: uploadTree, download: downloadTree };
+export const localTrees: LocalTrees = { copy: copyTree };

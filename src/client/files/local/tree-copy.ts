@@ -2,7 +2,7 @@ import { ConnectionError, UsageError } from "../../../base/errors.ts";
 import { checkText } from "../../../base/system-text.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
-import type { TreeAccess, TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
+import type { TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
 import { runTasks, type Task } from "./task-stack.ts";
 
 const DEFAULT_CONCURRENCY = 8;
@@ -18,12 +18,10 @@ export const COPIED_MODE_BITS = 0o777;
 
 /** One copy of a tree: its options, what has been copied, and what is left for the end. */
 export class TreeCopy {
-  readonly access: TreeAccess;
   readonly symlinks: "keep" | "follow" | "skip";
-  readonly modes: boolean;
-  readonly #options: TreeOptions;
+  readonly options: TreeOptions;
   readonly #concurrency: number;
-  readonly #counts = { files: 0, directories: 0, links: 0, bytes: 0 };
+  readonly #counts: { files: number; directories: number; links: number; bytes: number; keptBytes?: number };
   readonly #skipped: string[] = [];
   readonly #lanes = Array.from({ length: LARGE_FILES_AT_ONCE }, () => Promise.resolve());
   #largeFiles = 0;
@@ -32,17 +30,18 @@ export class TreeCopy {
   /** By depth. A directory's mode may forbid filling it, so it is set at the end, after its contents. */
   readonly #directoryModes: Task[][] = [];
 
-  constructor(access: TreeAccess, options: TreeOptions) {
-    const { symlinks = "keep", modes = true, concurrency = DEFAULT_CONCURRENCY } = options;
+  constructor(options: TreeOptions) {
+    const { symlinks = "keep", concurrency = DEFAULT_CONCURRENCY, remoteLinks = "follow" } = options;
     if (!["keep", "follow", "skip"].includes(symlinks))
       throw new UsageError("symlinks must be keep, follow or skip");
+    if (!["follow", "replace"].includes(remoteLinks))
+      throw new UsageError("remoteLinks must be follow or replace");
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY)
       throw new UsageError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
-    this.access = access;
     this.symlinks = symlinks;
-    this.modes = modes && access.supports("fs/writeFile.mode") && access.supports("fs/chmod");
-    this.#options = options;
+    this.options = options;
     this.#concurrency = concurrency;
+    this.#counts = { files: 0, directories: 0, links: 0, bytes: 0, ...(options.resume && { keptBytes: 0 }) };
   }
 
   /** Runs a task and everything it pushes, then creates the links, then sets the modes of directories. */
@@ -54,13 +53,13 @@ export class TreeCopy {
   }
 
   async #runAll(tasks: readonly Task[]): Promise<void> {
-    this.#options.signal?.throwIfAborted();
-    await runTasks(tasks, { concurrency: this.#concurrency, signal: this.#options.signal });
+    this.options.signal?.throwIfAborted();
+    await runTasks(tasks, { concurrency: this.#concurrency, signal: this.options.signal });
   }
 
   /** Whether an entry should be copied. */
   async takes(entry: TreeEntry): Promise<boolean> {
-    if (this.#options.filter !== undefined && !(await this.#options.filter(entry))) return false;
+    if (this.options.filter !== undefined && !(await this.options.filter(entry))) return false;
     if (entry.kind === "other") this.#skipped.push(entry.path);
     return entry.kind !== "other";
   }
@@ -77,16 +76,29 @@ export class TreeCopy {
     await copied;
   }
 
+  /** Runs a task for one entry. Without `onError` its failure is the failure of everything. */
+  async attempt(path: string, work: () => Promise<void>): Promise<void> {
+    const { onError } = this.options;
+    try {
+      await work();
+    } catch (error) {
+      if (onError === undefined || !(error instanceof FileError)) throw error;
+      onError(error, path);
+    }
+  }
+
   linkLater(path: string, create: (signal: AbortSignal) => Promise<void>): void {
-    this.#links.push(async (_, signal) => {
-      await create(signal);
-      this.copied("links", path);
-    });
+    this.#links.push((_, signal) =>
+      this.attempt(path, async () => {
+        await create(signal);
+        this.copied("links", path);
+      }),
+    );
   }
 
   setModeLater(path: string, set: (signal: AbortSignal) => Promise<void>): void {
     const depth = path === "" ? 0 : path.split("/").length;
-    (this.#directoryModes[depth] ??= []).push((_, signal) => set(signal));
+    (this.#directoryModes[depth] ??= []).push((_, signal) => this.attempt(path, () => set(signal)));
   }
 
   copied(what: "files" | "directories" | "links", path: string): void {
@@ -100,8 +112,14 @@ export class TreeCopy {
     if (bytes > 0) this.#tell(path);
   }
 
+  /** Bytes that were there already; a negative number if they turned out to be wrong. */
+  keptBytes(bytes: number, path: string): void {
+    this.#counts.keptBytes = (this.#counts.keptBytes ?? 0) + bytes;
+    if (bytes > 0) this.#tell(path);
+  }
+
   #tell(path: string): void {
-    this.#options.onProgress?.({ ...this.#counts, path });
+    this.options.onProgress?.({ ...this.#counts, path });
   }
 }
 
@@ -114,10 +132,14 @@ export async function withRestarts(attempt: (progressed: () => void) => Promise<
       });
       return;
     } catch (error) {
-      const isCut = error instanceof ConnectionError && error.code !== "SESSION_LOST";
-      if (!isCut || restarts >= MAX_RESTARTS) throw error;
+      if (!isCut(error) || restarts >= MAX_RESTARTS) throw error;
     }
   }
+}
+
+/** Whether the connection was lost, but not the session. */
+function isCut(error: unknown): boolean {
+  return error instanceof ConnectionError && error.code !== "SESSION_LOST";
 }
 
 /** Throws unless the text can be a path of this machine. */
@@ -150,6 +172,24 @@ export function endlessLink(operation: string, path: string): FileError {
     path,
     errno: "ELOOP",
   });
+}
+
+/** A link of the destination in the place of a directory. */
+export function linkInTheWay(operation: string, path: string): FileError {
+  return new FileError(
+    "INVALID_INPUT",
+    `${operation} ${path}: it is a symbolic link, which is not followed`,
+    { path, errno: "ENOTDIR" },
+  );
+}
+
+/** What arrived is not what was sent, or the source was changed meanwhile. */
+export function differs(operation: string, path: string): FileError {
+  return new FileError(
+    "OS_ERROR",
+    `${operation} ${path}: the hash of the copy differs; either the source is being changed, or it was damaged on the way`,
+    { path },
+  );
 }
 
 /** The error for something else in place of a directory. */

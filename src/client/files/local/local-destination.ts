@@ -1,0 +1,248 @@
+import { randomUUID } from "node:crypto";
+import { chmod, type FileHandle, lstat, readdir, realpath, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { FileError } from "../file-error.ts";
+import { chmodDirectory, createInPlace, linkInPlace, openPartInPlace, openToRead } from "./in-place.ts";
+import { onLocal } from "./local-error.ts";
+import { hashOpened } from "./local-hash.ts";
+import { makeDirectory, makeTarget } from "./made-directory.ts";
+import type { Destination, Found, Hasher, LargeFile, MadeDirectory, ReadBlocks, Seen } from "./sides.ts";
+
+const NEW_FILE_MODE = 0o666;
+const NEW_DIRECTORY_MODE = 0o777;
+/** Modes of files and directories until they are complete. */
+const PRIVATE_FILE_MODE = 0o600;
+const PRIVATE_DIRECTORY_MODE = 0o700;
+/** On Windows these are more than a name: separators, drives and file streams. */
+const SPECIAL_ON_WINDOWS = /[\\/:]/;
+const NO_LINKS = { follow: false };
+
+/**
+ * Files of this machine that are written. Nothing is written outside the directory that the caller has chosen, whatever
+ * a server says: existing directories must not be links, files replace what has their name instead of being written
+ * through it, and links are created last.
+ */
+export class LocalDestination implements Destination {
+  readonly isRemote = false;
+  readonly knowsLinks = true;
+  readonly knowsModes = true;
+  readonly keepsParts = true;
+  readonly hasher: Hasher = {
+    hash: async (path, range) => {
+      const file = await this.#on(path, () => openToRead(path, NO_LINKS));
+      return this.#on(path, () => hashOpened(file, range)).finally(() => file.close());
+    },
+  };
+  readonly #operation: string;
+  /** Beginning of the names of unfinished files. */
+  readonly #unfinished = `.exec-server-${randomUUID()}-`;
+  readonly #parts = new Set<string>();
+  #files = 0;
+
+  constructor(operation: string) {
+    this.#operation = operation;
+  }
+
+  child(directory: string, name: string): string {
+    if (process.platform === "win32" && SPECIAL_ON_WINDOWS.test(name)) {
+      const path = `${directory}/${name}`;
+      throw new FileError("UNSUPPORTED", `${this.#operation} ${path}: Windows does not allow this name`, {
+        path,
+      });
+    }
+    // The library has already refused names that are invalid on every system.
+    return join(directory, name);
+  }
+
+  isUnfinished(name: string): boolean {
+    return name.startsWith(this.#unfinished) || this.#parts.has(name);
+  }
+
+  async locateFile(path: string): Promise<{ path: string; directory: string }> {
+    const directory = await this.#on(path, () => realpath(dirname(resolve(path))));
+    return { path: join(directory, basename(resolve(path))), directory };
+  }
+
+  makeRoot(path: string, mode: number | undefined): Promise<MadeDirectory> {
+    return makeTarget(this.#operation, path, newMode(mode));
+  }
+
+  makeDirectory(path: string, { mode }: { mode: number | undefined }): Promise<MadeDirectory> {
+    return makeDirectory(this.#operation, path, newMode(mode));
+  }
+
+  async setMode(path: string, kind: "file" | "directory", mode: number): Promise<void> {
+    await this.#on(path, async () => {
+      if (kind === "directory") return chmodDirectory(path, mode);
+      const file = await openToRead(path, NO_LINKS).catch(() => undefined);
+      // Its owner may not read it, but may change its mode.
+      if (file === undefined) return chmod(path, mode);
+      await file.chmod(mode).finally(() => file.close());
+    });
+  }
+
+  async look(directory: string): Promise<Seen> {
+    const names = await this.#on(directory, () => readdir(directory));
+    const seen = new Map<string, Found>();
+    for (const name of names) {
+      const stat = await lstat(join(directory, name)).catch(() => undefined);
+      if (stat === undefined) continue;
+      const kind = stat.isFile()
+        ? "file"
+        : stat.isDirectory()
+          ? "directory"
+          : stat.isSymbolicLink()
+            ? "link"
+            : "other";
+      seen.set(name, { kind, size: stat.size, mode: stat.mode });
+    }
+    return seen;
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#on(path, () => rm(path, { force: true }));
+  }
+
+  async writeSmall(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {
+    await this.#putInPlace(path, async (temporary) => {
+      const file = await this.#create(path, temporary, mode);
+      try {
+        await this.#on(path, () => file.writeFile(bytes));
+        if (mode !== undefined) await this.#on(path, () => file.chmod(mode));
+      } finally {
+        await this.#on(path, () => file.close());
+      }
+    });
+  }
+
+  async openLarge(
+    path: string,
+    { mode, part }: { mode: number | undefined; part: string | undefined },
+  ): Promise<LargeFile> {
+    const { written, file } =
+      part === undefined ? await this.#openTemporary(path, mode) : await this.#openPart(path, part, mode);
+    const isPart = part !== undefined;
+    return new LargeLocalFile({ operation: this.#operation, path, written, file, mode, isPart });
+  }
+
+  async #openTemporary(
+    path: string,
+    mode: number | undefined,
+  ): Promise<{ written: string; file: FileHandle }> {
+    const written = this.#temporary(path);
+    try {
+      return { written, file: await this.#create(path, written, mode) };
+    } catch (error) {
+      await rm(written, { force: true }).catch(() => {}); // The first failure is the one to tell.
+      throw error;
+    }
+  }
+
+  async #openPart(
+    path: string,
+    part: string,
+    mode: number | undefined,
+  ): Promise<{ written: string; file: FileHandle }> {
+    this.#parts.add(part);
+    const written = join(dirname(path), part);
+    const newMode = mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE;
+    const file = await this.#on(path, () => openPartInPlace(written, newMode));
+    if (mode !== undefined) await this.#on(path, () => file.chmod(PRIVATE_FILE_MODE));
+    return { written, file };
+  }
+
+  async link(target: string, path: string): Promise<void> {
+    await this.#putInPlace(path, (temporary) => this.#on(path, () => linkInPlace(target, temporary)));
+  }
+
+  #create(path: string, temporary: string, mode: number | undefined): Promise<FileHandle> {
+    return this.#on(path, () =>
+      createInPlace(temporary, mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE),
+    );
+  }
+
+  /**
+   * Creates a file under a temporary name and renames it, so that a link in its place is replaced, not followed. Leaves
+   * nothing behind on failure.
+   */
+  async #putInPlace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+    const temporary = this.#temporary(path);
+    try {
+      await make(temporary);
+      await this.#on(path, () => rename(temporary, path));
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => {}); // The first failure is the one to tell.
+      throw error;
+    }
+  }
+
+  #temporary(path: string): string {
+    this.#files += 1;
+    return join(dirname(path), `${this.#unfinished}${this.#files}`);
+  }
+
+  #on<T>(path: string, work: () => Promise<T>): Promise<T> {
+    return onLocal(this.#operation, path, work);
+  }
+}
+
+interface LargeLocalOptions {
+  readonly operation: string;
+  readonly path: string;
+  readonly written: string;
+  readonly file: FileHandle;
+  readonly mode: number | undefined;
+  readonly isPart: boolean;
+}
+
+class LargeLocalFile implements LargeFile {
+  readonly path: string;
+  readonly #options: LargeLocalOptions;
+
+  constructor(options: LargeLocalOptions) {
+    this.path = options.written;
+    this.#options = options;
+  }
+
+  async present(): Promise<number> {
+    return (await this.#on((file) => file.stat())).size;
+  }
+
+  async write(offset: number, read: ReadBlocks): Promise<void> {
+    await this.#on((file) => file.truncate(offset));
+    let position = offset;
+    for await (const block of await read()) {
+      await this.#on((file) => writeAll(file, block, position));
+      position += block.length;
+    }
+  }
+
+  async finish(): Promise<void> {
+    const { mode, path, operation } = this.#options;
+    if (mode !== undefined) await this.#on((file) => file.chmod(mode));
+    await this.#on((file) => file.close());
+    await onLocal(operation, path, () => rename(this.path, path));
+  }
+
+  async abandon(): Promise<void> {
+    await this.#options.file.close().catch(() => {}); // It was closed before.
+    if (!this.#options.isPart) await rm(this.path, { force: true }).catch(() => {});
+  }
+
+  #on<T>(work: (file: FileHandle) => Promise<T>): Promise<T> {
+    const { operation, path, file } = this.#options;
+    return onLocal(operation, path, () => work(file));
+  }
+}
+
+/** Mode of a directory until it is filled. */
+function newMode(mode: number | undefined): number {
+  return mode === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const part = await file.write(bytes, written, bytes.length - written, position + written);
+    written += part.bytesWritten;
+  }
+}

@@ -1,0 +1,204 @@
+import { posix } from "node:path";
+import { FileError } from "../file-error.ts";
+import type { TreeAccess } from "../trees.ts";
+import { RemoteHashes } from "./remote-hashes.ts";
+import type { Destination, Found, Hasher, LargeFile, MadeDirectory, ReadBlocks, Seen } from "./sides.ts";
+import { joinRemote, linkInTheWay, notADirectory, withRestarts } from "./tree-copy.ts";
+
+/** Reading and entering for everyone, which a new directory grants with most umasks. */
+const OPEN_TO_ALL = 0o055;
+const PRIVATE_DIRECTORY_MODE = 0o700;
+const OWNER_MAY_WRITE = 0o200;
+
+interface LargeOptions {
+  readonly mode: number | undefined;
+  readonly part: string | undefined;
+}
+
+/** Files of a server that are written. */
+export class RemoteDestination implements Destination {
+  readonly isRemote = true;
+  readonly knowsLinks: boolean;
+  readonly knowsModes: boolean;
+  readonly keepsParts: boolean;
+  readonly hasher: Hasher | undefined;
+  readonly #operation: string;
+  readonly #access: TreeAccess;
+  readonly #followsLinks: boolean;
+  readonly #parts = new Set<string>();
+
+  constructor(operation: string, access: TreeAccess, { followsLinks }: { followsLinks: boolean }) {
+    this.#operation = operation;
+    this.#access = access;
+    this.#followsLinks = followsLinks;
+    const { supports } = access;
+    this.knowsLinks = supports("fs/symlink");
+    this.knowsModes = supports("fs/writeFile.mode") && supports("fs/chmod");
+    this.keepsParts = supports("fs/openPart") && supports("fs/rename") && this.knowsModes;
+    this.hasher = RemoteHashes.of(access);
+  }
+
+  child(directory: string, name: string): string {
+    return joinRemote(directory, name);
+  }
+
+  isUnfinished(name: string): boolean {
+    return this.#parts.has(name);
+  }
+
+  locateFile(path: string): Promise<{ path: string; directory: string }> {
+    return Promise.resolve({ path, directory: posix.dirname(path) });
+  }
+
+  makeRoot(path: string, mode: number | undefined, signal: AbortSignal): Promise<MadeDirectory> {
+    return this.#make(path, { mode, isParentNew: false, mayBeLink: true }, signal);
+  }
+
+  makeDirectory(
+    path: string,
+    options: { mode: number | undefined; isParentNew: boolean },
+    signal: AbortSignal,
+  ): Promise<MadeDirectory> {
+    return this.#make(path, { ...options, mayBeLink: this.#followsLinks }, signal);
+  }
+
+  async #make(
+    path: string,
+    { mode, isParentNew, mayBeLink }: { mode: number | undefined; isParentNew: boolean; mayBeLink: boolean },
+    signal: AbortSignal,
+  ): Promise<MadeDirectory> {
+    const { files } = this.#access;
+    if (!isParentNew && (await this.#isThere(path, mayBeLink, signal))) return { path, isNew: false };
+    await files.mkdir(path, { signal });
+    // What will be in it may be protected by nothing else.
+    if (mode !== undefined && (mode & OPEN_TO_ALL) !== OPEN_TO_ALL)
+      await files.chmod(path, PRIVATE_DIRECTORY_MODE, { signal });
+    return { path, isNew: true };
+  }
+
+  /** Whether a directory already exists where one will be made. */
+  async #isThere(path: string, mayBeLink: boolean, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { kind, isSymlink } = await this.#access.files.stat(path, { signal });
+      if (isSymlink && !mayBeLink) throw linkInTheWay(this.#operation, path);
+      if (kind !== "directory") throw notADirectory(this.#operation, path);
+      return true;
+    } catch (error) {
+      if (error instanceof FileError && error.code === "NOT_FOUND") return false;
+      throw error;
+    }
+  }
+
+  setMode(path: string, _kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void> {
+    return this.#access.files.chmod(path, mode, { signal });
+  }
+
+  async look(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
+    const { files, supports } = this.#access;
+    if (!supports("fs/readDirectory.detailed")) return undefined;
+    const entries = await files.listDetails(directory, { signal });
+    return new Map(entries.map(({ name, ...found }): [string, Found] => [name, found]));
+  }
+
+  remove(path: string, signal: AbortSignal): Promise<void> {
+    return this.#access.files.remove(path, { force: true, signal });
+  }
+
+  writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void> {
+    return this.#access.files.write(path, bytes, { ...(mode === undefined ? {} : { mode }), signal });
+  }
+
+  openLarge(path: string, { mode, part }: LargeOptions): Promise<LargeFile> {
+    if (part === undefined) return Promise.resolve(new LargeFileInPlace(this.#access, path, mode));
+    this.#parts.add(part);
+    const partPath = joinRemote(posix.dirname(path), part);
+    return Promise.resolve(new LargeRemotePart(this.#access, path, partPath, mode));
+  }
+
+  link(target: string, path: string, signal: AbortSignal): Promise<void> {
+    return this.#access.files.symlink(target, path, { replace: true, signal });
+  }
+}
+
+/** Is written where it belongs, and from its beginning at each attempt. */
+class LargeFileInPlace implements LargeFile {
+  readonly path: string;
+  readonly #access: TreeAccess;
+  readonly #mode: number | undefined;
+
+  constructor(access: TreeAccess, path: string, mode: number | undefined) {
+    this.#access = access;
+    this.path = path;
+    this.#mode = mode;
+  }
+
+  present(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  /**
+   * Replaces a file even if it may only be read, as far as its owner can: an earlier attempt may have given it such a
+   * mode.
+   */
+  async write(_: number, read: ReadBlocks, signal: AbortSignal): Promise<void> {
+    const { files } = this.#access;
+    const mode = this.#mode;
+    const options = { ...(mode === undefined ? {} : { mode }), signal };
+    try {
+      await files.writeStream(this.path, await read(), options);
+    } catch (error) {
+      const isRefused = error instanceof FileError && error.code === "PERMISSION_DENIED";
+      if (!isRefused || mode === undefined || error.path !== this.path) throw error;
+      await files.chmod(this.path, mode | OWNER_MAY_WRITE, { signal });
+      await files.writeStream(this.path, await read(), options);
+    }
+  }
+
+  async finish(): Promise<void> {}
+
+  async abandon(): Promise<void> {}
+}
+
+/** Is written beside its place, and continued. */
+class LargeRemotePart implements LargeFile {
+  readonly path: string;
+  readonly #access: TreeAccess;
+  readonly #final: string;
+  readonly #mode: number | undefined;
+
+  constructor(access: TreeAccess, final: string, path: string, mode: number | undefined) {
+    this.#access = access;
+    this.#final = final;
+    this.path = path;
+    this.#mode = mode;
+  }
+
+  async present(signal: AbortSignal): Promise<number> {
+    try {
+      const { kind, isSymlink, size } = await this.#access.files.stat(this.path, { signal });
+      return kind === "file" && !isSymlink ? size : 0;
+    } catch (error) {
+      if (error instanceof FileError && error.code === "NOT_FOUND") return 0;
+      throw error;
+    }
+  }
+
+  async write(offset: number, read: ReadBlocks, signal: AbortSignal): Promise<void> {
+    const isPrivate = this.#mode !== undefined;
+    await this.#access.streams.continue(this.path, await read(), { offset, isPrivate, signal });
+  }
+
+  async finish(signal: AbortSignal): Promise<void> {
+    const { files } = this.#access;
+    if (this.#mode !== undefined) await files.chmod(this.path, this.#mode, { signal });
+    let isFirst = true;
+    await withRestarts(async () => {
+      // If the answer to an earlier attempt was lost, the part may be in its place.
+      if (!isFirst && (await this.present(signal)) === 0) return;
+      isFirst = false;
+      await files.rename(this.path, this.#final, { signal });
+    });
+  }
+
+  async abandon(): Promise<void> {}
+}

@@ -1,0 +1,121 @@
+import type { TreeEntry } from "../trees.ts";
+
+/** Something of the source, as its side describes it. */
+export interface Found {
+  readonly kind: TreeEntry["kind"];
+  readonly size: number;
+  /** Permission bits; absent if the side does not know them. */
+  readonly mode: number | undefined;
+}
+
+/** A name in a directory of the source, and what the listing told about it. */
+export interface Listed {
+  readonly name: string;
+  readonly found?: Found;
+}
+
+/** Differs if a file was changed. */
+export interface Version {
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+/** Tells hashes of files. */
+export interface Hasher {
+  /** SHA-256 of a file, or of a part of it, in hexadecimal; undefined if there is no such file. */
+  hash(path: string, range: HashRange | undefined, signal: AbortSignal): Promise<string | undefined>;
+}
+
+export interface HashRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+interface Side {
+  /** Present if the side can tell hashes. */
+  readonly hasher: Hasher | undefined;
+  /** Its files are on another machine, so bytes that went there or came from there can be checked. */
+  readonly isRemote: boolean;
+  readonly knowsLinks: boolean;
+  readonly knowsModes: boolean;
+  /** A name in a directory. */
+  child(directory: string, name: string): string;
+}
+
+/** Where files come from. */
+export interface Source extends Side {
+  /** Looks at what the caller has named, following links. Everything else is below the path that is returned. */
+  start(path: string, signal: AbortSignal): Promise<{ readonly path: string; readonly found: Found }>;
+  /** Sorted by name. */
+  list(directory: string, signal: AbortSignal): Promise<readonly Listed[]>;
+  /** An entry itself. */
+  describe(path: string, listed: Listed, signal: AbortSignal): Promise<Found>;
+  /** What a link leads to. */
+  follow(path: string, signal: AbortSignal): Promise<Found>;
+  /** Equal for the same directory, whichever way leads there. */
+  identify(directory: string, signal: AbortSignal): Promise<string>;
+  readLink(path: string, signal: AbortSignal): Promise<string>;
+  /** The whole contents of a file; undefined if it has become larger than `size`. */
+  readSmall(path: string, size: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
+  version(path: string, signal: AbortSignal): Promise<Version>;
+  /** A file from `offset` on. Each block is valid until the next is asked for. */
+  blocks(path: string, offset: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** Where a directory is filled, and whether it was created for that. */
+export interface MadeDirectory {
+  readonly path: string;
+  readonly isNew: boolean;
+}
+
+/** Entries that a directory of the destination has. */
+export type Seen = ReadonlyMap<string, Found>;
+
+/** Where files go. A mode that is undefined leaves the permissions to the side. */
+export interface Destination extends Side {
+  /** A directory that the caller has chosen, with its parents. */
+  makeRoot(path: string, mode: number | undefined, signal: AbortSignal): Promise<MadeDirectory>;
+  /** A file that the caller has chosen: its path without links, and that of its directory, which must exist. */
+  locateFile(path: string): Promise<{ readonly path: string; readonly directory: string }>;
+  /** A directory in one that was made before. */
+  makeDirectory(
+    path: string,
+    options: { readonly mode: number | undefined; readonly isParentNew: boolean },
+    signal: AbortSignal,
+  ): Promise<MadeDirectory>;
+  /** The final mode of a directory, or of a file that stays. */
+  setMode(path: string, kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void>;
+  /** Undefined if the side cannot tell links from what they lead to. */
+  look(directory: string, signal: AbortSignal): Promise<Seen | undefined>;
+  /** Removes a file or a link. */
+  remove(path: string, signal: AbortSignal): Promise<void>;
+  writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void>;
+  /** A large file. With the name of a part beside it, what was written survives this program. */
+  openLarge(
+    path: string,
+    options: { readonly mode: number | undefined; readonly part: string | undefined },
+    signal: AbortSignal,
+  ): Promise<LargeFile>;
+  /** Whether parts survive. */
+  readonly keepsParts: boolean;
+  link(target: string, path: string, signal: AbortSignal): Promise<void>;
+  /** Whether a name is that of an unfinished file of this copy. */
+  isUnfinished(name: string): boolean;
+}
+
+/** Begins to read the source. Nothing is written before its first block is there. */
+export type ReadBlocks = () => Promise<AsyncIterable<Uint8Array>>;
+
+/** A large file that is being written. */
+export interface LargeFile {
+  /** Where the bytes are until it is finished. */
+  readonly path: string;
+  /** How many bytes are there. */
+  present(signal: AbortSignal): Promise<number>;
+  /** Keeps the first `offset` bytes and writes the others. */
+  write(offset: number, read: ReadBlocks, signal: AbortSignal): Promise<void>;
+  /** Puts it in its place. */
+  finish(signal: AbortSignal): Promise<void>;
+  /** Leaves nothing behind but a part. */
+  abandon(): Promise<void>;
+}
