@@ -30,7 +30,11 @@ export class LocalDestination implements Destination {
   readonly hasher: Hasher = {
     hash: async (path, range) => {
       const file = await this.#on(path, () => openToRead(path, NO_LINKS));
-      return this.#on(path, () => hashOpened(file, range)).finally(() => file.close());
+      try {
+        return await this.#on(path, () => hashOpened(file, range));
+      } finally {
+        await file.close();
+      }
     },
   };
   readonly #operation: string;
@@ -77,7 +81,11 @@ export class LocalDestination implements Destination {
       const file = await openToRead(path, NO_LINKS).catch(() => undefined);
       // Its owner may not read it, but may change its mode.
       if (file === undefined) return chmod(path, mode);
-      await file.chmod(mode).finally(() => file.close());
+      try {
+        await file.chmod(mode);
+      } finally {
+        await file.close();
+      }
     });
   }
 

@@ -10,8 +10,8 @@ const MAX_NAMES = 128;
 
 interface Asked {
   readonly name: string;
-  resolve(hash: string | undefined): void;
-  reject(error: unknown): void;
+  readonly resolve: (hash: string | undefined) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Hashes of files on a server. Small files of one directory that are asked for at the same time share a request. */
