@@ -7,7 +7,7 @@ import { LocalDestination } from "./local-destination.ts";
 import { LocalSource } from "./local-source.ts";
 import { RemoteDestination } from "./remote-destination.ts";
 import { RemoteSource } from "./remote-source.ts";
-import type { Destination, Found, Listed, MadeDirectory, Seen, Source } from "./sides.ts";
+import type { Destination, Found, Job, Listed, MadeDirectory, Seen, Source } from "./sides.ts";
 import type { Task } from "./task-stack.ts";
 import {
   checkLocalPath,
@@ -23,15 +23,6 @@ import {
 
 /** How often a small file is copied again because its hash differs: it may have been changed meanwhile. */
 const MAX_ATTEMPTS = 3;
-
-/** One entry being copied. */
-export interface Job {
-  readonly from: string;
-  readonly to: string;
-  /** Path for callers; empty for the copied directory itself. */
-  readonly path: string;
-  readonly found: Found;
-}
 
 /** What is known about the directory that an entry goes to. */
 interface Parent {

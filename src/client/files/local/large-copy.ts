@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { FileError } from "../file-error.ts";
-import type { Job } from "./copy-tree.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
-import type { Destination, Hasher, LargeFile, Seen, Source, Version } from "./sides.ts";
+import type { Destination, Hasher, Job, LargeFile, Seen, Source, Version } from "./sides.ts";
 import { differs, type TreeCopy, withRestarts } from "./tree-copy.ts";
 
 /** Beginning of the names of files that are continued by the next copy. */

@@ -119,3 +119,12 @@ export interface LargeFile {
   /** Leaves nothing behind but a part. */
   abandon(): Promise<void>;
 }
+
+/** One entry being copied. */
+export interface Job {
+  readonly from: string;
+  readonly to: string;
+  /** Path for callers; empty for the copied directory itself. */
+  readonly path: string;
+  readonly found: Found;
+}
