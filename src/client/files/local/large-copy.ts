@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { basename, dirname } from "node:path";
 import { FileError } from "../file-error.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
 import type { Destination, Hasher, Job, LargeFile, Seen, Source, Version } from "./sides.ts";
@@ -64,10 +65,7 @@ export class LargeCopy {
     const prefix = partPrefix(job.to);
     for (const name of seen.keys())
       if (name.startsWith(prefix) && name !== this.#partName())
-        await destination.remove(
-          job.to.replace(/[^/\\]*$/, () => name),
-          signal,
-        );
+        await destination.remove(destination.child(dirname(job.to), name), signal);
   }
 
   /** A new beginning if the source was changed. */
@@ -167,7 +165,7 @@ export class LargeCopy {
 
 /** Names of one file's parts begin with it. */
 function partPrefix(path: string): string {
-  return `${PART}${shortHash(path.replace(/^.*[/\\]/s, ""))}-`;
+  return `${PART}${shortHash(basename(path))}-`;
 }
 
 function shortHash(text: string): string {
