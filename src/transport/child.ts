@@ -24,6 +24,11 @@ export interface ChildCommand {
   readonly command: readonly [program: string, ...args: string[]];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Keeps the command in the process group of this program, so that it can ask for a password on the terminal. Only the
+   * command itself is then ended, not what it has started. Default: false.
+   */
+  readonly sharesTerminal?: boolean;
   /** Receives the command's stderr. */
   readonly logger: Logger;
 }
@@ -32,16 +37,31 @@ export interface ChildCommand {
  * Starts a command and exchanges JSON lines with it. It leads its own process group: when the transport ends for any
  * reason, the whole group gets SIGTERM and, after a grace period, SIGKILL.
  */
-export async function startChild({ command, cwd, env, logger }: ChildCommand): Promise<Transport> {
+export async function startChild({
+  command,
+  cwd,
+  env,
+  sharesTerminal = false,
+  logger,
+}: ChildCommand): Promise<Transport> {
   const [program, ...args] = command;
-  const child = spawn(program, args, { cwd, env: env as NodeJS.ProcessEnv, detached: true, stdio: "pipe" });
+  const child = spawn(program, args, {
+    cwd,
+    env: env as NodeJS.ProcessEnv,
+    detached: !sharesTerminal,
+    stdio: "pipe",
+  });
   try {
     await once(child, "spawn");
   } catch (cause) {
     throw startFailure(program, cwd, cause as NodeJS.ErrnoException);
   }
-  const pgid = child.pid!;
-  const fields: LogFields = { program, pid: pgid };
+  const pid = child.pid!;
+  const fields: LogFields = { program, pid };
+  const signalAll = (signal: NodeJS.Signals): void => {
+    if (sharesTerminal) child.kill(signal);
+    else signalGroup(pid, signal);
+  };
   const lastLines: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     for (const line of text.split("\n").filter((candidate) => candidate !== "")) {
@@ -56,15 +76,15 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
     if (ending) return;
     ending = true;
     if (child.exitCode !== null || child.signalCode !== null) {
-      signalGroup(pgid, "SIGKILL");
+      signalAll("SIGKILL");
       return;
     }
-    signalGroup(pgid, "SIGTERM");
-    const killer = setTimeout(() => signalGroup(pgid, "SIGKILL"), TERMINATE_GRACE_MS);
+    signalAll("SIGTERM");
+    const killer = setTimeout(() => signalAll("SIGKILL"), TERMINATE_GRACE_MS);
     child.once("exit", () => {
       clearTimeout(killer);
       // The command is gone; kill the rest of its group.
-      signalGroup(pgid, "SIGKILL");
+      signalAll("SIGKILL");
     });
   };
   child.stdout.once("close", () => {
@@ -77,7 +97,7 @@ export async function startChild({ command, cwd, env, logger }: ChildCommand): P
     child.once("exit", () => clearTimeout(timer));
   });
   child.once("exit", () => {
-    signalGroup(pgid, "SIGKILL");
+    signalAll("SIGKILL");
     transport.left();
     const { stderr } = child;
     (stderr as Socket).unref();

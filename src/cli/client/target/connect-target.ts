@@ -12,18 +12,43 @@ export interface Connected {
   readonly isOwn: boolean;
 }
 
+/** What a command needs: a session that ends with it, or a server that keeps processes. */
+export type Purpose = "session" | "kept";
+
 /** Connects a command to the server that its options and the environment name. */
-export async function connectTarget(options: TargetOptions): Promise<Connected> {
-  const target = resolveTarget(options);
-  return { host: await open(target, options), isOwn: target.kind === "own" };
+export async function connectTarget(
+  options: TargetOptions,
+  purpose: Purpose = "session",
+): Promise<Connected> {
+  const target = await resolveTarget(options);
+  return { host: await openTarget(target, options, purpose), isOwn: target.kind === "own" };
 }
 
-function open(target: Target, { debug }: TargetOptions): Promise<Host> {
+/** Connects to a server that has been found. */
+export async function openTarget(
+  target: Target,
+  { debug }: Pick<TargetOptions, "debug">,
+  purpose: Purpose = "session",
+): Promise<Host> {
   const options = {
     clientName: "exec-server-cli",
     ...(debug === true ? { onMessage: showMessage } : {}),
   };
-  if (target.kind === "own") return connectOwn(options);
-  const { url, token } = target;
-  return connect(url, { ...options, ...(token === undefined ? {} : { token }) });
+  switch (target.kind) {
+    case "own":
+      return connectOwn(options);
+    case "url": {
+      const { url, kind: _kind, name: _name, ...more } = target;
+      return connect(url, { ...options, ...more });
+    }
+    case "program": {
+      const { connectProgram } = await import("./program/connect-program.ts");
+      const { initializeTimeoutMs } = target;
+      return connectProgram(target, {
+        ...options,
+        ...(initializeTimeoutMs === undefined ? {} : { initializeTimeoutMs }),
+        kept: purpose === "kept",
+      });
+    }
+  }
 }

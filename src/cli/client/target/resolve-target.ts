@@ -1,34 +1,61 @@
 import { readFileSync } from "node:fs";
 import { describeFileError } from "../describe-file-error.ts";
 import { usageFailure } from "../failure.ts";
+import type { ServerProgram } from "./program/connect-program.ts";
+import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 /** A server at a URL. */
-interface UrlTarget {
+export interface UrlTarget {
   readonly kind: "url";
+  /** Host of hosts.toml that has this URL. */
+  readonly name?: string;
   readonly url: string;
   readonly token?: string;
+  readonly connectTimeoutMs?: number;
+  readonly initializeTimeoutMs?: number;
 }
 
-/** The user's own server on this machine, which is started on demand. */
-interface OwnTarget {
-  readonly kind: "own";
+/** A server that a command starts, such as ssh. */
+export interface ProgramTarget extends ServerProgram {
+  readonly kind: "program";
+  readonly initializeTimeoutMs?: number;
 }
 
-/** Where a command runs. */
-export type Target = UrlTarget | OwnTarget;
+/** Where a command runs. `own` is the user's own server on this machine, which is started on demand. */
+export type Target = UrlTarget | ProgramTarget | { readonly kind: "own" };
 
-/** What the command line says, then what the environment says; without either, the user's own server. */
-export function resolveTarget(options: TargetOptions, environment = process.env): Target {
-  const url = options.url ?? nonEmpty(environment["EXEC_SERVER_URL"]);
-  if (url !== undefined) return urlTarget(url, options, environment);
-  if (options.tokenFile !== undefined) throw usageFailure("--token-file needs --url, whose token it holds");
-  return { kind: "own" };
+/** The name of the user's own server, where a name must be given. */
+export const OWN_NAME = "local";
+
+/**
+ * Finds the server: what the command line says, then what the environment says, a URL before a host; without either,
+ * the user's own server.
+ */
+export async function resolveTarget(
+  options: TargetOptions,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Target> {
+  const { url, host, tokenFile } = options;
+  if (url !== undefined && host !== undefined) throw usageFailure("give either -H or --url");
+  const environmentUrl = nonEmpty(environment["EXEC_SERVER_URL"]);
+  const place = url ?? (host === undefined ? environmentUrl : undefined);
+  if (place !== undefined) {
+    const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
+    return { kind: "url", url: place, ...(token === undefined ? {} : { token }) };
+  }
+  const target = await namedTarget(host ?? nonEmpty(environment["EXEC_SERVER_HOST"]) ?? OWN_NAME);
+  if (tokenFile === undefined) return target;
+  if (target.kind === "url") return { ...target, token: readToken(tokenFile) };
+  throw usageFailure("--token-file is for a server with a URL; this one needs no token");
 }
 
-function urlTarget(url: string, { tokenFile }: TargetOptions, environment: NodeJS.ProcessEnv): UrlTarget {
-  const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
-  return { kind: "url", url, ...(token === undefined ? {} : { token }) };
+async function namedTarget(name: string): Promise<Target> {
+  if (name === OWN_NAME) return { kind: "own" };
+  if (isSshUrl(name)) return { kind: "program", name, command: sshCommand(name) };
+  if (/^(?:wss?|ws\+unix):/.test(name)) throw usageFailure(`'${name}' is a URL; give it with --url`);
+  const { findHost } = await import("../hosts/find-host.ts");
+  return findHost(name);
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { shownUrl } from "../../../base/shown-url.ts";
+import { describeFileError } from "../describe-file-error.ts";
+import { usageFailure } from "../failure.ts";
+import { withHost, withoutHost } from "../hosts/edit-hosts.ts";
+import { knownNames } from "../hosts/find-host.ts";
+import { entryFault, type HostEntry, nameFault } from "../hosts/host-entry.ts";
+import { hostsPath, readHosts } from "../hosts/hosts-file.ts";
+import { replaceFile } from "../hosts/replace-file.ts";
+import { complain } from "../print/complain.ts";
+import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
+import { table } from "../print/table.ts";
+import { isSshUrl, sshCommand } from "../target/program/ssh-command.ts";
+
+const EXAMPLES = `
+The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
+copied from one file to the other. 'local' is your own server on this machine.
+
+Examples:
+  exec-server host add build wss://build.example:8443 --token-file build.token
+  exec-server host add web ssh://deploy@web.example
+  exec-server host add box -- docker exec -i box exec-server --listen stdio
+  exec-server -H build run -- make
+`;
+
+interface AddOptions {
+  readonly tokenFile?: string;
+  readonly replace?: boolean;
+}
+
+/** Adds `host` and its subcommands. */
+export function define(program: Command): void {
+  const host = program
+    .command("host")
+    .summary("name the servers that -H can use")
+    .description("Name the servers that -H can use.")
+    .usage("COMMAND")
+    .addHelpText("after", EXAMPLES);
+  const add = host
+    .command("add")
+    .description(
+      "Add a host: a URL, a machine that ssh reaches, or a program that serves on stdin and stdout.",
+    )
+    .usage("[OPTIONS] NAME URL | NAME ssh://[USER@]MACHINE[:PORT] | NAME -- PROGRAM [ARG...]")
+    .argument("<name>", "letters, digits, '-' and '_'")
+    .argument("<place...>", "URL, or -- and a program with its arguments")
+    .option("--token-file <PATH>", "file with the token for a URL; the token is copied")
+    .option("--replace", "replace a host of the same name")
+    .action((name: string, place: string[]) => addHost(name, place, add.opts<AddOptions>()));
+  const list = host
+    .command("list")
+    .alias("ls")
+    .description("List the hosts. Tokens are not shown.")
+    .option("--json", "print one JSON document")
+    .action(() => listHosts(list.opts<{ json?: boolean }>()));
+  host
+    .command("remove")
+    .alias("rm")
+    .description("Remove a host. The rest of the file, and its comments, stay.")
+    .argument("<name>")
+    .action(removeHost);
+}
+
+async function addHost(name: string, place: readonly string[], options: AddOptions): Promise<void> {
+  const fault = nameFault(name);
+  if (fault !== undefined) throw usageFailure(`the name of a host ${fault}, not '${name}'`);
+  const entry = entryFor(name, place, options);
+  const wrong = entryFault(entry);
+  if (wrong !== undefined) throw usageFailure(`cannot add '${name}': ${wrong}`);
+  const path = hostsPath();
+  await replaceFile(path, () => {
+    const { text = "", hosts } = readHosts(path);
+    const isKnown = hosts.some(({ id }) => id === name);
+    if (isKnown && options.replace !== true)
+      throw usageFailure(`there is a host '${name}' already; give --replace to replace it`);
+    return withHost(isKnown ? withoutHost(text, name, path) : text, entry, path);
+  });
+  if (entry.auth_bearer_token !== undefined && isPlain(entry.url ?? ""))
+    complain(`the token for '${name}' travels unencrypted; use wss:// (Codex refuses such an entry)`);
+}
+
+function entryFor(
+  name: string,
+  [first = "", ...rest]: readonly string[],
+  { tokenFile }: AddOptions,
+): HostEntry {
+  const isUrl = rest.length === 0 && /^[a-z][a-z+]*:\/\//i.test(first);
+  if (!isUrl || isSshUrl(first)) {
+    if (tokenFile !== undefined) throw usageFailure("--token-file is for a host with a URL");
+    const [program, ...args] = isUrl ? sshCommand(first) : [first, ...rest];
+    return { id: name, program, args };
+  }
+  return {
+    id: name,
+    url: first,
+    ...(tokenFile === undefined ? {} : { auth_bearer_token: readToken(tokenFile) }),
+  };
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw usageFailure(`cannot read the token in ${path}: ${describeFileError(error)}`);
+  }
+}
+
+/** True for a connection without encryption to another machine. */
+function isPlain(url: string): boolean {
+  return url.startsWith("ws://") && !/^ws:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)/.test(url);
+}
+
+async function listHosts({ json }: { json?: boolean }): Promise<void> {
+  const { path, hosts, isExposed } = readHosts();
+  if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
+  if (json === true) {
+    await printJson(hosts.map(shown));
+    return;
+  }
+  const { bold, dim } = stdoutColors();
+  if (hosts.length === 0) {
+    await print(dim(`No hosts in ${path}. See 'exec-server host add --help'.`) + "\n");
+    return;
+  }
+  const columns = [
+    { title: "NAME", value: ({ id }: HostEntry) => id },
+    {
+      title: "TOKEN",
+      value: ({ auth_bearer_token: token }: HostEntry) => (token === undefined ? "-" : "yes"),
+    },
+    {
+      title: "PLACE",
+      value: ({ url, program = "", args = [] }: HostEntry) =>
+        url === undefined ? [program, ...args].join(" ") : shownUrl(url),
+    },
+  ];
+  await print(table(hosts, columns, { width: terminalWidth(), titleStyle: bold }));
+}
+
+/** Without what may be secret. */
+function shown({ id, url, program, args, cwd, auth_bearer_token: token }: HostEntry): object {
+  return { name: id, url: url && shownUrl(url), program, args, cwd, hasToken: token !== undefined };
+}
+
+async function removeHost(name: string): Promise<void> {
+  const path = hostsPath();
+  const { hosts } = readHosts(path);
+  if (!hosts.some(({ id }) => id === name))
+    throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
+  await replaceFile(path, () => withoutHost(readHosts(path).text ?? "", name, path));
+}

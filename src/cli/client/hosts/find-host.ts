@@ -1,0 +1,48 @@
+import { usageFailure } from "../failure.ts";
+import { complain } from "../print/complain.ts";
+import type { Target } from "../target/resolve-target.ts";
+import type { HostEntry } from "./host-entry.ts";
+import { readHosts } from "./hosts-file.ts";
+
+const MAX_SHOWN_NAMES = 20;
+
+/** The host of that name in hosts.toml. */
+export function findHost(name: string): Target {
+  const { path, hosts, isExposed } = readHosts();
+  const entry = hosts.find(({ id }) => id === name);
+  if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
+  if (entry !== undefined) return targetOf(entry);
+  throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
+}
+
+/** For messages about a name that is not known. */
+export function knownNames(hosts: readonly HostEntry[]): string {
+  if (hosts.length === 0) return "no host is known yet: see 'exec-server host add --help'";
+  const more = hosts.length > MAX_SHOWN_NAMES ? ", …" : "";
+  const names = hosts.slice(0, MAX_SHOWN_NAMES).map(({ id }) => id);
+  return `known hosts: ${names.join(", ")}${more}`;
+}
+
+function targetOf(entry: HostEntry): Target {
+  const { id: name, url, program = "", args = [], env, cwd } = entry;
+  const timeout = entry.initialize_timeout_sec;
+  const initialize = timeout === undefined ? {} : { initializeTimeoutMs: timeout * 1000 };
+  if (url === undefined)
+    return {
+      kind: "program",
+      name,
+      command: [program, ...args],
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(env === undefined ? {} : { env }),
+      ...initialize,
+    };
+  const { auth_bearer_token: token, connect_timeout_sec: connect } = entry;
+  return {
+    kind: "url",
+    name,
+    url,
+    ...(token === undefined ? {} : { token }),
+    ...(connect === undefined ? {} : { connectTimeoutMs: connect * 1000 }),
+    ...initialize,
+  };
+}

@@ -1,0 +1,87 @@
+import { ConnectionError } from "../../../../base/errors.ts";
+import { connect } from "../../../../client/connect/connect.ts";
+import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
+import type { Host } from "../../../../client/host.ts";
+import { Failure } from "../../failure.ts";
+import { keptCommand } from "./kept-command.ts";
+
+/** A command that serves on its stdin and stdout, here or on another machine. */
+export interface ServerProgram {
+  /** As the user names it. */
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Time for a password to be typed. */
+const PATIENCE_MS = 120_000;
+/** Of a shell that does not find a program. */
+const NOT_FOUND_STATUS = 127;
+
+/**
+ * The command gets the keys that are pressed while it asks for a password, but not Ctrl-C, which is for what runs there:
+ * it keeps ignoring what is ignored at its start.
+ */
+const WITHOUT_KEYS = ["/bin/sh", "-c", 'trap "" INT QUIT; exec "$@"', "sh"] as const;
+
+/** Starts the command and connects to it. With `kept`, to a server that outlives it. */
+export async function connectProgram(
+  program: ServerProgram,
+  { kept, ...options }: ConnectOptions & { readonly kept: boolean },
+): Promise<Host> {
+  const command = kept ? keptCommand(program.command) : program.command;
+  if (command === undefined)
+    throw new Failure(
+      `'${program.name}' starts a server that ends with each command, so nothing is kept there; let its program end in 'exec-server bridge --stdio'`,
+    );
+  const { cwd, env } = program;
+  const patience = { connectTimeoutMs: PATIENCE_MS, initializeTimeoutMs: PATIENCE_MS };
+  const child = {
+    command: [...WITHOUT_KEYS, ...command] as const,
+    sharesTerminal: true,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
+  };
+  try {
+    return await untilInterrupted((signal) => connect(child, { ...patience, ...options, signal }));
+  } catch (error) {
+    throw error instanceof ConnectionError ? explained(error, program, command) : error;
+  }
+}
+
+/** A signal meanwhile ends the command too, which would otherwise go on asking for a password. */
+async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
+  const signals = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+  const listeners = Object.entries(signals).map(([name, number]) => {
+    const listener = (): void => abort.abort(new Failure("interrupted", 128 + number));
+    process.once(name, listener);
+    return () => process.off(name, listener);
+  });
+  try {
+    return await work(abort.signal);
+  } finally {
+    for (const remove of listeners) remove();
+  }
+}
+
+/** What a person can do about it. */
+function explained(
+  error: ConnectionError,
+  { name }: ServerProgram,
+  [program]: readonly [string, ...string[]],
+): Failure {
+  const [, status] = / exited with status (\d+)/.exec(error.message) ?? [];
+  const [, said = ""] = /its last words on stderr: (.*)/s.exec(error.message) ?? [];
+  const words = said === "" ? "" : `: ${said.trim()}`;
+  if (Number(status) === NOT_FOUND_STATUS)
+    return new Failure(
+      said.includes(`${program}: `) && !said.includes("exec-server")
+        ? `cannot reach '${name}' because ${program} was not found; install it`
+        : `exec-server was not found on '${name}'${words}; install it there with 'npm install -g exec-server', or say in EXEC_SERVER_REMOTE_COMMAND how it is called there`,
+    );
+  if (status !== undefined)
+    return new Failure(`cannot reach '${name}'${words || `: ${program} ended with status ${status}`}`);
+  return new Failure(`cannot reach '${name}': ${error.message}`);
+}
