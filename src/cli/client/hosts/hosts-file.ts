@@ -53,7 +53,7 @@ export function parseHosts(text: string, path: string): readonly HostEntry[] {
     if (fault !== undefined) throw new Failure(`${path}: ${shown} cannot be used: ${fault}`);
     known.add(String(id));
   });
-  return environments as unknown as readonly HostEntry[];
+  return environments;
 }
 
 function readText(path: string): string | undefined {

@@ -25,7 +25,7 @@ export async function connectTarget(
 }
 
 /** Connects to a server that has been found. */
-export async function openTarget(
+async function openTarget(
   target: Target,
   { debug }: Pick<TargetOptions, "debug">,
   purpose: Purpose = "session",

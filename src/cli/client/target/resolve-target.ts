@@ -6,7 +6,7 @@ import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 /** A server at a URL. */
-export interface UrlTarget {
+interface UrlTarget {
   readonly kind: "url";
   /** Host of hosts.toml that has this URL. */
   readonly name?: string;
@@ -17,7 +17,7 @@ export interface UrlTarget {
 }
 
 /** A server that a command starts, such as ssh. */
-export interface ProgramTarget extends ServerProgram {
+interface ProgramTarget extends ServerProgram {
   readonly kind: "program";
   readonly initializeTimeoutMs?: number;
 }
@@ -26,7 +26,7 @@ export interface ProgramTarget extends ServerProgram {
 export type Target = UrlTarget | ProgramTarget | { readonly kind: "own" };
 
 /** The name of the user's own server, where a name must be given. */
-export const OWN_NAME = "local";
+const OWN_NAME = "local";
 
 /**
  * Finds the server: what the command line says, then what the environment says, a URL before a host; without either,

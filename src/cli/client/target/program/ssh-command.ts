@@ -8,6 +8,9 @@ const MAX_PORT = 65_535;
 /** What the machine runs; the shell there gets it as one text. */
 const SERVE_ON_STDIO = "--listen stdio";
 
+/** No terminal there; a silent network is noticed within a minute. */
+const OPTIONS = ["-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3"] as const;
+
 /** True for a text that is meant as such an address. */
 export function isSshUrl(text: string): boolean {
   return /^ssh:/i.test(text);
@@ -25,8 +28,7 @@ export function sshCommand(url: string, environment: NodeJS.ProcessEnv = process
   const program = environment["EXEC_SERVER_REMOTE_COMMAND"] || "exec-server";
   return [
     "ssh",
-    // No terminal there. A silent network is noticed within a minute.
-    ...["-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3"],
+    ...OPTIONS,
     ...(user === undefined ? [] : ["-l", user]),
     ...(port === undefined ? [] : ["-p", port]),
     "--",
