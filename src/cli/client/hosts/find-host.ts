@@ -1,6 +1,6 @@
 import { usageFailure } from "../failure.ts";
 import { complain } from "../print/complain.ts";
-import type { Target } from "../target/resolve-target.ts";
+import type { Target } from "../target/target.ts";
 import type { HostEntry } from "./host-entry.ts";
 import { readHosts } from "./hosts-file.ts";
 

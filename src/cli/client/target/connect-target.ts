@@ -1,8 +1,9 @@
 import { connect } from "../../../client/connect/connect.ts";
 import type { Host } from "../../../client/host.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
-import { resolveTarget, type Target } from "./resolve-target.ts";
+import { resolveTarget } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
+import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 /** A server, and what a command must know about it. */

@@ -1,29 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describeFileError } from "../describe-file-error.ts";
 import { usageFailure } from "../failure.ts";
-import type { ServerProgram } from "./program/connect-program.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
+import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
-
-/** A server at a URL. */
-interface UrlTarget {
-  readonly kind: "url";
-  /** Host of hosts.toml that has this URL. */
-  readonly name?: string;
-  readonly url: string;
-  readonly token?: string;
-  readonly connectTimeoutMs?: number;
-  readonly initializeTimeoutMs?: number;
-}
-
-/** A server that a command starts, such as ssh. */
-interface ProgramTarget extends ServerProgram {
-  readonly kind: "program";
-  readonly initializeTimeoutMs?: number;
-}
-
-/** Where a command runs. `own` is the user's own server on this machine, which is started on demand. */
-export type Target = UrlTarget | ProgramTarget | { readonly kind: "own" };
 
 /** The name of the user's own server, where a name must be given. */
 const OWN_NAME = "local";
