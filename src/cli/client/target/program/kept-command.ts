@@ -1,5 +1,12 @@
-const SERVES = /^(.*\S)?\s*(?:--listen[ =]stdio(?::\/\/)?|--stdio)$/s;
-const BRIDGES = "bridge --stdio";
+const BRIDGE = ["bridge", "--stdio"];
+/** How a command says that it serves on stdio. */
+const SERVES = [
+  ["--listen", "stdio"],
+  ["--listen", "stdio://"],
+  ["--listen=stdio"],
+  ["--listen=stdio://"],
+  ["--stdio"],
+];
 
 /**
  * A server on stdio ends with its client, so nothing can be kept there. The same command with `bridge --stdio` leads to
@@ -7,21 +14,24 @@ const BRIDGES = "bridge --stdio";
  */
 export function keptCommand(command: readonly [string, ...string[]]): [string, ...string[]] | undefined {
   const [program, ...args] = command;
-  if (endsWith(args, ["bridge", "--stdio"]) || args.at(-1)?.endsWith(BRIDGES) === true)
-    return [program, ...args];
-  for (const flags of [["--listen", "stdio"], ["--listen", "stdio://"], ["--listen=stdio"], ["--stdio"]])
-    if (endsWith(args, flags)) {
-      const before = args.slice(0, -flags.length);
-      return [program, ...(before.at(-1) === "serve" ? before.slice(0, -1) : before), "bridge", "--stdio"];
-    }
-  // One text for the shell of another machine.
-  const [, start] = SERVES.exec(args.at(-1) ?? "") ?? [];
-  if (start === undefined) return undefined;
-  return [program, ...args.slice(0, -1), `${start.replace(/\sserve$/, "")} ${BRIDGES}`];
+  const bridged = withBridge(args);
+  if (bridged !== undefined) return [program, ...bridged];
+  // The last argument may be one text for the shell of another machine.
+  const text = withBridge(args.at(-1)?.split(" ") ?? []);
+  return text && [program, ...args.slice(0, -1), text.join(" ")];
 }
 
-function endsWith(args: readonly string[], end: readonly string[]): boolean {
+function withBridge(words: readonly string[]): string[] | undefined {
+  if (endsWith(words, BRIDGE)) return [...words];
+  const flags = SERVES.find((end) => endsWith(words, end));
+  if (flags === undefined) return undefined;
+  const before = words.slice(0, -flags.length);
+  return [...(before.at(-1) === "serve" ? before.slice(0, -1) : before), ...BRIDGE];
+}
+
+function endsWith(words: readonly string[], end: readonly string[]): boolean {
   return (
-    end.length <= args.length && end.every((word, index) => args[args.length - end.length + index] === word)
+    end.length <= words.length &&
+    end.every((word, index) => words[words.length - end.length + index] === word)
   );
 }

@@ -1,8 +1,9 @@
 import { usageFailure } from "../../failure.ts";
 
-/** User, machine and port in `ssh://[USER@]MACHINE[:PORT]`. An IPv6 address is in brackets. */
-const DESTINATION =
-  /^ssh:\/\/(?:([^@:/?#\s]+)@)?(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+))(?::(\d{1,5}))?\/?$/;
+/** A machine's name or alias, or an IPv6 address in brackets, with or without a port. */
+const NAME_AND_PORT = /^([A-Za-z0-9_][\w.-]*)(?::(\d{1,5}))?$/;
+const ADDRESS_AND_PORT = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\](?::(\d{1,5}))?$/;
+const USER = /^[^-@:/?#\s][^@:/?#\s]*$/;
 const MAX_PORT = 65_535;
 
 /** What the machine runs; the shell there gets it as one text. */
@@ -21,10 +22,10 @@ export function isSshUrl(text: string): boolean {
  * terminal. Throws a Failure for an address that ssh could take for an option.
  */
 export function sshCommand(url: string, environment: NodeJS.ProcessEnv = process.env): [string, ...string[]] {
-  const [, user, address, name, port] = DESTINATION.exec(url) ?? [];
-  const machine = address ?? name;
-  if (machine === undefined || machine.startsWith("-") || user?.startsWith("-") || Number(port) > MAX_PORT)
+  const destination = destinationOf(url);
+  if (destination === undefined)
     throw usageFailure(`'${url}' is not an address for ssh; write ssh://[USER@]MACHINE[:PORT]`);
+  const { user, machine, port } = destination;
   const program = environment["EXEC_SERVER_REMOTE_COMMAND"] || "exec-server";
   return [
     "ssh",
@@ -35,4 +36,18 @@ export function sshCommand(url: string, environment: NodeJS.ProcessEnv = process
     machine,
     `${program} ${SERVE_ON_STDIO}`,
   ];
+}
+
+/** Undefined for a text that is none, or that ssh could take for an option. */
+function destinationOf(url: string): { user?: string; machine: string; port?: string } | undefined {
+  if (!url.startsWith("ssh://")) return undefined;
+  const rest = url.slice("ssh://".length);
+  const authority = rest.endsWith("/") ? rest.slice(0, -1) : rest;
+  const at = authority.indexOf("@");
+  const user = authority.slice(0, Math.max(at, 0));
+  const place = authority.slice(at + 1);
+  const [, machine, port] = NAME_AND_PORT.exec(place) ?? ADDRESS_AND_PORT.exec(place) ?? [];
+  if (machine === undefined || Number(port ?? 0) > MAX_PORT || (at >= 0 && !USER.test(user)))
+    return undefined;
+  return { machine, ...(at < 0 ? {} : { user }), ...(port === undefined ? {} : { port }) };
 }
