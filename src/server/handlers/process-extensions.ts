@@ -50,8 +50,8 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
     "process/closeStdin": (client, { processId }) =>
       whenStarted(client.session, processId, () => {
         const controlled = known(client, processId);
-        controlled.process.input?.end();
         controlled.typed?.();
+        controlled.process.input?.end();
         return {};
       }),
 

@@ -205,9 +205,10 @@ function write(
   if (entry.process.input === undefined) return { status: "stdinClosed" };
   if (entry.writeIds?.has(writeId)) return { status: "accepted" };
   if (entry.process.input.ended) return { status: "stdinClosed" };
+  // First, so that the program sees the window of the one whose input it reads.
+  entry.typed?.();
   const read = writeInput(entry.process, bytes, limits);
   remember(entry, writeId);
-  entry.typed?.();
   return read === undefined
     ? { status: "accepted" }
     : new DeferredAnswer(read.then(() => ({ status: "accepted" as const })));

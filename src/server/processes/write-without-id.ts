@@ -20,7 +20,7 @@ export function writeWithoutId(
   if (entry === undefined) throw unknownProcess(processId);
   if (entry.process.input === undefined)
     throw new RpcError(RpcCode.invalidRequest, `stdin is closed for process ${processId}`);
-  const read = writeInput(entry.process, bytes, limits);
   entry.typed?.();
+  const read = writeInput(entry.process, bytes, limits);
   return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
 }

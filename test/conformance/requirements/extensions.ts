@@ -73,6 +73,64 @@ export const extensionRequirements = {
   "process.detach:stops": ours("After detaching no events come.", { transports: ["ws", "memory"] }),
   "process.detach:own": ours("A session's own process can be detached, and attached again without a loss."),
 
+  "process.keep:outlives": oursToo(
+    "A kept process goes on without its connection, and others find it by its name.",
+    {
+      transports: ["ws", "memory"],
+    },
+  ),
+  "process.keep:started": oursToo("Who has started a kept process controls it under the id of the start.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.keep:pipelined": oursToo(
+    "Requests behind a kept start, by its id or by its name, see the process.",
+    { transports: ["ws", "memory"] },
+  ),
+  "process.keep:names": oursToo(
+    "A name is unique, has few characters, and is free again when it is replaced.",
+    {
+      transports: ["ws", "memory"],
+    },
+  ),
+  "process.keep:race": oursToo("Of several starts with one name at the same time exactly one succeeds.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.keep:failed": oursToo("A kept start that fails leaves no name behind.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.keep:repeated": oursToo(
+    "A repeated start with the same key has the same answer, also after a resume.",
+    {
+      transports: ["ws", "memory"],
+    },
+  ),
+  "process.keep:resumed": oursToo(
+    "Attachments to kept processes survive the reconnection of their session.",
+    {
+      transports: ["ws", "memory"],
+    },
+  ),
+  "process.keep:window": oursToo("The window of the one who typed last counts, or the newest one.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.keep:stdio": oursToo("A server on stdio ends with its client: it keeps nothing, and says so.", {
+    transports: ["stdio"],
+  }),
+  "process.attach:name": ours("A kept process is attached by its name, to follow it or to control it.", {
+    transports: ["ws", "memory"],
+  }),
+  "process.attach:name-repeated": ours(
+    "Attaching to a kept process again under the same id changes nothing; under another one it is attached twice.",
+    { transports: ["ws", "memory"] },
+  ),
+  "process.attach:name-params": ours("A name stands alone, must be known, and control needs one."),
+  "process.list:kept": ours(
+    "Kept processes are listed with their names, owners and numbers of connections.",
+    {
+      transports: ["ws", "memory"],
+    },
+  ),
+
   "process.list:session": ours(
     "The session's processes are listed in the order of their start, ended ones included.",
   ),
