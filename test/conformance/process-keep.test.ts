@@ -38,7 +38,7 @@ async function refusedWith(request: Promise<unknown>): Promise<unknown> {
     (failure: unknown) => failure,
   );
   expect(error).toBeInstanceOf(RpcFailure);
-  return (error as RpcFailure).data?.code;
+  return ((error as RpcFailure).data as { code?: unknown } | undefined)?.code;
 }
 
 verifies("process.keep:outlives", async ({ connect, peer }) => {
