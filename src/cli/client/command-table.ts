@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
   ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
+  fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
 };
 

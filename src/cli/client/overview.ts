@@ -5,7 +5,7 @@ const COLUMN = 14;
 
 /** Commands of the server's program, which this one only names. */
 export const SERVER_COMMANDS: Readonly<Record<string, string>> = {
-  serve: "serve clients; also without a command. See 'exec-server serve --help'",
+  serve: "serve clients; the command may be left out; see 'serve --help'",
   doctor: "try the sandbox on this machine, and say what is missing",
   sandbox: "print what a sandbox allows on this machine",
 };
@@ -36,7 +36,7 @@ Usage: exec-server COMMAND [OPTIONS]
 const ENDING = `
 Every command takes these options, before or after its name:
   -H, --host NAME     a host of hosts.toml, or ssh://[USER@]MACHINE[:PORT]
-  --url URL           a server: ws://HOST:PORT or ws+unix:///PATH; also EXEC_SERVER_URL
+  --url URL           ws://HOST:PORT or ws+unix:///PATH; also EXEC_SERVER_URL
   --token-file PATH   file with the token for --url; also EXEC_SERVER_TOKEN
   --debug             show every message that is sent and received
 Without any of them, a command runs on your own server, which starts by itself.

@@ -24,5 +24,6 @@ function reasonOf({ errno, code, path, message }: FileError): string {
   if (code === "PERMISSION_DENIED") return "permission denied";
   // The library's message names the call and the path first.
   const start = message.indexOf(`${path}: `);
-  return start < 0 ? message : message.slice(start + path.length + 2);
+  const reason = start < 0 ? message : message.slice(start + path.length + 2);
+  return reason.replace(`path \`${path}\` `, "");
 }

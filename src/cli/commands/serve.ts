@@ -1,6 +1,7 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { resolve } from "node:path";
+import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -25,6 +26,7 @@ import { sandboxPreset } from "../sandbox-flags.ts";
 import { createLogger, LOG_LEVELS, type LogLevel } from "../log.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { VERSION } from "../version.ts";
+import { welcome } from "../welcome.ts";
 
 const FLAGS = {
   listen: "URL",
@@ -199,6 +201,8 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
     await server.close();
   });
   process.stdout.write(`${server.url}\n`);
+  if (isatty(2))
+    process.stderr.write(welcome({ url: server.url, needsToken: options.authentication !== undefined }));
 }
 
 async function serveStdio(options: ListenOptions): Promise<void> {

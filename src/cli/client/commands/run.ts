@@ -7,6 +7,7 @@ import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";
+import { repeated } from "../repeated.ts";
 import { runPiped } from "../running/run-piped.ts";
 import { startOptions } from "../running/start-options.ts";
 import { failedStart } from "../running/exit-status.ts";
@@ -85,8 +86,4 @@ async function detach(
   );
   await print(`${started}\n`);
   return 0;
-}
-
-function repeated(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value];
 }

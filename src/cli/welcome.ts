@@ -1,0 +1,42 @@
+import { hostname } from "node:os";
+import { VERSION } from "./version.ts";
+
+/** Addresses that stand for every address of the machine, as URLs show them. */
+const EVERY_ADDRESS = /^ws:\/\/(?:0\.0\.0\.0|\[::\]):/;
+
+export interface Listening {
+  /** The URL for clients. */
+  readonly url: string;
+  readonly needsToken: boolean;
+}
+
+/** What a person who starts a server in a terminal should know: ten lines for stderr. */
+export function welcome({ url: listening, needsToken }: Listening): string {
+  const url = listening.replace(EVERY_ADDRESS, `ws://${hostname()}:`);
+  const token = needsToken ? ", { token }" : "";
+  const tokenFile = needsToken ? " --token-file FILE" : "";
+  return `exec-server ${VERSION} listens on ${listening}. Ctrl-C ends it, and everything that it runs.
+
+From Codex:
+  ${codex(url, needsToken)}
+From a program:
+  import { connect } from "exec-server"; const host = await connect("${url}"${token});
+From another terminal:
+  exec-server run --url ${url}${tokenFile} -- uname -a
+
+All commands: exec-server --help. Options of the server: exec-server serve --help.
+`;
+}
+
+/** Codex takes a token, and a command that reaches a socket, only from its file. */
+function codex(url: string, needsToken: boolean): string {
+  if (url.startsWith("ws+unix:"))
+    return inFile(`program = "exec-server", args = ["bridge", "--stdio", "--url", "${url}"]`);
+  return needsToken
+    ? inFile(`url = "${url}", auth_bearer_token = "TOKEN"`)
+    : `CODEX_EXEC_SERVER_URL=${url} codex`;
+}
+
+function inFile(keys: string): string {
+  return `in environments.toml: environments = [{ id = "here", ${keys} }]`;
+}

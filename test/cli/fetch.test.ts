@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CommandLine } from "./command-line.ts";
+
+let line: CommandLine;
+let upstream: Server;
+let url: string;
+beforeAll(async () => {
+  line = await CommandLine.start();
+  upstream = createServer((request, response) => {
+    response.sendDate = false;
+    response.setHeader("connection", "close");
+    if (request.url === "/moved") response.writeHead(302, { location: "/here" }).end("moved\n");
+    else if (request.url === "/missing") response.writeHead(404).end("missing\n");
+    else if (request.url === "/binary") response.end(Buffer.from([0, 255, 128]));
+    else if (request.url === "/cut")
+      response.writeHead(200, { "content-length": 100 }).write("begin", () => response.destroy());
+    else {
+      let body = "";
+      request.setEncoding("utf8").on("data", (text: string) => (body += text));
+      request.on("end", () => {
+        const { "x-name": name = "", "content-type": type = "" } = request.headers;
+        response.end(`${request.method} ${request.url} ${String(name)} ${type} ${body}\n`);
+      });
+    }
+  }).listen(0, "127.0.0.1");
+  await once(upstream, "listening");
+  url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  upstream?.close();
+  await line?.[Symbol.asyncDispose]();
+});
+
+const ok = (stdout: string) => ({ status: 0, stdout, stderr: "" });
+
+test("fetch prints the body", async () => {
+  expect(await line.run(`exec-server fetch ${url}/x`)).toEqual(ok("GET /x   \n"));
+});
+
+test("fetch sends a method, headers and a body", async () => {
+  expect(await line.run(`exec-server fetch --header 'X-Name: a: b' -d q=1 ${url}/x`)).toEqual(
+    ok("POST /x a: b application/x-www-form-urlencoded q=1\n"),
+  );
+  expect(
+    await line.run(`exec-server fetch -X put --header 'content-type: text/plain' -d @- ${url}/x`, {
+      input: "from stdin",
+    }),
+  ).toEqual(ok("PUT /x  text/plain from stdin\n"));
+});
+
+test("fetch follows redirects with --location only", async () => {
+  expect(await line.run(`exec-server fetch ${url}/moved`)).toEqual(ok("moved\n"));
+  expect(await line.run(`exec-server fetch -L ${url}/moved`)).toEqual(ok("GET /here   \n"));
+});
+
+test("fetch --include and --head print status and headers", async () => {
+  const head = "HTTP 302\nconnection: close\nlocation: /here\n";
+  expect((await line.run(`exec-server fetch -i ${url}/moved`)).stdout).toMatch(
+    /^HTTP 302\nconnection: close\nlocation: \/here\n(transfer-encoding: chunked\n)?\nmoved\n$/,
+  );
+  expect((await line.run(`exec-server fetch -I ${url}/moved`)).stdout).toBe(`${head}\n`);
+});
+
+test("a status of 400 or more is an answer, and with --fail the exit code 22", async () => {
+  expect(await line.run(`exec-server fetch ${url}/missing`)).toEqual(ok("missing\n"));
+  expect(await line.run(`exec-server fetch --fail ${url}/missing`)).toEqual({
+    status: 22,
+    stdout: "",
+    stderr: `exec-server: ${url}/missing: the answer has the status 404\n`,
+  });
+});
+
+test("fetch --output writes a file here", async () => {
+  expect(await line.run(`exec-server fetch -o body ${url}/binary`)).toEqual(ok(""));
+  expect([...(await readFile(join(line.directory, "body")))]).toEqual([0, 255, 128]);
+});
+
+test("fetch --json holds text or base64", async () => {
+  const { stdout } = await line.run(`exec-server fetch --json ${url}/binary`);
+  expect(JSON.parse(stdout)).toMatchObject({ status: 200, bodyBase64: "AP+A" });
+  expect(JSON.parse((await line.run(`exec-server fetch --json ${url}/x`)).stdout)).toMatchObject({
+    body: "GET /x   \n",
+  });
+});
+
+test("a body that is cut off is an error after what has arrived", async () => {
+  const { status, stdout, stderr } = await line.run(`exec-server fetch ${url}/cut`);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "begin" });
+  expect(stderr).toMatch(/^exec-server: http:.*\/cut: [^\n]+\n$/);
+});
+
+test.each([
+  ["nope", 2, "'nope' is not an address; give one that begins with http:// or https://"],
+  ["ftp://x/", 2, "'ftp://x/' is not an address; give one that begins with http:// or https://"],
+  ["http://a:b@127.0.0.1/", 2, "an address cannot hold a password; give --header 'Authorization: …'"],
+  ["http://127.0.0.1:1/", 1, "http://127.0.0.1:1/: connection refused; is something listening there?"],
+  ["-H 'X-Name: v' http://127.0.0.1:1/", 2, "-H names a host; give the header with --header 'X-Name: v'"],
+  ["--header bad http://127.0.0.1:1/", 2, "'bad' is not a header; write 'Name: value'"],
+  ["--header 'a b: c' http://127.0.0.1:1/", 2, "'a b: c' is not a header; write 'Name: value'"],
+  ["-d @nope http://127.0.0.1:1/", 1, "cannot read nope: No such file or directory (os error 2)"],
+  [
+    "-X GET -d x http://127.0.0.1:1/",
+    2,
+    "GET sends no body; leave --data out, or give another method with --request",
+  ],
+  ["-I -d x http://127.0.0.1:1/", 2, "--head sends no body; leave --data or --head out"],
+])("fetch %s ends with %d: %s", async (args, status, message) => {
+  expect(await line.run(`exec-server fetch ${args}`)).toEqual({
+    status,
+    stdout: "",
+    stderr: `exec-server: ${message}\n`,
+  });
+});
+
+test("fetch says why the file takes nothing", async () => {
+  expect(await line.run(`exec-server fetch -o nope/x ${url}/`)).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: "exec-server: cannot write nope/x: No such file or directory (os error 2)\n",
+  });
+  expect((await line.run(`exec-server fetch -o /dev/full ${url}/`)).stderr).toBe(
+    "exec-server: cannot write /dev/full: No space left on device (os error 28)\n",
+  );
+});

@@ -1,0 +1,53 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CommandLine } from "./command-line.ts";
+
+let line: CommandLine;
+beforeAll(async () => {
+  line = await CommandLine.start();
+  await writeFile(join(line.directory, "token"), "secret-of-at-least-some-length");
+});
+afterAll(async () => line?.[Symbol.asyncDispose]());
+
+/** Starts a server whose stderr is a terminal, waits for its address and stops it. */
+async function serveInTerminal(args: string): Promise<{ stdout: string; stderr: string }> {
+  const serve = `exec-server ${args} > out & until [ -s out ]; do sleep 0.05; done; kill %1; wait %1`;
+  const { stdout: stderr } = await line.runInTerminal(serve);
+  return { stdout: (await line.run("cat out; rm out")).stdout, stderr };
+}
+
+test("in a terminal, stderr adds ten lines, and stdout stays one line", async () => {
+  const { stdout, stderr } = await serveInTerminal("");
+  expect(stdout).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\n$/);
+  const url = stdout.trim();
+  const lines = stderr.split("\n").slice(0, 10);
+  expect(lines[0]).toContain(`listens on ${url}.`);
+  expect(lines[3]).toBe(`  CODEX_EXEC_SERVER_URL=${url} codex`);
+  expect(lines[5]).toContain(`await connect("${url}")`);
+  expect(lines[7]).toBe(`  exec-server run --url ${url} -- uname -a`);
+  expect(lines[9]).toContain("exec-server --help");
+  expect(stderr.split("\n")).toHaveLength(11);
+});
+
+test("with a token, the lines say where it goes", async () => {
+  const { stderr } = await serveInTerminal("--ws-auth capability-token --ws-token-file token");
+  expect(stderr).toMatch(
+    /environments = \[\{ id = "here", url = "ws:[^"]+", auth_bearer_token = "TOKEN" \}\]/,
+  );
+  expect(stderr).toContain("--token-file FILE -- uname -a");
+  expect(stderr).not.toContain("secret");
+});
+
+test("a socket is reached from Codex through the bridge", async () => {
+  const { stdout, stderr } = await serveInTerminal(`--listen unix://${line.directory}/s.sock`);
+  expect(stdout).toBe(`ws+unix://${line.directory}/s.sock\n`);
+  expect(stderr).toContain(
+    `program = "exec-server", args = ["bridge", "--stdio", "--url", "${stdout.trim()}"]`,
+  );
+});
+
+test("without a terminal stderr stays empty", async () => {
+  const serve = "exec-server 2> err > out & until [ -s out ]; do sleep 0.05; done; kill $!; wait $!; cat err";
+  expect(await line.run(serve)).toEqual({ status: 0, stdout: "", stderr: "" });
+});
