@@ -8,8 +8,10 @@ const DEADLINE_MS = 50_000;
 
 export interface CommandOptions {
   /** The whole environment besides PATH. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** A program with its options that runs the command, such as `setpriv`. */
+  readonly through?: readonly string[];
   /** Everything that the command can read from stdin. Default: nothing. */
   readonly input?: string | Uint8Array;
 }
@@ -73,9 +75,10 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
 /** Starts `exec-server ARGS`; the caller reads its output. */
 export function startUnread(
   args: readonly string[],
-  { env = {}, cwd = "/", input }: CommandOptions = {},
+  { env = {}, cwd = "/", through = [], input }: CommandOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, [builtCli, ...args], {
+  const [program = "", ...rest] = [...through, process.execPath, builtCli, ...args];
+  const child = spawn(program, rest, {
     cwd,
     env: { PATH: SERVER_PATH, ...env },
     stdio: ["pipe", "pipe", "pipe"],

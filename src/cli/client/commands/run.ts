@@ -64,7 +64,7 @@ async function run(argv: readonly string[], options: RunOptions): Promise<number
   try {
     if (options.name !== undefined && options.detach !== true)
       throw usageFailure("--name is for a command that is left running; add -d");
-    const connected = await connectTarget(options);
+    const connected = await connectTarget(options, options.detach === true ? "kept" : "session");
     await using host = connected.host;
     const start = startOptions(connected, options);
     if (options.detach === true) return await detach(host, argv, options, start);

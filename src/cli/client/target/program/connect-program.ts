@@ -81,6 +81,10 @@ function explained(
         ? `cannot reach '${name}' because ${program} was not found; install it`
         : `exec-server was not found on '${name}'${words}; install it there with 'npm install -g exec-server', or say in EXEC_SERVER_REMOTE_COMMAND how it is called there`,
     );
+  if (error.message.includes("is not valid JSON"))
+    return new Failure(
+      `'${name}' printed something that is no message of a server; its shell must print nothing when it runs a command`,
+    );
   if (status !== undefined)
     return new Failure(`cannot reach '${name}'${words || `: ${program} ended with status ${status}`}`);
   return new Failure(`cannot reach '${name}': ${error.message}`);

@@ -1,0 +1,166 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Person } from "./person.ts";
+
+const NOBODY = 65_534;
+/** The server is the parent of what it starts. */
+const PARENT = ["run", "--", "sh", "-c", "echo $PPID"];
+
+const served = (stdout: string) => ({ status: 0, signal: null, stdout, stderr: "" });
+
+describe("the user's own server", () => {
+  it("is started by the first command, for its user alone, and serves the next ones", async () => {
+    await using person = new Person();
+    const first = await person.run(PARENT);
+    const { pid } = await person.server();
+    expect(first).toEqual(served(`${pid}\n`));
+    expect(await person.run(PARENT)).toEqual(first);
+    const modes = [dirname(person.socket), person.socket, person.log].map(
+      (path) => lstatSync(path).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
+    const [, , , , , session, terminal] = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ");
+    expect({ session: Number(session), terminal }).toEqual({ session: pid, terminal: "0" });
+    expect(readFileSync(person.log, "utf8")).toBe("");
+  });
+
+  it("is started once by fifty commands at once", async () => {
+    await using person = new Person();
+    const all = await Promise.all(Array.from({ length: 50 }, () => person.run(PARENT)));
+    const { pid } = await person.server();
+    expect(all).toEqual(all.map(() => served(`${pid}\n`)));
+    // A second one would complain here that the place is taken.
+    expect(readFileSync(person.log, "utf8")).toBe("");
+  });
+
+  it("gives each command its own directory and environment, not those of whoever came first", async () => {
+    await using person = new Person();
+    const [one, other] = [join(person.home, "one"), join(person.home, "other")];
+    mkdirSync(one);
+    mkdirSync(other);
+    const show = ["run", "--", "/bin/sh", "-c", "pwd; echo $ONE-$OTHER-$HOME"];
+    expect((await person.run(show, { cwd: one, env: { ONE: "1" } })).stdout).toBe(
+      `${one}\n1--${person.home}\n`,
+    );
+    expect((await person.run(show, { cwd: other, env: { OTHER: "2", HOME: "/nowhere" } })).stdout).toBe(
+      `${other}\n-2-/nowhere\n`,
+    );
+    const { pid } = await person.server();
+    expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toMatch(/ONE=|OTHER=|XDG_RUNTIME_DIR=/);
+    const names = execFileSync("readlink", [`/proc/${pid}/cwd`], { encoding: "utf8" });
+    expect(names).toBe("/\n");
+  });
+
+  it("keeps nothing open of the script that started it", async () => {
+    await using person = new Person();
+    const lock = join(person.home, "lock");
+    const script = `exec 9> ${lock}; flock 9; "$@"`;
+    expect((await person.run(PARENT, { through: ["sh", "-c", script, "sh"] })).status).toBe(0);
+    // Its script is over, so nobody has the lock.
+    execFileSync("flock", ["--nonblock", lock, "true"]);
+    expect(await person.server()).toMatchObject({ connections: 1 });
+  });
+
+  it("is started again after it was killed, although its socket is still there", async () => {
+    await using person = new Person();
+    await person.run(PARENT);
+    for (let round = 0; round < 3; round += 1) {
+      const { pid } = await person.server();
+      process.kill(pid, "SIGKILL");
+      const { status, stdout, stderr } = await person.run(PARENT);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      expect(Number(stdout)).not.toBe(pid);
+    }
+  });
+
+  it("says why it did not start", async () => {
+    await using person = new Person();
+    const ended = await person.run(PARENT, { env: { EXEC_SERVER_EXIT_WHEN_IDLE: "never" } });
+    expect(ended.stderr).toContain(
+      "exec-server: your own server did not start: error: invalid value 'never'",
+    );
+    expect(ended.stderr).toContain(`see ${person.log}`);
+    expect([ended.status, ended.stdout, ended.stderr.split("\n").length]).toEqual([255, "", 2]);
+    expect((await person.run(PARENT)).status).toBe(0);
+  });
+
+  it("does not write its log through a link", async () => {
+    await using person = new Person();
+    mkdirSync(dirname(person.log), { mode: 0o700 });
+    symlinkSync("/etc/passwd", person.log);
+    const ended = await person.run(PARENT);
+    expect(ended.stderr).toBe(
+      `exec-server: cannot open ${person.log} for your own server: Symbolic link loop (os error 40)\n`,
+    );
+    expect(ended.status).toBe(255);
+  });
+});
+
+describe("a directory where others could answer is refused:", () => {
+  const refusals: Record<string, [prepare: (directory: string, person: Person) => void, why: string]> = {
+    "a link": [
+      (directory, person) => {
+        mkdirSync(join(person.home, "else"), { mode: 0o700 });
+        symlinkSync(join(person.home, "else"), directory);
+      },
+      "is a symbolic link; remove it",
+    ],
+    "one of somebody else": [
+      (directory) => {
+        mkdirSync(directory, { mode: 0o700 });
+        chownSync(directory, NOBODY, NOBODY);
+      },
+      `belongs to somebody else (user ${NOBODY}); set XDG_RUNTIME_DIR to a directory of your own`,
+    ],
+    "one that is open": [
+      (directory) => {
+        mkdirSync(directory);
+        chmodSync(directory, 0o750);
+      },
+      "is open to other users; run 'chmod 700 DIRECTORY'",
+    ],
+    "a file": [(directory) => writeFileSync(directory, ""), "is not a directory; remove it"],
+  };
+
+  it.each(Object.keys(refusals))("%s", async (name) => {
+    await using person = new Person();
+    const directory = dirname(person.socket);
+    const [prepare, why] = refusals[name]!;
+    prepare(directory, person);
+    expect(await person.run(PARENT)).toEqual({
+      status: 255,
+      signal: null,
+      stdout: "",
+      stderr: `exec-server: the directory of your own server, ${directory}, ${why.replace("DIRECTORY", directory)}\n`,
+    });
+  });
+});
+
+it("a user whom the system does not list, with another's runtime directory, gets a place of their own", async () => {
+  await using person = new Person();
+  chmodSync(person.home, 0o755);
+  const user = 54_321;
+  const place = `/tmp/exec-server-${user}`;
+  const through = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--"];
+  const show = ["run", "--", "sh", "-c", "id -u; echo $PPID"];
+  try {
+    const { status, stdout, stderr } = await person.run(show, { through, env: { HOME: undefined } });
+    const [id, server] = stdout.split("\n").map(Number);
+    process.kill(server!, "SIGKILL");
+    expect({ status, stderr, id }).toEqual({ status: 0, stderr: "", id: user });
+    expect(lstatSync(place)).toMatchObject({ uid: user, mode: 0o40_700 });
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,126 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { SERVER_PATH } from "../conformance/server-process.ts";
+import type { CommandOptions } from "./command.ts";
+import { Person } from "./person.ts";
+import { type SshMachine, startSshd } from "./sshd.ts";
+
+let here: Person;
+/** The same user on the other machine, with a runtime directory of their own. */
+let there: Person;
+let machine: SshMachine;
+
+beforeAll(async () => {
+  [here, there] = [new Person(), new Person()];
+  machine = await startSshd(join(there.home, "sshd"), {
+    XDG_RUNTIME_DIR: there.runtime,
+    EXEC_SERVER_EXIT_WHEN_IDLE: "30s",
+  });
+});
+
+afterAll(async () => {
+  await machine?.[Symbol.asyncDispose]();
+  await there[Symbol.asyncDispose]();
+  await here[Symbol.asyncDispose]();
+});
+
+const run = (args: readonly string[], options: CommandOptions = {}) =>
+  here.run(args, { ...options, env: { PATH: `${machine.bin}:${SERVER_PATH}`, ...options.env } });
+const over = (url: string, ...args: string[]) => run(["-H", url, ...args]);
+
+it("a command on ssh://MACHINE gets input, output and status there, and leaves nothing behind", async () => {
+  const script = "echo out $SSH_CONNECTION; echo error >&2; cat; exit 5";
+  const ended = await run(["-H", "ssh://machine", "run", "--", "sh", "-c", script], { input: "input" });
+  expect(ended).toMatchObject({ status: 5, stderr: "error\n" });
+  expect(ended.stdout).toMatch(
+    new RegExp(`^out 127\\.0\\.0\\.1 \\d+ 127\\.0\\.0\\.1 ${machine.port}\ninput$`),
+  );
+  expect(sshProcesses()).toEqual([]);
+});
+
+it("a port, and a host of hosts.toml that ssh reaches, do the same", async () => {
+  const url = `ssh://127.0.0.1:${machine.port}`;
+  expect(await over(url, "run", "--", "echo", "there")).toMatchObject({
+    status: 0,
+    stdout: "there\n",
+    stderr: "",
+  });
+  expect(await run(["host", "add", "m", url])).toMatchObject({ status: 0, stderr: "" });
+  expect(await over("m", "run", "--", "echo", "there")).toMatchObject({
+    status: 0,
+    stdout: "there\n",
+    stderr: "",
+  });
+});
+
+it("a megabyte goes there and back unchanged", async () => {
+  const bytes = randomBytes(1_000_000);
+  const ended = await run(["-H", "ssh://machine", "run", "--", "sha256sum"], { input: bytes });
+  expect(ended.stdout).toBe(`${createHash("sha256").update(bytes).digest("hex")}  -\n`);
+});
+
+it("says in one line why a machine cannot be reached", async () => {
+  expect(await over("ssh://127.0.0.1:1", "run", "--", "true")).toMatchObject({
+    status: 255,
+    stderr:
+      "exec-server: cannot reach 'ssh://127.0.0.1:1': ssh: connect to host 127.0.0.1 port 1: Connection refused\n",
+  });
+  const denied = await over(`ssh://nobody-at-all@127.0.0.1:${machine.port}`, "run", "--", "true");
+  expect(denied).toMatchObject({ status: 255, stdout: "" });
+  expect(denied.stderr).toMatch(
+    /^exec-server: cannot reach 'ssh:\/\/nobody-at-all@.*': .*Permission denied \(publickey\)\.\n$/,
+  );
+  const status = (await over("ssh://127.0.0.1:1", "ls")).status;
+  expect(status).toBe(1);
+});
+
+it("says in one line that exec-server is not installed there", async () => {
+  const args = ["-H", "ssh://machine", "run", "--", "true"];
+  const ended = await run(args, { env: { EXEC_SERVER_REMOTE_COMMAND: "not-installed" } });
+  expect(ended.status).toBe(255);
+  expect(ended.stderr).toMatch(
+    /^exec-server: exec-server was not found on 'ssh:\/\/machine': .*not-installed.*; install it there with 'npm install -g exec-server', or say in EXEC_SERVER_REMOTE_COMMAND how it is called there\n$/,
+  );
+});
+
+it("says in one line that a shell there prints something of its own", async () => {
+  const greeting = join(machine.remoteBin, "greeting");
+  writeFileSync(greeting, `#!/bin/sh\necho Welcome back\nexec exec-server "$@"\n`, { mode: 0o755 });
+  const args = ["-H", "ssh://machine", "run", "--", "true"];
+  expect(await run(args, { env: { EXEC_SERVER_REMOTE_COMMAND: greeting } })).toMatchObject({
+    status: 255,
+    stderr:
+      "exec-server: 'ssh://machine' printed something that is no message of a server; its shell must print nothing when it runs a command\n",
+  });
+});
+
+it("says in one line that there is no ssh here", async () => {
+  const ended = await run(["-H", "ssh://machine", "run", "--", "true"], { env: { PATH: "/nowhere" } });
+  expect(ended).toMatchObject({
+    status: 255,
+    stderr: "exec-server: cannot reach 'ssh://machine' because ssh was not found; install it\n",
+  });
+});
+
+it("an address that ssh could take for an option is refused", async () => {
+  expect(await over("ssh://-oProxyCommand=touch$IFS/tmp/x", "run", "--", "true")).toMatchObject({
+    status: 2,
+  });
+});
+
+/** Connections of the test's own ssh that are still there. */
+function sshProcesses(): string[] {
+  const config = join(there.home, "sshd", "config");
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+        return line.includes(config) ? [line] : [];
+      } catch {
+        return []; // It has ended meanwhile.
+      }
+    });
+}
