@@ -80,6 +80,9 @@ describe("a kept process", () => {
     const third = await host.attachKept(name, { mode: "control" });
     expect(await third.kill()).toBe(true);
     expect(await inTime(third.exited, "the end")).toMatchObject({ signal: "SIGKILL" });
+    await inTime(third.closed, "the end of the output");
+    await host.close();
+    for (const process of [again, third]) await process.detach();
   });
 
   test("is only followed unless control is asked for", async () => {

@@ -361,8 +361,10 @@ export class RemoteProcess implements AsyncDisposable {
     try {
       await this.#session.request("process/detach", { processId: this.id });
     } catch (error) {
-      // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost.
-      if (!(error instanceof ExecError && error.code === "NOT_FOUND")) throw error;
+      // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost; without a
+      // session there is no attachment.
+      const isGone = error instanceof ExecError && error.code === "NOT_FOUND";
+      if (!isGone && !(error instanceof ConnectionError)) throw error;
     }
   }
 
