@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,12 +10,16 @@ const DEADLINE_MS = 30_000;
 /** Every look starts a program, so it is not taken all the time. */
 const LOOK_INTERVAL_MS = 40;
 
-/** A terminal stays when its program has ended, and all of it belongs to the program. */
-const SETTINGS = Object.entries({
-  "remain-on-exit": "on",
-  "default-terminal": "screen-256color",
-  status: "off",
-}).flatMap(([option, value]) => ["set-option", "-g", option, value, ";"]);
+/** All of a terminal belongs to its program. */
+const SETTINGS = Object.entries({ "default-terminal": "screen-256color", status: "off" }).flatMap(
+  ([option, value]) => ["set-option", "-g", option, value, ";"],
+);
+
+/**
+ * Runs a program and writes its status to a file. The terminal stays as the program has left it: tmux itself sometimes
+ * does not notice an end.
+ */
+const PROGRAM = 'file=$1; shift; trap : INT QUIT TSTP; "$@"; echo $? > "$file"; exec cat > /dev/null';
 
 export interface TerminalOptions {
   /** Default: 80. */
@@ -57,8 +61,8 @@ export class Tmux implements AsyncDisposable {
     const variables = Object.entries(env).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     const session = ["new-session", "-d", "-s", name, ...size, "-c", cwd, ...variables];
-    // One argument would be a line for a shell.
-    await this.command("start-server", ";", ...SETTINGS, ...session, "--", "env", ...command);
+    const shell = ["sh", "-c", PROGRAM, "sh", join(this.home, `${name}.status`), ...command];
+    await this.command("start-server", ";", ...SETTINGS, ...session, "--", ...shell);
     return new TmuxTerminal(this, name);
   }
 
@@ -106,11 +110,6 @@ export class TmuxTerminal {
     await this.#tmux.command("resize-window", "-t", this.name, "-x", String(columns), "-y", String(rows));
   }
 
-  /** Sends a signal to the program in the terminal. */
-  async signal(signal: NodeJS.Signals): Promise<void> {
-    process.kill(Number(await this.#ask("#{pane_pid}")), signal);
-  }
-
   /** The text of the screen, without spaces at the ends of its rows. */
   async text(): Promise<string> {
     return (await this.#tmux.command("capture-pane", "-p", "-t", this.name)).trimEnd();
@@ -153,13 +152,15 @@ export class TmuxTerminal {
 
   /** Waits for the end of the program, and returns its status. */
   async status(deadlineMs = DEADLINE_MS): Promise<number> {
-    let dead = "";
+    let status = "";
     await this.until(
-      async () => (dead = await this.#ask("#{pane_dead} #{pane_dead_status}")).startsWith("1 "),
+      async () =>
+        (status = await readFile(join(this.#tmux.home, `${this.name}.status`), "utf8").catch(() => "")) !==
+        "",
       async () => `the end of the program:\n${await this.text()}`,
       deadlineMs,
     );
-    return Number(dead.slice(2));
+    return Number(status);
   }
 
   /** Asks again and again until `look` holds. */

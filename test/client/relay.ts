@@ -10,11 +10,17 @@ export class Relay implements AsyncDisposable {
     return relay;
   }
 
+  /** Turns new connections away. */
+  refuses = false;
   readonly #sockets = new Set<net.Socket>();
   readonly #listener: net.Server;
 
   private constructor(port: number) {
     this.#listener = net.createServer((client) => {
+      if (this.refuses) {
+        client.on("error", () => {}).destroy();
+        return;
+      }
       const server = net.connect(port, "127.0.0.1");
       for (const socket of [client, server]) {
         this.#sockets.add(socket.on("error", () => {}));

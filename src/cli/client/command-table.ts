@@ -7,6 +7,7 @@ interface ClientCommand {
 
 /** In the order of the help. Each command is loaded when it is used. */
 export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
+  shell: { define: async (program) => (await import("./commands/shell.ts")).define(program) },
   run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
   ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },

@@ -16,9 +16,12 @@ import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface RunOptions extends TargetOptions {
   readonly stdin: boolean;
+<<<<<<< HEAD
   readonly interactive?: boolean;
   readonly detach?: boolean;
   readonly name?: string;
+=======
+  readonly tty?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly timeout?: number;
@@ -32,6 +35,7 @@ was ended by --timeout; 255: exec-server failed.
 Examples:
   exec-server run -- uname -a
   exec-server run --cwd /srv/app --env CI=1 -- npm test
+  exec-server run -t -- vim notes.txt
   exec-server run -- sh -c 'tar c src | gzip' < /dev/null > src.tar.gz
   exec-server run -d --name build -- make        then: logs -f build, attach build, wait build, kill build
 `;
@@ -45,6 +49,7 @@ export function define(program: Command): void {
     .usage("[OPTIONS] [--] CMD [ARG...]")
     .argument("<cmd...>", "program and its arguments")
     .passThroughOptions()
+    .option("-t, --tty", "run it on a terminal, which is shown in this one")
     .option("-d, --detach", "leave the command running on the server, and print its name")
     .option("--name <NAME>", "its name with -d; one that has ended is replaced [default: from the program]")
     .option("-i, --interactive", "with -d, leave stdin open for 'attach'; without, stdin is always passed on")
@@ -68,6 +73,10 @@ async function run(argv: readonly string[], options: RunOptions): Promise<number
     await using host = connected.host;
     const start = startOptions(connected, options);
     if (options.detach === true) return await detach(host, argv, options, start);
+    if (options.tty === true) {
+      const { runOnTerminal } = await import("../terminal/run-on-terminal.ts");
+      return await runOnTerminal(host, argv, start);
+    }
     return await runPiped(host, argv, { ...start, stdin: options.stdin });
   } catch (error) {
     throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;
@@ -77,12 +86,15 @@ async function run(argv: readonly string[], options: RunOptions): Promise<number
 async function detach(
   host: Host,
   argv: readonly string[],
-  { name, interactive }: RunOptions,
+  { name, interactive, tty }: RunOptions,
   options: StartOptions,
 ): Promise<number> {
   const stdin = interactive === true ? "pipe" : "none";
+  const { terminalOptions } = await import("../terminal/run-on-terminal.ts");
   const started = await startDetached(host, argv[0]!, name, (keep) =>
-    host.start(argv, { ...options, stdin, keep }),
+    tty === true
+      ? host.terminal(argv, { ...terminalOptions(options), keep })
+      : host.start(argv, { ...options, stdin, keep }),
   );
   await print(`${started}\n`);
   return 0;

@@ -1,0 +1,66 @@
+import type { Host } from "../../../client/host.ts";
+import type { ExitReport } from "../../../client/process/process-events.ts";
+import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import { createDeferred } from "../../../base/deferred.ts";
+import { ESCAPE_HELP, type EscapeCommand } from "./escape-keys.ts";
+import { passKeys } from "./keyboard.ts";
+import type { EndingSignal, LocalTerminal } from "./local-terminal.ts";
+import { RemoteScreen } from "./remote-screen.ts";
+
+/** How a conversation between a person and a remote process ended. */
+export type Outcome =
+  | { readonly kind: "ended"; readonly report: ExitReport }
+  /** The person left; the process goes on. */
+  | { readonly kind: "left" }
+  | { readonly kind: "signal"; readonly signal: EndingSignal };
+
+export interface ConversationOptions {
+  /** Paints the screen of a process that has run before. */
+  readonly paintFirst?: boolean;
+  /** The person only looks. */
+  readonly readOnly?: boolean;
+}
+
+/** Connects this terminal to a remote process until it ends or the person leaves. */
+export async function converse(
+  terminal: LocalTerminal,
+  host: Host,
+  remote: RemoteProcess,
+  { paintFirst = false, readOnly = false }: ConversationOptions = {},
+): Promise<Outcome> {
+  const left = createDeferred<Outcome>();
+  const leave = (signal: EndingSignal): void => left.resolve({ kind: "signal", signal });
+  const screen = new RemoteScreen(terminal, host, remote);
+  const command = (name: EscapeCommand): void => {
+    if (name === "leave") left.resolve({ kind: "left" });
+    else if (name === "help") process.stdout.write(ESCAPE_HELP.replaceAll("\n", "\r\n"));
+    else void terminal.suspend().then(() => screen.refresh());
+  };
+  const resize = (): void => {
+    const { size } = terminal;
+    // A server that cannot resize still runs the program.
+    if (size !== undefined && remote.tty && !readOnly) remote.resize(size).catch(() => {});
+  };
+  // Raw only while keys are passed on: a piped process has no terminal of its own to handle them.
+  if (remote.tty) terminal.raw();
+  const undo = [
+    passKeys(terminal, remote, { readOnly, command, hangUp: () => leave("SIGHUP") }),
+    terminal.onResize(resize),
+    terminal.onEndingSignal(leave),
+  ];
+  try {
+    resize();
+    const ended = screen.follow({ paintFirst }).then(async (): Promise<Outcome> => {
+      return { kind: "ended", report: await remote.exited };
+    });
+    const outcome = await Promise.race([ended, left.promise]);
+    if (outcome.kind !== "ended") await screen.leave();
+    return outcome;
+  } catch (error) {
+    await screen.leave();
+    throw error;
+  } finally {
+    for (const step of undo) step();
+    terminal.cooked();
+  }
+}

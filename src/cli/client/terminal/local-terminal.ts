@@ -1,0 +1,76 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ReadStream } from "node:tty";
+
+/** Size of a window. */
+export interface WindowSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** Signals that end this program, and must find the terminal as it was. */
+const ENDING = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
+export type EndingSignal = (typeof ENDING)[number];
+
+/** How long it may take until a signal has stopped this program. */
+const STOP_MS = 100;
+
+/** The terminal of this program: its keys, its screen and its size. Stdin or stdout may be something else. */
+export class LocalTerminal {
+  readonly #restore = (): void => this.cooked();
+  #isRaw = false;
+
+  /** True if a person types here. */
+  get hasKeys(): boolean {
+    return process.stdin.isTTY;
+  }
+
+  get hasScreen(): boolean {
+    return process.stdout.isTTY;
+  }
+
+  /** Undefined if there is no screen, or it does not know its size. */
+  get size(): WindowSize | undefined {
+    const { columns: cols, rows } = process.stdout;
+    return this.hasScreen && cols > 0 && rows > 0 ? { cols, rows } : undefined;
+  }
+
+  /** Passes every key on as it is, until `cooked` is called or the program ends, however it ends. */
+  raw(): void {
+    if (!this.hasKeys || this.#isRaw) return;
+    this.#isRaw = true;
+    (process.stdin as ReadStream).setRawMode(true);
+    process.on("exit", this.#restore);
+  }
+
+  cooked(): void {
+    if (!this.#isRaw) return;
+    this.#isRaw = false;
+    process.off("exit", this.#restore);
+    (process.stdin as ReadStream).setRawMode(false);
+  }
+
+  /** Calls `listener` on every change of the size, until the returned function is called. */
+  onResize(listener: () => void): () => void {
+    process.stdout.on("resize", listener);
+    return () => process.stdout.off("resize", listener);
+  }
+
+  /** Calls `listener` on signals that would end this program, until the returned function is called. */
+  onEndingSignal(listener: (signal: EndingSignal) => void): () => void {
+    for (const signal of ENDING) process.on(signal, listener);
+    return () => {
+      for (const signal of ENDING) process.off(signal, listener);
+    };
+  }
+
+  /** Stops this program, as Ctrl-Z does, and returns when it goes on. */
+  async suspend(): Promise<void> {
+    const wasRaw = this.#isRaw;
+    this.cooked();
+    const resumed = new Promise((resolve) => process.once("SIGCONT", resolve));
+    process.kill(0, "SIGTSTP");
+    // Nothing stops if no shell could continue it.
+    await Promise.race([resumed, delay(STOP_MS)]);
+    if (wasRaw) this.raw();
+  }
+}

@@ -1,0 +1,38 @@
+import { constants } from "node:os";
+import type { Host } from "../../../client/host.ts";
+import type { StartOptions, TerminalOptions } from "../../../client/process/start-request.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { statusOf } from "../running/exit-status.ts";
+import { converse, type Outcome } from "./converse.ts";
+import { LocalTerminal } from "./local-terminal.ts";
+
+/** Variables that describe this terminal to programs. */
+const TERMINAL_VARIABLES = ["TERM", "COLORTERM"] as const;
+
+/** Options of a start on a terminal like this one. */
+export function terminalOptions({ env, ...options }: Omit<StartOptions, "stdin">): TerminalOptions {
+  const described = Object.fromEntries(
+    TERMINAL_VARIABLES.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  return { ...options, env: { ...described, ...env }, ...new LocalTerminal().size };
+}
+
+/** Runs a command on a terminal that is shown here. Resolves with its status. */
+export async function runOnTerminal(
+  host: Host,
+  argv: readonly string[],
+  options: Omit<StartOptions, "stdin">,
+): Promise<number> {
+  const remote = await host.terminal(argv, { ...terminalOptions(options), followScreen: true });
+  const outcome = await converse(new LocalTerminal(), host, remote);
+  if (outcome.kind !== "left") return statusOfOutcome(outcome);
+  throw new Failure("left, and ended what ran here", OWN_FAILURE_STATUS);
+}
+
+/** The status of this program if a process or a signal has ended it. */
+export function statusOfOutcome(outcome: Exclude<Outcome, { kind: "left" }>): number {
+  return outcome.kind === "ended" ? statusOf(outcome.report) : 128 + constants.signals[outcome.signal];
+}
