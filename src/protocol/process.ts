@@ -153,7 +153,7 @@ export const ProcessStart = schema(() =>
       .boolean()
       .optional()
       .describe(
-        "Follow what the terminal shows from the start, so that `process/snapshot` has the right screen whatever was evicted. A program that writes faster than the screen can be followed has to wait",
+        "Follow what the terminal shows from the start, so that `process/snapshot` has the right screen whatever was evicted. A program that writes faster than the screen can be followed has to wait. Kept terminals are always followed",
       ),
     specKind: optional(SpecKind()).describe(
       "Whether the caller's policy has approved and resolved this request (`prepared`) or not (`direct`, the default). Codex ignores it",

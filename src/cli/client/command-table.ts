@@ -7,8 +7,9 @@ interface ClientCommand {
 
 /** In the order of the help. Each command is loaded when it is used. */
 export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
-  shell: { define: async (program) => (await import("./commands/shell.ts")).define(program) },
   run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
+  shell: { define: async (program) => (await import("./commands/shell.ts")).define(program) },
+  attach: { define: async (program) => (await import("./commands/attach.ts")).define(program) },
   ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },

@@ -244,7 +244,10 @@ function startRequest(
     stdin: params.tty ? { terminal: terminalSize(params) } : params.pipeStdin ? "pipe" : "none",
     ...(typeof params.timeoutMs === "number" ? { timeoutMs: params.timeoutMs } : {}),
     ...(params.closeOnExit === true ? { closeOnExit: true } : {}),
-    ...(params.followScreen === true ? { followScreen: true } : {}),
+    // People come to a kept terminal at any time.
+    ...(params.followScreen === true || (params.keep ?? undefined) !== undefined
+      ? { followScreen: true }
+      : {}),
     ...(params.contain === true ? { contain: true } : {}),
     ...(params.limits === undefined || params.limits === null ? {} : { limits: givenLimits(params.limits) }),
   };

@@ -16,11 +16,9 @@ import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface RunOptions extends TargetOptions {
   readonly stdin: boolean;
-<<<<<<< HEAD
   readonly interactive?: boolean;
   readonly detach?: boolean;
   readonly name?: string;
-=======
   readonly tty?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];

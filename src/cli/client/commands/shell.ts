@@ -4,6 +4,7 @@ import type { Host } from "../../../client/host.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { failedStart } from "../running/exit-status.ts";
+import { repeated } from "../repeated.ts";
 import { startOptions } from "../running/start-options.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -34,11 +35,7 @@ export function define(program: Command): void {
       "--cwd <DIR>",
       "working directory of the shell; elsewhere than here, the home directory is the default",
     )
-    .option(
-      "--env <K=V>",
-      "set a variable; K alone takes its value from here (repeatable)",
-      (value: string, earlier: readonly string[] = []) => [...earlier, value],
-    )
+    .option("--env <K=V>", "set a variable; K alone takes its value from here (repeatable)", repeated)
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async () => {
     await endWith(await shell(command.optsWithGlobals<ShellOptions>()));

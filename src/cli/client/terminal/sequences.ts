@@ -4,11 +4,9 @@ const ESC = "\u001b";
 const CSI = `${ESC}[`;
 
 /** Ends everything that a program may have set: the alternate screen, the mouse, margins, colours, key modes. */
-const DEFAULT_MODES = [
-  ...["?1049l", "?9l", "?1000l", "?1002l", "?1003l", "?1006l", "?1016l", "?1004l", "?2004l"],
-  ...["?1l", "?6l", "?7h", "4l", "0 q", "?25h", "m"],
-].map((mode) => CSI + mode);
-const DEFAULTS = `${DEFAULT_MODES.join("")}${ESC}>${ESC}(B${ESC})B\u000f${ESC}7${CSI}r${ESC}8`;
+const DEFAULT_MODES =
+  "?1049l ?9l ?1000l ?1002l ?1003l ?1006l ?1016l ?1004l ?2004l ?1l ?6l ?7h 4l ?25h m".split(" ");
+const DEFAULTS = `${DEFAULT_MODES.map((mode) => CSI + mode).join("")}${CSI}0 q${ESC}>${ESC}(B${ESC})B\u000f${ESC}7${CSI}r${ESC}8`;
 
 /** Leaves a remote program's screen: what follows appears below everything. */
 export function leaveScreen({ rows }: WindowSize): string {

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import type { Host } from "../../../client/host.ts";
+import type { ListedProcess } from "../../../protocol/process-extensions.ts";
+import { endWith } from "../end-with.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { converse } from "../terminal/converse.ts";
+import { LocalTerminal } from "../terminal/local-terminal.ts";
+import { statusOfOutcome } from "../terminal/run-on-terminal.ts";
+import { connectTarget } from "../target/connect-target.ts";
+import { type TargetOptions, withTarget } from "../target/target-options.ts";
+
+interface AttachOptions extends TargetOptions {
+  readonly readOnly?: boolean;
+}
+
+const EXAMPLES = `
+The process's status becomes this command's if it ends meanwhile; 255: exec-server failed.
+Keys at the beginning of a line: ~. detaches, ~^Z suspends this program, ~? shows help, ~~ is a tilde.
+Several people can be attached at once. The terminal has the size of the window in which somebody typed last.
+
+Examples:
+  exec-server run -d -t --name build -- make
+  exec-server attach build
+  exec-server attach --read-only build
+`;
+
+/** Adds `attach`. */
+export function define(program: Command): void {
+  const command = program
+    .command("attach")
+    .summary("see and control a process that was left running")
+    .description("See and control a process that was started with 'run -d'. It goes on when you leave.")
+    .argument("<name>", "name of the process, as 'ps' shows it")
+    .option("-r, --read-only", "only look: what is typed goes nowhere")
+    .addHelpText("after", EXAMPLES);
+  withTarget(command).action(async (name: string) => {
+    await endWith(await attach(name, command.optsWithGlobals<AttachOptions>()));
+  });
+}
+
+/** Resolves with the exit status. */
+async function attach(name: string, { readOnly = false, ...options }: AttachOptions): Promise<number> {
+  try {
+    const { host: connected } = await connectTarget(options);
+    await using host = connected;
+    const { tty, state } = await find(host, name);
+    const remote = await host.attachKept(name, {
+      mode: readOnly ? "follow" : "control",
+      // The screen of a terminal is painted; its past is not needed.
+      ...(tty && state === "running" ? { fromSeq: Number.MAX_SAFE_INTEGER } : {}),
+    });
+    const outcome = await converse(new LocalTerminal(), host, remote, { paintFirst: true, readOnly });
+    if (outcome.kind !== "ended") process.stderr.write(`detached from ${name}\n`);
+    return outcome.kind === "left" ? 0 : statusOfOutcome(outcome);
+  } catch (error) {
+    throw asFailure(error, OWN_FAILURE_STATUS) ?? error;
+  }
+}
+
+async function find(host: Host, name: string): Promise<ListedProcess> {
+  if (!host.supports("process/start.keep"))
+    throw new Failure("this server keeps no processes, so there is nothing to attach to", OWN_FAILURE_STATUS);
+  const listed = (await host.processes({ scope: "kept" })).find((process_) => process_.name === name);
+  if (listed === undefined)
+    throw new Failure(`there is no process called ${name}; 'exec-server ps' lists them`, OWN_FAILURE_STATUS);
+  return listed;
+}
