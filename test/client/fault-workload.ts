@@ -25,7 +25,7 @@ export interface WorkloadReport {
   readonly resources: readonly string[];
 }
 
-const [url = "", seconds = "", seed = "", marker = ""] = process.argv.slice(2);
+const [url = "", seconds = "", seed = "", marker = "", bridge] = process.argv.slice(2);
 const random = new SeededRandom(Number(seed));
 const counts: Record<string, number> = {};
 const problems: string[] = [];
@@ -235,10 +235,15 @@ async function ask(host: Host): Promise<void> {
   }
 }
 
+/** The client cannot reconnect to a command: what comes through is the bridge's merit. */
+function bridgeTo(target: string, program: string): { command: [string, ...string[]] } {
+  return { command: [process.execPath, program, "bridge", "--stdio", "--url", target] };
+}
+
 async function connectThrough(): Promise<Host> {
   for (;;) {
     try {
-      return await connect(url);
+      return await connect(bridge === undefined ? url : bridgeTo(url, bridge));
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
     }

@@ -7,6 +7,8 @@ export interface TargetInfo {
   readonly name: string;
   readonly kind: ServerKind | "external";
   readonly transport: RequirementTransport;
+  /** Each stdio peer is a bridge to one server. Only if it is named. */
+  readonly bridged?: true;
 }
 
 /** A target that has been started. */
@@ -28,6 +30,8 @@ const known: readonly TargetInfo[] = [
   { name: "codex-ws", kind: "codex", transport: "ws" },
   { name: "codex-stdio", kind: "codex", transport: "stdio" },
   { name: "codex-cli", kind: "codex", transport: "cli" },
+  { name: "ours-bridge", kind: "ours", transport: "stdio", bridged: true },
+  { name: "codex-bridge", kind: "codex", transport: "stdio", bridged: true },
 ];
 
 /** The targets of a requirement: those of the environment, else all that add something. */
@@ -50,7 +54,7 @@ function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
   }
   // The real server says the same on both of its carriers: stdio is asked only for what is about stdio.
   const aboutStdio = requirement.transports?.includes("stdio") ?? false;
-  return known.filter((target) => target.name !== "codex-stdio" || aboutStdio);
+  return known.filter((target) => target.bridged !== true && (target.name !== "codex-stdio" || aboutStdio));
 }
 
 export async function startTarget(info: TargetInfo): Promise<Target> {
@@ -83,8 +87,14 @@ async function startStdio(info: TargetInfo): Promise<Target> {
   if (info.kind === "external") throw new Error("an external target is a ws URL");
   const { kind } = info;
   const servers: ServerProcess[] = [];
+  const remote = info.bridged === true ? await launch(kind, ["--listen", "ws://127.0.0.1:0"]) : undefined;
+  if (remote !== undefined) servers.push(remote);
+  const url = await remote?.banner();
   const launchNext = async () => {
-    const server = await launch(kind, ["--listen", "stdio"], { keepStdout: false });
+    const server =
+      url === undefined
+        ? await launch(kind, ["--listen", "stdio"], { keepStdout: false })
+        : await launch("ours", ["bridge", "--stdio", "--url", url], { keepStdout: false });
     servers.push(server);
     return server;
   };

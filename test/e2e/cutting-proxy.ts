@@ -107,6 +107,11 @@ export class CuttingProxy implements AsyncDisposable {
     this.#cutAt = matches;
   }
 
+  /** Cuts whatever is connected, wherever it is. New connections are let in. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
   get isCut(): boolean {
     return this.#isCut;
   }

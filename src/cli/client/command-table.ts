@@ -14,6 +14,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
+  bridge: { define: async (program) => (await import("./commands/bridge.ts")).define(program) },
 };
 
 /** Options that may come before the name of a command and take a value. */

@@ -1,5 +1,3 @@
-import { fstatSync } from "node:fs";
-import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
@@ -16,7 +14,6 @@ import {
   type ServerOptions,
 } from "../../server/index.ts";
 import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
-import { JsonLinesTransport } from "../../transport/json-lines.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { type Configuration, readConfiguration } from "../config-file.ts";
@@ -25,6 +22,7 @@ import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 import { createLogger, LOG_LEVELS, type LogLevel } from "../log.ts";
 import { parseDuration } from "../parse-duration.ts";
+import { openStdioTransport } from "../stdio-streams.ts";
 import { VERSION } from "../version.ts";
 import { welcome } from "../welcome.ts";
 
@@ -208,12 +206,7 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
 async function serveStdio(options: ListenOptions): Promise<void> {
   // The server ends with its client, and nothing it runs would be kept.
   const server = await orFailure(() => createServer({ ...options, keepProcesses: false }));
-  const transport = new JsonLinesTransport(
-    openInput(),
-    openOutput(),
-    "JSON-RPC message from exec-server stdio",
-    options.limits.maxMessageBytes,
-  );
+  const transport = openStdioTransport(options.limits.maxMessageBytes);
   onStopSignal(() => server.close());
   server.accept(transport, { resumable: false, ended: () => exitAfter(server.close()) });
 }
@@ -230,21 +223,4 @@ function exitAfter(stopped: Promise<unknown>): void {
       process.exit(1);
     },
   );
-}
-
-function openInput(): NodeJS.ReadStream | Socket {
-  return isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
-}
-
-/**
- * Node writes to a piped stdout synchronously, so a stalled reader would block the server. Writing through a socket
- * does not block.
- */
-function openOutput(): NodeJS.WriteStream | Socket {
-  return isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
-}
-
-function isPipe(fd: number): boolean {
-  const stat = fstatSync(fd);
-  return stat.isFIFO() || stat.isSocket();
 }

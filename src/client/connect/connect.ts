@@ -32,25 +32,29 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
 }
 
 function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector {
-  if (typeof target === "string" || target instanceof URL) return webSocketConnector(String(target), options);
-  const { onMessage } = options;
-  if (typeof target === "function") return transportConnector(target, { resumable: true, onMessage });
-  if ("command" in target) {
-    const logger = options.logger ?? silentLogger;
-    return transportConnector(() => startChild({ ...target, logger }), { resumable: false, onMessage });
-  }
-  if (isTransport(target)) return transportConnector(async () => target, { resumable: false, onMessage });
-  return inProcessConnector(target);
+  if (typeof target === "object" && "link" in target) return inProcessConnector(target);
+  const { open, resumable } = transportsTo(target, options);
+  return transportConnector(open, { resumable, onMessage: options.onMessage });
 }
 
-function webSocketConnector(url: string, options: ConnectOptions): Connector {
+/** How to reach a server that is not in this program. */
+export function transportsTo(
+  target: Exclude<ConnectTarget, InProcessServer>,
+  options: ConnectOptions,
+): { readonly open: OpenTransport; readonly resumable: boolean } {
+  if (typeof target === "string" || target instanceof URL)
+    return { resumable: true, open: webSockets(String(target), options) };
+  if (typeof target === "function") return { resumable: true, open: target };
+  if (isTransport(target)) return { resumable: false, open: async () => target };
+  const logger = options.logger ?? silentLogger;
+  return { resumable: false, open: () => startChild({ ...target, logger }) };
+}
+
+function webSockets(url: string, options: ConnectOptions): OpenTransport {
   const headers =
     options.token === undefined ? {} : { authorization: `Bearer ${headerToken(options.token)}` };
   const timeoutMs = connectTimeout(options);
-  return transportConnector((signal) => connectWebSocket(url, { headers, timeoutMs, signal }), {
-    resumable: true,
-    onMessage: options.onMessage,
-  });
+  return (signal) => connectWebSocket(url, { headers, timeoutMs, signal });
 }
 
 /** A token read from a file often ends with a newline. Any other character that a header cannot carry is a mistake. */

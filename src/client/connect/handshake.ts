@@ -9,6 +9,8 @@ import { checkedResult } from "../session/wire-check.ts";
 /** The client's name, and its timeouts. */
 export interface HandshakeOptions {
   readonly clientName: string;
+  /** Parameters of `initialize` in place of the usual ones. */
+  readonly greeting?: Readonly<Record<string, unknown>>;
   readonly connectTimeoutMs: number;
   readonly initializeTimeoutMs: number;
 }
@@ -45,10 +47,10 @@ export async function openSession(
 }
 
 /** An opener may ignore its signal, and may never settle. A link that it opens too late is closed again. */
-async function openLink(
+export async function openLink(
   connector: Connector,
   events: LinkEvents,
-  { signal, connectTimeoutMs }: HandshakeOptions & { readonly signal: AbortSignal },
+  { signal, connectTimeoutMs }: { readonly connectTimeoutMs: number; readonly signal: AbortSignal },
 ): Promise<Link> {
   let late = false;
   const opening = connector.open(events, signal).then((link) => {
@@ -74,11 +76,14 @@ async function openLink(
 
 async function initialize(
   link: Link,
-  { clientName, resumeSessionId }: { clientName: string; resumeSessionId: string | undefined },
+  {
+    clientName,
+    greeting = { clientName, urgentInput: true },
+    resumeSessionId,
+  }: HandshakeOptions & { readonly resumeSessionId: string | undefined },
 ): Promise<Result<"initialize">> {
   const params = {
-    clientName,
-    urgentInput: true,
+    ...greeting,
     ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
   };
   const result = await link.request("initialize", params).catch((error: unknown) => {

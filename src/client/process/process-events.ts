@@ -53,7 +53,7 @@ export interface Gap {
 }
 
 /** A gap, at its place among the other events. */
-interface GapEvent extends Gap {
+export interface GapEvent extends Gap {
   readonly kind: "gap";
   /** Same as `toSeq`: the number that has been reached. */
   readonly seq: number;

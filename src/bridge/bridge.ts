@@ -1,0 +1,394 @@
+import { createDeferred } from "../base/deferred.ts";
+import { pause, settledWithin } from "../base/deadlines.ts";
+import { ConnectionError, disconnected, type ExecError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { shorten } from "../base/shorten.ts";
+import type { Connector } from "../client/connect/connector.ts";
+import type { OpenTransport } from "../client/connect/connectors.ts";
+import { openLink, openSession } from "../client/connect/handshake.ts";
+import { RecoveryBudget } from "../client/connect/recovery-budget.ts";
+import { recover } from "../client/session/recovery.ts";
+import { isTransient } from "../client/session/transient-errors.ts";
+import { formatError, formatResponse, MalformedMessageError, type Message } from "../protocol/envelope.ts";
+import { RpcCode } from "../protocol/errors.ts";
+import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
+import { HIGH_WATER_BYTES, type Transport } from "../transport/transport.ts";
+import { type ClientCall, ClientCalls, fateOf } from "./client-calls.ts";
+import { ConnectionState } from "./connection-state.ts";
+import { ProcessRelays } from "./process-relays.ts";
+import { RelayedMessage } from "./relayed-message.ts";
+import { UpstreamLink } from "./upstream-link.ts";
+
+const MALFORMED_ID = String(MALFORMED_MESSAGE_ID);
+/** How long the first connection is tried. Clients give a command 10 s to answer. */
+const FIRST_CONNECTION_MS = 5_000;
+/** How long the end of the client waits for a connection, if there is none. Clients kill a command after 2 s. */
+const LAST_RECOVERY_MS = 1_000;
+/** How long it waits for the server's answers. */
+const FAREWELL_MS = 500;
+
+/** Where a bridge leads, and how long it tries. */
+export interface BridgeOptions {
+  /** Opens a connection to the server. */
+  readonly open: OpenTransport;
+  /** True if a lost connection can be replaced by another to the same server. */
+  readonly resumable: boolean;
+  readonly connectTimeoutMs: number;
+  readonly initializeTimeoutMs: number;
+  /** How long a session may be without a connection before it is given up. */
+  readonly recoveryTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Carries the messages of one client, which cannot reconnect, to a server, over as many connections as needed. The
+ * client sees one connection that never ends: the session is resumed, missed events are read, and what was not answered
+ * is sent again where that is safe.
+ */
+export class Bridge {
+  readonly #front: Transport;
+  readonly #options: BridgeOptions;
+  readonly #budget: RecoveryBudget;
+  readonly #tell = (text: string): void => this.#toClient(text);
+  readonly #calls = new ClientCalls(this.#tell);
+  readonly #state = new ConnectionState(this.#tell);
+  readonly #relays = new ProcessRelays({
+    toClient: (message) => this.#toClient(message),
+    link: () => this.#link,
+    calls: this.#calls,
+    supports: (extension) => this.#extensions.has(extension),
+  });
+  readonly #closing = new AbortController();
+  readonly #ended = createDeferred<ExecError | undefined>();
+  /** Parameters of the client's `initialize`. */
+  #greeting: Fields = {};
+  #sessionId: string | undefined;
+  #extensions: ReadonlySet<unknown> = new Set();
+  #initialized = false;
+  #link: UpstreamLink | undefined;
+  #recovering: Promise<void> | undefined;
+  #left: Promise<void> | undefined;
+  #isOver = false;
+
+  private constructor(front: Transport, options: BridgeOptions) {
+    this.#front = front;
+    this.#options = options;
+    this.#budget = new RecoveryBudget(options.recoveryTimeoutMs);
+  }
+
+  /**
+   * Connects to the server, then starts to read from the client. Rejects, and ends the client's connection, if the
+   * server cannot be reached.
+   */
+  static async open(front: Transport, options: BridgeOptions, signal: AbortSignal): Promise<Bridge> {
+    const bridge = new Bridge(front, options);
+    const link = await bridge.#openFirst(signal).catch((error: unknown) => {
+      front.destroy();
+      throw error;
+    });
+    front.open({
+      message: (text) => bridge.#receive(() => RelayedMessage.ofText(text)),
+      longMessage: (long) => bridge.#receive(() => RelayedMessage.ofLong(long)),
+      drain: () => bridge.#link?.resume(),
+      close: () => void bridge.close(),
+    });
+    bridge.#use(link);
+    return bridge;
+  }
+
+  /** Resolves when it is over: with the error if the server was lost, without one if the client has left. */
+  get ended(): Promise<ExecError | undefined> {
+    return this.#ended.promise;
+  }
+
+  /** Ends the session and everything it still runs. */
+  close(): Promise<void> {
+    this.#left ??= this.#leave();
+    return this.#left;
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#recovering !== undefined) await settledWithin(this.#recovering, LAST_RECOVERY_MS);
+    this.#closing.abort();
+    const link = this.#link;
+    if (link !== undefined) {
+      link.resume();
+      await settledWithin(this.#relays.terminateAll(link), FAREWELL_MS);
+      link.close();
+      await settledWithin(this.#ended.promise, FAREWELL_MS);
+      link.destroy();
+    }
+    await this.#ended.promise;
+  }
+
+  // From the client.
+
+  #receive(read: () => RelayedMessage): void {
+    let message: RelayedMessage;
+    try {
+      message = read();
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error;
+      const text = `failed to parse ${this.#front.source}: ${shorten(error.message)}`;
+      this.#tell(formatError(MALFORMED_ID, { code: RpcCode.invalidRequest, message: text }));
+      return;
+    }
+    if (!this.#closing.signal.aborted) this.#fromClient(message);
+    this.#updateFront();
+  }
+
+  #fromClient(message: RelayedMessage): void {
+    const { envelope } = message;
+    switch (envelope.kind) {
+      case "request":
+        this.#calls.add(this.#callOf(message, envelope));
+        break;
+      case "notification":
+        if (envelope.method === "initialized") this.#initialized = true;
+        this.#calls.add({ ...plainCall(message, envelope.method), id: undefined });
+        break;
+      case "response":
+      case "error":
+        this.#state.answer(message.whole() as typeof envelope);
+        message.release();
+        break;
+    }
+  }
+
+  #callOf(message: RelayedMessage, envelope: Extract<Message, { kind: "request" }>): ClientCall {
+    const { id, method } = envelope;
+    const call = { ...plainCall(message, method), id, fate: fateOf(method, envelope.params) };
+    const params = (envelope.params ?? {}) as Fields;
+    switch (method) {
+      case "initialize":
+        return { ...call, answered: (answer) => this.#welcomed(message, answer) };
+      case "fs/remove":
+        return { ...call, answered: removed };
+      case "http/request":
+        return this.#bodyCall(call, params);
+      case "fs/watch":
+        return { ...call, answered: onSuccess(() => this.#state.watched(wholeParams(message))) };
+      case "fs/unwatch":
+        return { ...call, answered: onSuccess(() => this.#state.unwatched(params["watchId"])) };
+      case "fs/watchMissing":
+        return { ...call, answered: (answer) => this.#watchesMissing(params["watchId"], answer) };
+      default:
+        return method.startsWith("process/") ? this.#relays.callOf(call, message) : call;
+    }
+  }
+
+  #welcomed(request: RelayedMessage, answer: RelayedMessage): undefined {
+    const whole = answer.whole();
+    if (whole.kind !== "response") return;
+    const { sessionId, environmentInfo } = (whole.result ?? {}) as Fields;
+    this.#greeting = wholeParams(request);
+    this.#sessionId = typeof sessionId === "string" ? sessionId : "";
+    this.#learn(environmentInfo);
+  }
+
+  #learn(environmentInfo: unknown): void {
+    const { extensions } = (environmentInfo ?? {}) as Fields;
+    if (Array.isArray(extensions)) this.#extensions = new Set(extensions);
+  }
+
+  #bodyCall(call: ClientCall, { requestId, streamResponse }: Fields): ClientCall {
+    if (typeof requestId !== "string" || streamResponse !== true) return call;
+    this.#state.bodyExpected(requestId);
+    const refused = (): void => this.#state.bodyRefused(requestId);
+    return {
+      ...call,
+      failed: refused,
+      answered: ({ envelope }) => {
+        if (envelope.kind === "error") refused();
+        return undefined;
+      },
+    };
+  }
+
+  #watchesMissing(watchId: unknown, { envelope }: RelayedMessage): undefined {
+    const { watching } = ((envelope.kind === "response" ? envelope.result : undefined) ?? {}) as Fields;
+    if (watching === true) this.#state.watchesMissing(watchId);
+  }
+
+  /** Reads from the client only while there is room for what it sends. */
+  #updateFront(): void {
+    const isBusy = this.#link !== undefined && this.#link.queuedBytes >= HIGH_WATER_BYTES;
+    if (isBusy || this.#calls.isFull) this.#front.pause();
+    else this.#front.resume();
+  }
+
+  // From the server.
+
+  #fromServer(link: UpstreamLink, message: RelayedMessage): void {
+    const { envelope } = message;
+    switch (envelope.kind) {
+      case "request":
+        this.#state.question(link, message.whole() as typeof envelope);
+        message.release();
+        break;
+      case "notification":
+        this.#notified(message, envelope.method, (envelope.params ?? {}) as Fields);
+        break;
+      case "response":
+      case "error":
+        if (envelope.kind === "error" && envelope.id === MALFORMED_ID && this.#calls.refuse(envelope.error)) {
+          message.release();
+        } else {
+          const answer = this.#calls.settle(envelope.id, message);
+          if (answer !== undefined) this.#toClient(answer);
+          this.#updateFront();
+        }
+        break;
+    }
+  }
+
+  #notified(message: RelayedMessage, method: string, params: Fields): void {
+    if (method.startsWith("process/")) {
+      this.#relays.receive(message, method, params);
+      return;
+    }
+    if (method === "http/request/bodyDelta") this.#state.bodyPiece(params);
+    else if (method === "fs/missingChanged") this.#state.watchesMissing(undefined);
+    else if (method === "fs/watch/changed" && params["ended"] === true)
+      this.#state.unwatched(params["watchId"]);
+    this.#toClient(message);
+  }
+
+  #toClient(message: RelayedMessage | string): void {
+    if (typeof message === "string") this.#front.send(message);
+    else message.sendTo(this.#front, () => message.release());
+    if (this.#front.queuedBytes >= HIGH_WATER_BYTES) this.#link?.pause();
+  }
+
+  // Connections.
+
+  /** A client that cannot reconnect would not try again, so what may pass is tried for a while. */
+  async #openFirst(signal: AbortSignal): Promise<UpstreamLink> {
+    const budget = new RecoveryBudget(FIRST_CONNECTION_MS);
+    for (;;) {
+      try {
+        return await budget.spend(Number.POSITIVE_INFINITY, () => this.#openLink(signal));
+      } catch (error) {
+        const pauseMs = budget.pauseMs();
+        if (!isTransient(error) || budget.leftMs <= pauseMs) throw error;
+        await budget.spend(pauseMs, () => pause(pauseMs, signal));
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** A link without a session, or on which the session was resumed. */
+  async #openLink(signal: AbortSignal): Promise<UpstreamLink> {
+    let link: UpstreamLink | undefined;
+    const connector: Connector = {
+      resumable: this.#options.resumable,
+      open: async (_events, openSignal) => {
+        const transport = await this.#options.open(openSignal);
+        link = new UpstreamLink(transport, {
+          message: (message) => this.#fromServer(link!, message),
+          drain: () => this.#updateFront(),
+          closed: (reason) => {
+            if (link !== undefined && link === this.#link) this.#lost(reason);
+          },
+        });
+        return link;
+      },
+    };
+    const events = { notification: () => {}, closed: () => {} };
+    if (this.#sessionId === undefined) {
+      await openLink(connector, events, { ...this.#options, signal });
+    } else {
+      const { environmentInfo } = await openSession(connector, events, {
+        ...this.#options,
+        clientName: "",
+        greeting: this.#greeting,
+        resumeSessionId: this.#sessionId,
+        signal,
+      });
+      this.#learn(environmentInfo);
+    }
+    return link!;
+  }
+
+  #use(link: UpstreamLink): void {
+    if (link.ended) throw disconnected(undefined);
+    this.#link = link;
+    this.#budget.connected();
+    this.#calls.use(link, () => {
+      if (this.#initialized) link.notify("initialized", {});
+    });
+    this.#state.renew(link);
+    if (this.#front.queuedBytes >= HIGH_WATER_BYTES) link.pause();
+    this.#updateFront();
+  }
+
+  #lost(reason: string | undefined): void {
+    this.#link = undefined;
+    this.#budget.lost();
+    const { message } = disconnected(reason);
+    this.#relays.hold();
+    this.#calls.lose(message);
+    this.#state.lose(message);
+    if (this.#closing.signal.aborted) this.#finish(undefined);
+    else if (!this.#options.resumable || this.#sessionId === "") this.#finish(new ConnectionError(message));
+    else this.#recovering = this.#recover(message);
+  }
+
+  async #recover(message: string): Promise<void> {
+    const { recoveryTimeoutMs: timeoutMs, logger } = this.#options;
+    logger.info("the connection is lost", { reason: message });
+    const result = await recover(message, {
+      budget: this.#budget,
+      timeoutMs,
+      closing: this.#closing.signal,
+      logger,
+      attempt: (signal) => this.#recoverOnce(signal),
+    });
+    this.#recovering = undefined;
+    if (result === "recovered") logger.info("the session is resumed");
+    else this.#finish(result === "closed" ? undefined : result);
+  }
+
+  async #recoverOnce(signal: AbortSignal): Promise<void> {
+    const link = await this.#openLink(signal);
+    try {
+      await this.#relays.recover(link, signal);
+      signal.throwIfAborted();
+      this.#use(link);
+    } catch (error) {
+      link.destroy();
+      throw error;
+    }
+  }
+
+  #finish(error: ExecError | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#front.close();
+    this.#ended.resolve(error);
+  }
+}
+
+function plainCall(message: RelayedMessage, method: string): Omit<ClientCall, "id"> {
+  return { method, message, fate: "unknown", repeated: false, suddenEnds: 0 };
+}
+
+function wholeParams(message: RelayedMessage): Fields {
+  const whole = message.whole();
+  return ((whole.kind === "request" ? whole.params : undefined) ?? {}) as Fields;
+}
+
+/** A repeated remove that finds nothing has removed it before. */
+function removed({ envelope }: RelayedMessage, { id, repeated }: ClientCall): RelayedMessage | undefined {
+  if (!repeated || envelope.kind !== "error" || envelope.error.code !== RpcCode.notFound) return undefined;
+  return RelayedMessage.ofText(formatResponse(id!, "{}"));
+}
+
+function onSuccess(learn: () => void): NonNullable<ClientCall["answered"]> {
+  return ({ envelope }) => {
+    if (envelope.kind === "response") learn();
+    return undefined;
+  };
+}

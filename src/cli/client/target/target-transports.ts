@@ -1,0 +1,48 @@
+import { socketUrl } from "../../../base/socket-url.ts";
+import { transportsTo } from "../../../client/connect/connect.ts";
+import type { OpenTransport } from "../../../client/connect/connectors.ts";
+import { observed } from "../../../client/connect/observed-transport.ts";
+import { connectOwn } from "./own-server/connect-own.ts";
+import { findOwnPlace } from "./own-server/place.ts";
+import { resolveTarget } from "./resolve-target.ts";
+import { showMessage } from "./show-message.ts";
+import type { Target } from "./target.ts";
+import type { TargetOptions } from "./target-options.ts";
+
+/** Opens transports to one server. */
+interface Transports {
+  readonly open: OpenTransport;
+  /** True if a lost one can be replaced by another to the same server. */
+  readonly resumable: boolean;
+}
+
+/** How to reach the server that the options and the environment name, below sessions. */
+export async function targetTransports(options: TargetOptions): Promise<Transports> {
+  const { open, resumable } = await transports(await resolveTarget(options));
+  if (options.debug !== true) return { open, resumable };
+  return { open: async (signal) => observed(await open(signal), showMessage), resumable };
+}
+
+async function transports(target: Target): Promise<Transports> {
+  switch (target.kind) {
+    case "own":
+      // Starts the server if there is none.
+      await (await connectOwn({})).close();
+      return transportsTo(socketUrl(findOwnPlace().socket), {});
+    case "url": {
+      const { url, token } = target;
+      return transportsTo(url, token === undefined ? {} : { token });
+    }
+    case "program": {
+      const { command, cwd, env } = target;
+      return transportsTo(
+        {
+          command,
+          ...(cwd === undefined ? {} : { cwd }),
+          ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
+        },
+        {},
+      );
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { fstatSync } from "node:fs";
+import { Socket } from "node:net";
+import { JsonLinesTransport } from "../transport/json-lines.ts";
+
+/** Messages as lines on this program's stdin and stdout. */
+export function openStdioTransport(maxLineBytes?: number): JsonLinesTransport {
+  return new JsonLinesTransport(
+    openInput(),
+    openOutput(),
+    "JSON-RPC message from exec-server stdio",
+    maxLineBytes,
+  );
+}
+
+function openInput(): NodeJS.ReadStream | Socket {
+  return isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
+}
+
+/**
+ * Node writes to a piped stdout synchronously, so a stalled reader would block this program. Writing through a socket
+ * does not block.
+ */
+function openOutput(): NodeJS.WriteStream | Socket {
+  return isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+}
+
+function isPipe(fd: number): boolean {
+  const stat = fstatSync(fd);
+  return stat.isFIFO() || stat.isSocket();
+}
