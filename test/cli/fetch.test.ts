@@ -38,11 +38,11 @@ afterAll(async () => {
 
 const ok = (stdout: string) => ({ status: 0, stdout, stderr: "" });
 
-test("fetch prints the body", async () => {
+test.concurrent("fetch prints the body", async () => {
   expect(await line.run(`exec-server fetch ${url}/x`)).toEqual(ok("GET /x   \n"));
 });
 
-test("fetch sends a method, headers and a body", async () => {
+test.concurrent("fetch sends a method, headers and a body", async () => {
   expect(await line.run(`exec-server fetch --header 'X-Name: a: b' -d q=1 ${url}/x`)).toEqual(
     ok("POST /x a: b application/x-www-form-urlencoded q=1\n"),
   );
@@ -53,12 +53,12 @@ test("fetch sends a method, headers and a body", async () => {
   ).toEqual(ok("PUT /x  text/plain from stdin\n"));
 });
 
-test("fetch follows redirects with --location only", async () => {
+test.concurrent("fetch follows redirects with --location only", async () => {
   expect(await line.run(`exec-server fetch ${url}/moved`)).toEqual(ok("moved\n"));
   expect(await line.run(`exec-server fetch -L ${url}/moved`)).toEqual(ok("GET /here   \n"));
 });
 
-test("fetch --include and --head print status and headers", async () => {
+test.concurrent("fetch --include and --head print status and headers", async () => {
   const head = "HTTP 302\nconnection: close\nlocation: /here\n";
   expect((await line.run(`exec-server fetch -i ${url}/moved`)).stdout).toMatch(
     /^HTTP 302\nconnection: close\nlocation: \/here\n(transfer-encoding: chunked\n)?\nmoved\n$/,
@@ -66,7 +66,7 @@ test("fetch --include and --head print status and headers", async () => {
   expect((await line.run(`exec-server fetch -I ${url}/moved`)).stdout).toBe(`${head}\n`);
 });
 
-test("a status of 400 or more is an answer, and with --fail the exit code 22", async () => {
+test.concurrent("a status of 400 or more is an answer, and with --fail the exit code 22", async () => {
   expect(await line.run(`exec-server fetch ${url}/missing`)).toEqual(ok("missing\n"));
   expect(await line.run(`exec-server fetch --fail ${url}/missing`)).toEqual({
     status: 22,
@@ -75,12 +75,12 @@ test("a status of 400 or more is an answer, and with --fail the exit code 22", a
   });
 });
 
-test("fetch --output writes a file here", async () => {
+test.concurrent("fetch --output writes a file here", async () => {
   expect(await line.run(`exec-server fetch -o body ${url}/binary`)).toEqual(ok(""));
   expect([...(await readFile(join(line.directory, "body")))]).toEqual([0, 255, 128]);
 });
 
-test("fetch --json holds text or base64", async () => {
+test.concurrent("fetch --json holds text or base64", async () => {
   const { stdout } = await line.run(`exec-server fetch --json ${url}/binary`);
   expect(JSON.parse(stdout)).toMatchObject({ status: 200, bodyBase64: "AP+A" });
   expect(JSON.parse((await line.run(`exec-server fetch --json ${url}/x`)).stdout)).toMatchObject({
@@ -88,13 +88,13 @@ test("fetch --json holds text or base64", async () => {
   });
 });
 
-test("a body that is cut off is an error after what has arrived", async () => {
+test.concurrent("a body that is cut off is an error after what has arrived", async () => {
   const { status, stdout, stderr } = await line.run(`exec-server fetch ${url}/cut`);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "begin" });
   expect(stderr).toMatch(/^exec-server: http:.*\/cut: [^\n]+\n$/);
 });
 
-test.each([
+test.concurrent.each([
   ["nope", 2, "'nope' is not an address; give one that begins with http:// or https://"],
   ["ftp://x/", 2, "'ftp://x/' is not an address; give one that begins with http:// or https://"],
   ["http://a:b@127.0.0.1/", 2, "an address cannot hold a password; give --header 'Authorization: …'"],
@@ -117,7 +117,7 @@ test.each([
   });
 });
 
-test("fetch says why the file takes nothing", async () => {
+test.concurrent("fetch says why the file takes nothing", async () => {
   expect(await line.run(`exec-server fetch -o nope/x ${url}/`)).toEqual({
     status: 1,
     stdout: "",

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(async () => line?.[Symbol.asyncDispose]());
 
-test("ls prints names for programs, one on each line", async () => {
+test.concurrent("ls prints names for programs, one on each line", async () => {
   expect(await line.run(`exec-server ls ${line.directory}/tree`)).toEqual({
     status: 0,
     stdout: "a.txt\nevil\u001b[31m\nname\nlink\nsub\n",
@@ -25,7 +25,7 @@ test("ls prints names for programs, one on each line", async () => {
   });
 });
 
-test("ls shows names to people in columns, with controls escaped", async () => {
+test.concurrent("ls shows names to people in columns, with controls escaped", async () => {
   const { stdout } = await line.runInTerminal(`exec-server ls ${line.directory}/tree`, 60, {
     env: { NO_COLOR: "1" },
   });
@@ -35,7 +35,7 @@ test("ls shows names to people in columns, with controls escaped", async () => {
   expect(stdout).toContain("sub/");
 });
 
-test("ls -l shows mode, size, time and where a link leads", async () => {
+test.concurrent("ls -l shows mode, size, time and where a link leads", async () => {
   const { stdout } = await line.run(`exec-server ls -l ${line.directory}/tree`, { env: { TZ: "UTC" } });
   const lines = stdout.trimEnd().split("\n");
   expect(lines[0]).toBe("-rw-r-----      6 B  2024-03-04 05:06  a.txt");
@@ -44,14 +44,14 @@ test("ls -l shows mode, size, time and where a link leads", async () => {
   expect(lines[3]).toMatch(/^drwxr-xr-x /);
 });
 
-test("ls -a shows hidden names, and a file that is named is always shown", async () => {
+test.concurrent("ls -a shows hidden names, and a file that is named is always shown", async () => {
   expect((await line.run(`exec-server ls -a ${line.directory}/tree`)).stdout).toContain(".hidden\n");
   expect((await line.run(`exec-server ls ${line.directory}/tree/.hidden`)).stdout).toBe(
     `${line.directory}/tree/.hidden\n`,
   );
 });
 
-test("ls --json prints one document for several paths", async () => {
+test.concurrent("ls --json prints one document for several paths", async () => {
   const { stdout } = await line.run(
     `exec-server ls --json ${line.directory}/tree :${line.directory}/tree/a.txt`,
   );
@@ -66,7 +66,7 @@ test("ls --json prints one document for several paths", async () => {
   });
 });
 
-test("ls goes on after a path that fails, and ends with 1", async () => {
+test.concurrent("ls goes on after a path that fails, and ends with 1", async () => {
   expect(await line.run(`exec-server ls nope ${line.directory}/tree/sub`)).toEqual({
     status: 1,
     stdout: `${line.directory}/tree/sub:\n`,
@@ -74,7 +74,7 @@ test("ls goes on after a path that fails, and ends with 1", async () => {
   });
 });
 
-test("cat prints files one after another, and says which it cannot read", async () => {
+test.concurrent("cat prints files one after another, and says which it cannot read", async () => {
   const tree = `${line.directory}/tree`;
   expect(await line.run(`exec-server cat ${tree}/a.txt ${tree}/nope :${tree}/a.txt`)).toEqual({
     status: 1,
@@ -84,7 +84,7 @@ test("cat prints files one after another, and says which it cannot read", async 
   expect((await line.run(`exec-server cat ${tree}`)).stderr).toBe(`exec-server: ${tree}: is not a file\n`);
 });
 
-test("cat ends quietly with its reader, and says why stdout takes nothing", async () => {
+test.concurrent("cat ends quietly with its reader, and says why stdout takes nothing", async () => {
   await writeFile(join(line.directory, "large"), Buffer.alloc(5_000_000, "line\n"));
   expect(await line.run(`exec-server cat ${line.directory}/large | head -1; echo \${PIPESTATUS[0]}`)).toEqual(
     {

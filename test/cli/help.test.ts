@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(async () => line?.[Symbol.asyncDispose]());
 
-test("the overview has every command in one line that fits a terminal", async () => {
+test.concurrent("the overview has every command in one line that fits a terminal", async () => {
   const { status, stdout, stderr } = await line.run("exec-server --help");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   for (const name of Object.keys(COMMANDS).filter((name) => !HIDDEN.has(name)))
@@ -20,7 +20,7 @@ test("the overview has every command in one line that fits a terminal", async ()
   expect(await line.run("exec-server help")).toEqual({ status, stdout, stderr });
 });
 
-test.each(Object.keys(COMMANDS).filter((name) => !HIDDEN.has(name)))(
+test.concurrent.each(Object.keys(COMMANDS).filter((name) => !HIDDEN.has(name)))(
   "the help of %s has examples and fits a terminal",
   async (name) => {
     const { status, stdout, stderr } = await line.run(`exec-server ${name} --help`);
@@ -32,7 +32,7 @@ test.each(Object.keys(COMMANDS).filter((name) => !HIDDEN.has(name)))(
   },
 );
 
-test("the server's help is its own", async () => {
+test.concurrent("the server's help is its own", async () => {
   const { stdout } = await line.run("exec-server serve --help");
   expect(stdout).toContain("--ws-token-file");
   expect((await line.run("exec-server help serve")).stdout).toBe(stdout);
@@ -41,7 +41,7 @@ test("the server's help is its own", async () => {
   );
 });
 
-test.each([
+test.concurrent.each([
   ["rnu", "unknown command 'rnu'; did you mean run?"],
   ["srve", "unknown command 'srve'; did you mean serve?"],
   ["frobnicate", "unknown command 'frobnicate'; see 'exec-server --help'"],
@@ -60,7 +60,7 @@ test.each([
   });
 });
 
-test("help ends quietly with its reader", async () => {
+test.concurrent("help ends quietly with its reader", async () => {
   expect(await line.run("exec-server --help | true; echo ${PIPESTATUS[0]}")).toEqual({
     status: 0,
     stdout: expect.stringMatching(/^(?:0|141)\n$/),

@@ -35,7 +35,7 @@ export function printJson(value: unknown): Promise<void> {
 }
 
 /** A reader that has left, such as `head`, is no error to report. */
-function writeFailure(error: unknown, stream: string): Failure {
+export function writeFailure(error: unknown, stream: string): Failure {
   if ((error as NodeJS.ErrnoException).code === "EPIPE") return silentFailure(BROKEN_PIPE_STATUS);
   return new Failure(`cannot write to ${stream}: ${describeFileError(error)}`);
 }

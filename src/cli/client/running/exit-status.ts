@@ -2,7 +2,7 @@ import type { ExitReport } from "../../../client/process/process-events.ts";
 import { SpawnError } from "../../../client/process/spawn-error.ts";
 import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 
-const TIMED_OUT_STATUS = 124;
+export const TIMED_OUT_STATUS = 124;
 const NOT_EXECUTABLE_STATUS = 126;
 const NOT_FOUND_STATUS = 127;
 

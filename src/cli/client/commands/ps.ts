@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { endWith } from "../end-with.ts";
+import { keptTable, nameOf } from "../kept/kept-table.ts";
+import { complain } from "../print/complain.ts";
+import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
+import { connectTarget } from "../target/connect-target.ts";
+import { type TargetOptions, withTarget } from "../target/target-options.ts";
+
+interface ListOptions extends TargetOptions {
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+A kept process is one that 'exec-server run -d' has started: it lives on without its terminal. One that has ended is
+listed for another day, so that its output and its status can be read.
+
+Status: 0, or 1 if the processes could not be listed.
+
+Examples:
+  exec-server ps
+  exec-server ps --json | jq -r '.[] | select(.exitCode > 0).name'
+  exec-server kill $(exec-server ps -q)
+`;
+
+/** Adds `ps`. */
+export function define(program: Command): void {
+  const command = program
+    .command("ps")
+    .summary("list kept processes, running and ended")
+    .description("List your kept processes, running and ended.")
+    .usage("[OPTIONS]")
+    .option("-q, --quiet", "print names only")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", EXAMPLES);
+  withTarget(command).action(async () => {
+    await list(command.optsWithGlobals<ListOptions>());
+    await endWith(0);
+  });
+}
+
+async function list(options: ListOptions): Promise<void> {
+  const connected = await connectTarget(options);
+  await using host = connected.host;
+  const processes = await host.processes({ scope: "kept" });
+  processes.sort((one, other) => one.startedAtMs - other.startedAtMs);
+  if (options.json === true) await printJson(processes);
+  else if (options.quiet === true) await print(processes.map((one) => `${nameOf(one)}\n`).join(""));
+  else if (processes.length === 0)
+    complain("no kept processes; start one with 'exec-server run -d --name NAME -- COMMAND'");
+  else await print(keptTable(processes, { now: Date.now(), width: terminalWidth(), colors: stdoutColors() }));
+}

@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+import { endWith } from "../end-with.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { attachByName } from "../kept/attach.ts";
+import { parseDuration } from "../parse-duration.ts";
+import { formatDuration } from "../print/amounts.ts";
+import { printJson } from "../print/output.ts";
+import { statusOf, TIMED_OUT_STATUS } from "../running/exit-status.ts";
+import { connectTarget } from "../target/connect-target.ts";
+import { type TargetOptions, withTarget } from "../target/target-options.ts";
+
+interface WaitOptions extends TargetOptions {
+  readonly timeout?: number;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+Status: that of the process, or of the last one if there are several; 128+n if signal n ended it; 124 after
+--timeout; 255 if exec-server failed, or there is no such process.
+
+Examples:
+  exec-server wait build && echo built
+  exec-server wait --timeout 5m web worker
+  exec-server wait --json build
+`;
+
+/** Adds `wait`. */
+export function define(program: Command): void {
+  const command = program
+    .command("wait")
+    .summary("wait until kept processes end, and pass on their status")
+    .description("Wait until kept processes have ended. The status of the last one becomes this command's.")
+    .usage("[OPTIONS] NAME...")
+    .argument("<name...>", "kept processes")
+    .option("--timeout <DURATION>", "wait no longer than this: 10s, 5m", parseDuration)
+    .option("--json", "print how each process ended as one JSON document")
+    .addHelpText("after", EXAMPLES);
+  withTarget(command).action(async (names: string[]) => {
+    await endWith(await wait(names, command.optsWithGlobals<WaitOptions>()));
+  });
+}
+
+async function wait(names: readonly string[], { timeout, ...options }: WaitOptions): Promise<number> {
+  try {
+    const connected = await connectTarget(options);
+    await using host = connected.host;
+    // All names are checked before the first wait.
+    const processes = await Promise.all(names.map((name) => attachByName(host, name, {})));
+    const late = timeout === undefined ? undefined : lateness(names, timeout);
+    const ended = Promise.all(processes.map(async ({ name, exited }) => ({ name, ...(await exited) })));
+    const reports = await (late === undefined ? ended : Promise.race([ended, late]));
+    if (options.json === true) await printJson(reports);
+    return statusOf(reports.at(-1)!);
+  } catch (error) {
+    throw asFailure(error, OWN_FAILURE_STATUS) ?? error;
+  }
+}
+
+function lateness(names: readonly string[], timeoutMs: number): Promise<never> {
+  const time = timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
+  const failure = new Failure(`${names.join(", ")}: still running after ${time}`, TIMED_OUT_STATUS);
+  return new Promise((_, reject) => setTimeout(() => reject(failure), timeoutMs));
+}
