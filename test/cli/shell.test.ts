@@ -45,7 +45,7 @@ async function alike(one: TmuxTerminal, other: TmuxTerminal): Promise<void> {
   await expect.poll(() => one.state(), { timeout: 20_000, interval: 100 }).toEqual(await other.state());
 }
 
-describe("a shell", () => {
+describe.concurrent("a shell", () => {
   test("has the size of the window, Ctrl-C, Ctrl-Z and the status of its end", async () => {
     await using tmux = await Tmux.start();
     await using relay = await Relay.open(server.port);

@@ -33,8 +33,13 @@ export function passKeys(
   };
   const read = (bytes: Uint8Array): void => {
     for (const action of keys.read(bytes)) {
-      if ("send" in action) send(action.send);
-      else command(action.command);
+      if ("send" in action) {
+        send(action.send);
+        continue;
+      }
+      command(action.command);
+      // The rest of the line is not for the process.
+      if (action.command === "leave") break;
     }
   };
   // Ctrl-D in a terminal that is not raw.
