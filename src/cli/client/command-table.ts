@@ -19,6 +19,8 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
   bridge: { define: async (program) => (await import("./commands/bridge.ts")).define(program) },
+  status: { define: async (program) => (await import("./commands/status.ts")).define(program) },
+  stop: { define: async (program) => (await import("./commands/stop.ts")).define(program) },
 };
 
 /** Options that may come before the name of a command and take a value. */

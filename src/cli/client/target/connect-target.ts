@@ -1,6 +1,7 @@
 import { connect } from "../../../client/connect/connect.ts";
 import type { Host } from "../../../client/host.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
+import { requireExtension } from "./require-extension.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
 import type { Target } from "./target.ts";
@@ -22,14 +23,25 @@ export async function connectTarget(
   purpose: Purpose = "session",
 ): Promise<Connected> {
   const target = await resolveTarget(options);
-  return { host: await openTarget(target, options, purpose), isOwn: target.kind === "own" };
+  const host = await openTarget(target, options, purpose);
+  if (purpose === "kept") await check(host, target);
+  return { host, isOwn: target.kind === "own" };
+}
+
+async function check(host: Host, target: Target): Promise<void> {
+  try {
+    requireExtension(host, target, "process/start.keep");
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
 }
 
 /** Connects to a server that has been found. */
-async function openTarget(
+export async function openTarget(
   target: Target,
   { debug }: Pick<TargetOptions, "debug">,
-  purpose: Purpose = "session",
+  purpose: Purpose,
 ): Promise<Host> {
   const options = {
     clientName: "exec-server-cli",

@@ -15,6 +15,12 @@ export async function connectOwn(options: ConnectOptions): Promise<Host> {
   return startOwnServer(place, () => hostOrNobody(open));
 }
 
+/** Connects to the user's own server if it runs. */
+export async function findOwn(options: ConnectOptions): Promise<Host | undefined> {
+  const place = findOwnPlace();
+  return place.exists ? hostOrNobody(() => connect(socketUrl(place.socket), options)) : undefined;
+}
+
 /**
  * Undefined if no server is there, or it is just ending. A server that ends before it has answered the handshake has
  * done nothing for this client, so that another one can be tried.

@@ -1,0 +1,135 @@
+import type { Command } from "commander";
+import { shownUrl } from "../../../base/shown-url.ts";
+import type { Host } from "../../../client/host.ts";
+import { endWith } from "../end-with.ts";
+import { formatDuration } from "../print/amounts.ts";
+import { print, printJson, stdoutColors } from "../print/output.ts";
+import { table } from "../print/table.ts";
+import { openTarget } from "../target/connect-target.ts";
+import { findOwn } from "../target/own-server/connect-own.ts";
+import { findOwnPlace } from "../target/own-server/place.ts";
+import { resolveTarget } from "../target/resolve-target.ts";
+import { showMessage } from "../target/show-message.ts";
+import type { Target } from "../target/target.ts";
+import { type TargetOptions, withTarget } from "../target/target-options.ts";
+
+const EXAMPLES = `
+A server that is not running is not started.
+
+Status: 0, also if your own server is not running; 1 if a server cannot be reached.
+
+Examples:
+  exec-server status
+  exec-server -H build status --json
+`;
+
+interface StatusOptions extends TargetOptions {
+  readonly json?: boolean;
+}
+
+/** What is shown, with these names in JSON. */
+interface Status {
+  readonly kind: Target["kind"];
+  readonly name: string | null;
+  readonly place: string;
+  readonly running: boolean;
+  readonly version?: string | null;
+  readonly pid?: number;
+  readonly startedAt?: string;
+  /** Without those of this command. */
+  readonly connections?: number;
+  readonly sessions?: number;
+  readonly runningProcesses?: number;
+}
+
+/** Adds `status`. */
+export function define(program: Command): void {
+  const command = program
+    .command("status")
+    .summary("where commands run, and how busy that server is")
+    .description("Show where commands run, and how busy that server is.")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", EXAMPLES);
+  withTarget(command).action(async () => {
+    const options = command.optsWithGlobals<StatusOptions>();
+    const status = await readStatus(options);
+    await (options.json === true ? printJson(status) : print(describe(status)));
+    await endWith(0);
+  });
+}
+
+async function readStatus(options: TargetOptions): Promise<Status> {
+  const target = await resolveTarget(options);
+  const known = placeOf(target);
+  const host =
+    target.kind === "own" ? await findOwn(debugged(options)) : await openTarget(target, options, "session");
+  if (host === undefined) return { ...known, running: false };
+  await using _host = host;
+  return { ...known, running: true, version: versionOf(host), ...(await activity(host)) };
+}
+
+function debugged({ debug }: TargetOptions) {
+  return { clientName: "exec-server-cli", ...(debug === true ? { onMessage: showMessage } : {}) };
+}
+
+function placeOf(target: Target): Pick<Status, "kind" | "name" | "place"> {
+  switch (target.kind) {
+    case "own":
+      return { kind: "own", name: null, place: findOwnPlace().socket };
+    case "url":
+      return { kind: "url", name: target.name ?? null, place: shownUrl(target.url) };
+    case "program":
+      return { kind: "program", name: target.name, place: target.command.join(" ") };
+  }
+}
+
+/** Codex's own server, and older ones, do not say it. */
+function versionOf({ environment }: Host): string | null {
+  return environment?.serverVersion ?? null;
+}
+
+async function activity(host: Host): Promise<Partial<Status>> {
+  if (!host.supports("server/status")) return {};
+  const { pid, startedAtMs, connections, sessions, runningProcesses } = await host.request(
+    "server/status",
+    null,
+  );
+  return {
+    pid,
+    startedAt: new Date(startedAtMs).toISOString(),
+    connections: connections - 1,
+    sessions: sessions - 1,
+    runningProcesses,
+  };
+}
+
+const KINDS = {
+  own: "your own server on this machine",
+  url: "the server",
+  program: "the server of a program",
+};
+
+function describe({ kind, name, place, running, ...status }: Status): string {
+  const { bold } = stdoutColors();
+  const { version, pid, startedAt, runningProcesses, sessions } = status;
+  const rows: [string, string][] = [
+    ["commands run on", `${KINDS[kind]}${name === null ? "" : ` '${name}'`}`],
+    [kind === "own" ? "socket" : kind === "url" ? "url" : "program", place],
+  ];
+  if (!running) rows.push(["server", "not running; the next command starts it"]);
+  else
+    rows.push([
+      "server",
+      version === null
+        ? "does not say its version"
+        : `exec-server ${version}${pid === undefined ? "" : `, pid ${pid}`}`,
+    ]);
+  if (startedAt !== undefined) rows.push(["running for", formatDuration(Date.now() - Date.parse(startedAt))]);
+  if (runningProcesses !== undefined)
+    rows.push(["processes", String(runningProcesses)], ["other sessions", String(sessions)]);
+  const columns = [
+    { value: ([key]: [string, string]) => key, style: bold },
+    { value: ([, value]: [string, string]) => value },
+  ];
+  return table(rows, columns);
+}
