@@ -41,7 +41,7 @@ export function define(program: Command): void {
 /** Resolves with the exit status. */
 async function attach(name: string, { readOnly = false, ...options }: AttachOptions): Promise<number> {
   try {
-    const { host: connected } = await connectTarget(options);
+    const { host: connected } = await connectTarget(options, "kept");
     await using host = connected;
     const { tty, state } = await find(host, name);
     const remote = await host.attachKept(name, {
