@@ -58,8 +58,8 @@ it("an older server still serves, and what it lacks is said with the remedy", as
   mkdirSync(dirname(person.socket), { mode: 0o700 });
   const http = createServer();
   new WebSocketServer({ server: http }).on("connection", (socket) =>
-    socket.on("message", (data) => {
-      const { id, method } = JSON.parse(String(data)) as { id?: number; method: string };
+    socket.on("message", (data: Buffer) => {
+      const { id, method } = JSON.parse(data.toString()) as { id?: number; method: string };
       const environmentInfo = {
         shell: { name: "sh", path: "/bin/sh" },
         extensions: [],
