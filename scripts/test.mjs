@@ -38,6 +38,7 @@ runSteps([
     ],
   })),
   // Last, when nothing else uses the machine.
+  { name: "speed of a short command", command: ["node", "scripts/bench-command.mjs"] },
   { name: "speed beside the real Codex server", command: ["node", "scripts/bench.mjs", "--guard"] },
 ]);
 
