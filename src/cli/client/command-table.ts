@@ -14,6 +14,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   logs: { define: async (program) => (await import("./commands/logs.ts")).define(program) },
   wait: { define: async (program) => (await import("./commands/wait.ts")).define(program) },
   kill: { define: async (program) => (await import("./commands/kill.ts")).define(program) },
+  cp: { define: async (program) => (await import("./commands/cp.ts")).define(program) },
   ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },

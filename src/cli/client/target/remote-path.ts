@@ -11,9 +11,16 @@ export interface RemotePath {
   readonly path: string;
 }
 
+const REMOTE = /^([A-Za-z0-9][\w.-]*)?:(.*)$/s;
+
+/** Whether a path is written as one of a server: `:PATH` or `HOST:PATH`. */
+export function isRemotePath(text: string): boolean {
+  return REMOTE.test(text);
+}
+
 /** `:PATH`, `HOST:PATH`, or a path alone. A name with a colon is written `./a:b`. */
 export function parseRemotePath(text: string): RemotePath {
-  const [, host, path] = /^([A-Za-z0-9][\w.-]*)?:(.*)$/s.exec(text) ?? [];
+  const [, host, path] = REMOTE.exec(text) ?? [];
   return path === undefined ? { host: undefined, path: text } : { host, path };
 }
 
