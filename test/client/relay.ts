@@ -12,22 +12,37 @@ export class Relay implements AsyncDisposable {
 
   /** Turns new connections away. */
   refuses = false;
+  /** Passed in both directions. */
+  bytes = 0;
+  onBytes: ((bytes: number) => void) | undefined;
   readonly #sockets = new Set<net.Socket>();
   readonly #listener: net.Server;
 
+  /** Where new connections lead to. */
+  port: number;
+
   private constructor(port: number) {
+    this.port = port;
     this.#listener = net.createServer((client) => {
       if (this.refuses) {
         client.on("error", () => {}).destroy();
         return;
       }
-      const server = net.connect(port, "127.0.0.1");
+      const server = net.connect(this.port, "127.0.0.1");
       for (const socket of [client, server]) {
         this.#sockets.add(socket.on("error", () => {}));
         socket.once("close", () => this.#sockets.delete(socket));
       }
-      client.pipe(server);
-      server.pipe(client);
+      for (const [from, to] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        from.on("data", (chunk: Buffer) => {
+          this.bytes += chunk.length;
+          this.onBytes?.(this.bytes);
+        });
+        from.pipe(to);
+      }
     });
   }
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { ConnectionError } from "../../../base/errors.ts";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { TreeOptions, TreeResult } from "../../../client/files/trees.ts";
@@ -53,6 +54,16 @@ export async function copyAll(paths: readonly string[], options: CopyOptions): P
   } finally {
     await Promise.all([...connections.values()].map(({ host }) => host.close()));
   }
+}
+
+/** The machine that an error is about. */
+function placeOfError(error: FileError, places: readonly [CopyPlace, CopyPlace]): CopyPlace {
+  const isOfServer = error.rpcCode !== undefined;
+  const isOfSystem = !isOfServer && error.cause !== undefined;
+  const possible = places.filter(({ files }) => (files === undefined ? !isOfServer : !isOfSystem));
+  const isIn = ({ files, path }: CopyPlace): boolean =>
+    error.path.startsWith(files === undefined ? resolve(path) : path);
+  return possible.find(isIn) ?? possible[0] ?? places[0];
 }
 
 class CopyRun {
@@ -150,13 +161,11 @@ class CopyRun {
   }
 
   #fail(error: FileError, source: CopyPlace, target: CopyPlace): void {
-    // Only answers of a server have a number.
-    const place =
-      error.rpcCode === undefined ? [source, target].find(({ files }) => files === undefined) : undefined;
-    const remote = [source, target].filter(({ files }) => files !== undefined);
-    const { prefix } = place ?? remote.find(({ path }) => error.path.startsWith(path)) ?? remote[0]!;
+    const { prefix } = placeOfError(error, [source, target]);
     const shown = `${prefix}${error.path}`;
-    this.#complain(shown, pathFailure(error, shown)!.message);
+    // What this program itself refuses has its reason in the message.
+    const reason = error.cause === undefined ? error.message.split(`${error.path}: `).at(-1) : undefined;
+    this.#complain(shown, reason === undefined ? pathFailure(error, shown)!.message : `${shown}: ${reason}`);
   }
 
   #complain(path: string, message: string): void {

@@ -7,7 +7,16 @@ import { LocalDestination } from "./local-destination.ts";
 import { LocalSource } from "./local-source.ts";
 import { RemoteDestination } from "./remote-destination.ts";
 import { RemoteSource } from "./remote-source.ts";
-import type { Destination, Found, Job, Listed, MadeDirectory, Seen, Source } from "./sides.ts";
+import type {
+  Destination,
+  DirectoryOptions,
+  Found,
+  Job,
+  Listed,
+  MadeDirectory,
+  Seen,
+  Source,
+} from "./sides.ts";
 import type { Task } from "./task-stack.ts";
 import {
   checkLocalPath,
@@ -94,7 +103,7 @@ class Copier {
   async #tree(job: Job, signal: AbortSignal): Promise<Task> {
     const identity = await this.#identify(job.from, signal);
     const make = (later: AbortSignal): Promise<MadeDirectory> =>
-      this.#destination.makeRoot(job.to, this.#modeOf(job.found), later);
+      this.#destination.makeRoot(job.to, this.#directoryOptions(job.found, false), later);
     return (push, later) => this.#directory(job, make, new Set(identity), push, later);
   }
 
@@ -128,9 +137,9 @@ class Copier {
     const { from, path, found } = job;
     // Listed before it is created, so that a copy into the directory itself does not find itself.
     const entries = await this.#source.list(from, signal);
-    const { path: to, isNew } = await make(signal);
+    const { path: to, isNew, isUnfinished } = await make(signal);
     const mode = this.#modeOf(found);
-    if (isNew && mode !== undefined)
+    if ((isNew || isUnfinished) && mode !== undefined)
       this.#copy.setModeLater(path, (later) => this.#destination.setMode(to, "directory", mode, later));
     this.#copy.copied("directories", path);
     const parent = { isNew, above, seen: isNew ? NOTHING : await this.#look(to, signal) };
@@ -173,7 +182,7 @@ class Copier {
     else {
       const identity = await this.#identify(from, signal);
       if (identity.some((known) => parent.above.has(known))) throw endlessLink(this.#operation, from);
-      const options = { mode: this.#modeOf(found), isParentNew: parent.isNew };
+      const options = this.#directoryOptions(found, parent.isNew);
       const make = (later: AbortSignal): Promise<MadeDirectory> =>
         this.#destination.makeDirectory(job.to, options, later);
       const above = new Set([...parent.above, ...identity]);
@@ -263,6 +272,10 @@ class Copier {
     });
     await large.run(signal);
     await large.removeOldParts(seen, signal);
+  }
+
+  #directoryOptions(found: Found, isParentNew: boolean): DirectoryOptions {
+    return { mode: this.#modeOf(found), resumes: this.#resumes, isParentNew };
   }
 
   #modeOf({ mode }: Found): number | undefined {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { chmod, type FileHandle, lstat, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { FileError } from "../file-error.ts";
@@ -6,7 +5,18 @@ import { chmodDirectory, createInPlace, linkInPlace, openPartInPlace, openToRead
 import { onLocal } from "./local-error.ts";
 import { hashOpened } from "./local-hash.ts";
 import { makeDirectory, makeTarget } from "./made-directory.ts";
-import type { Destination, Found, Hasher, LargeFile, MadeDirectory, ReadBlocks, Seen } from "./sides.ts";
+import {
+  type Destination,
+  type DirectoryOptions,
+  type Found,
+  type Hasher,
+  type LargeFile,
+  type MadeDirectory,
+  type ReadBlocks,
+  type Seen,
+  UNFINISHED_MODE,
+} from "./sides.ts";
+import { TemporaryNames } from "./temporary-names.ts";
 
 const NEW_FILE_MODE = 0o666;
 const NEW_DIRECTORY_MODE = 0o777;
@@ -38,10 +48,8 @@ export class LocalDestination implements Destination {
     },
   };
   readonly #operation: string;
-  /** Beginning of the names of unfinished files. */
-  readonly #unfinished = `.exec-server-${randomUUID()}-`;
+  readonly #temporaries = new TemporaryNames();
   readonly #parts = new Set<string>();
-  #files = 0;
 
   constructor(operation: string) {
     this.#operation = operation;
@@ -59,7 +67,7 @@ export class LocalDestination implements Destination {
   }
 
   isUnfinished(name: string): boolean {
-    return name.startsWith(this.#unfinished) || this.#parts.has(name);
+    return this.#temporaries.has(name) || this.#parts.has(name);
   }
 
   async locateFile(path: string): Promise<{ path: string; directory: string }> {
@@ -67,12 +75,12 @@ export class LocalDestination implements Destination {
     return { path: join(directory, basename(resolve(path))), directory };
   }
 
-  makeRoot(path: string, mode: number | undefined): Promise<MadeDirectory> {
-    return makeTarget(this.#operation, path, newMode(mode));
+  makeRoot(path: string, options: DirectoryOptions): Promise<MadeDirectory> {
+    return makeTarget(this.#operation, path, newMode(options));
   }
 
-  makeDirectory(path: string, { mode }: { mode: number | undefined }): Promise<MadeDirectory> {
-    return makeDirectory(this.#operation, path, newMode(mode));
+  makeDirectory(path: string, options: DirectoryOptions): Promise<MadeDirectory> {
+    return makeDirectory(this.#operation, path, newMode(options));
   }
 
   async setMode(path: string, kind: "file" | "directory", mode: number): Promise<void> {
@@ -93,6 +101,8 @@ export class LocalDestination implements Destination {
     const names = await this.#on(directory, () => readdir(directory));
     const seen = new Map<string, Found>();
     for (const name of names) {
+      if (this.#temporaries.isAbandoned(name))
+        await rm(join(directory, name), { force: true }).catch(() => {});
       const stat = await lstat(join(directory, name)).catch(() => undefined);
       if (stat === undefined) continue;
       const kind = stat.isFile()
@@ -185,8 +195,7 @@ export class LocalDestination implements Destination {
   }
 
   #temporary(path: string): string {
-    this.#files += 1;
-    return join(dirname(path), `${this.#unfinished}${this.#files}`);
+    return join(dirname(path), this.#temporaries.next());
   }
 
   #on<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -244,8 +253,9 @@ class LargeLocalFile implements LargeFile {
 }
 
 /** Mode of a directory until it is filled. */
-function newMode(mode: number | undefined): number {
-  return mode === undefined ? NEW_DIRECTORY_MODE : PRIVATE_DIRECTORY_MODE;
+function newMode({ mode, resumes }: DirectoryOptions): number {
+  if (mode === undefined) return NEW_DIRECTORY_MODE;
+  return resumes ? UNFINISHED_MODE : PRIVATE_DIRECTORY_MODE;
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

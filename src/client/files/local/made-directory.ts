@@ -2,14 +2,15 @@ import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { checkDirectory } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
-import type { MadeDirectory } from "./sides.ts";
+import { type MadeDirectory, UNFINISHED_MODE } from "./sides.ts";
 import { linkInTheWay, notADirectory } from "./tree-copy.ts";
 
 /** The directory that the caller has chosen, so links on the way to it are followed. */
 export async function makeTarget(operation: string, path: string, mode: number): Promise<MadeDirectory> {
   await onLocal(operation, path, () => mkdir(dirname(resolve(path)), { recursive: true }));
   const isNew = await onLocal(operation, path, () => makeTargetItself(path, mode));
-  return { path: await onLocal(operation, path, () => realpath(path)), isNew };
+  const real = await onLocal(operation, path, () => realpath(path));
+  return { path: real, isNew, isUnfinished: !isNew && (await isUnfinished(real)) };
 }
 
 /** False if it exists. */
@@ -35,5 +36,9 @@ export async function makeDirectory(operation: string, path: string, mode: numbe
     },
   );
   await onLocal(operation, path, () => checkDirectory(path));
-  return { path, isNew };
+  return { path, isNew, isUnfinished: !isNew && (await isUnfinished(path)) };
+}
+
+async function isUnfinished(path: string): Promise<boolean> {
+  return ((await lstat(path)).mode & 0o7777) === UNFINISHED_MODE;
 }

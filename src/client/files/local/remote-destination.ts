@@ -1,8 +1,19 @@
 import { posix } from "node:path";
 import { FileError } from "../file-error.ts";
+import type { FileStat } from "../file-stat.ts";
 import type { TreeAccess } from "../trees.ts";
 import { RemoteHashes } from "./remote-hashes.ts";
-import type { Destination, Found, Hasher, LargeFile, MadeDirectory, ReadBlocks, Seen } from "./sides.ts";
+import {
+  type Destination,
+  type DirectoryOptions,
+  type Found,
+  type Hasher,
+  type LargeFile,
+  type MadeDirectory,
+  type ReadBlocks,
+  type Seen,
+  UNFINISHED_MODE,
+} from "./sides.ts";
 import { joinRemote, linkInTheWay, notADirectory, withRestarts } from "./tree-copy.ts";
 
 /** Reading and entering for everyone, which a new directory grants with most umasks. */
@@ -50,41 +61,40 @@ export class RemoteDestination implements Destination {
     return Promise.resolve({ path, directory: posix.dirname(path) });
   }
 
-  makeRoot(path: string, mode: number | undefined, signal: AbortSignal): Promise<MadeDirectory> {
-    return this.#make(path, { mode, isParentNew: false, mayBeLink: true }, signal);
+  makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
+    return this.#make(path, options, { mayBeLink: true }, signal);
   }
 
-  makeDirectory(
-    path: string,
-    options: { mode: number | undefined; isParentNew: boolean },
-    signal: AbortSignal,
-  ): Promise<MadeDirectory> {
-    return this.#make(path, { ...options, mayBeLink: this.#followsLinks }, signal);
+  makeDirectory(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
+    return this.#make(path, options, { mayBeLink: this.#followsLinks }, signal);
   }
 
   async #make(
     path: string,
-    { mode, isParentNew, mayBeLink }: { mode: number | undefined; isParentNew: boolean; mayBeLink: boolean },
+    { mode, resumes, isParentNew }: DirectoryOptions,
+    { mayBeLink }: { mayBeLink: boolean },
     signal: AbortSignal,
   ): Promise<MadeDirectory> {
     const { files } = this.#access;
-    if (!isParentNew && (await this.#isThere(path, mayBeLink, signal))) return { path, isNew: false };
+    const there = isParentNew ? undefined : await this.#directoryAt(path, mayBeLink, signal);
+    if (there !== undefined) return { path, isNew: false, isUnfinished: there.mode === UNFINISHED_MODE };
     await files.mkdir(path, { signal });
+    if (mode !== undefined && resumes) await files.chmod(path, UNFINISHED_MODE, { signal });
     // What will be in it may be protected by nothing else.
-    if (mode !== undefined && (mode & OPEN_TO_ALL) !== OPEN_TO_ALL)
+    else if (mode !== undefined && (mode & OPEN_TO_ALL) !== OPEN_TO_ALL)
       await files.chmod(path, PRIVATE_DIRECTORY_MODE, { signal });
-    return { path, isNew: true };
+    return { path, isNew: true, isUnfinished: false };
   }
 
-  /** Whether a directory already exists where one will be made. */
-  async #isThere(path: string, mayBeLink: boolean, signal: AbortSignal): Promise<boolean> {
+  /** The directory that already exists where one will be made; undefined if there is nothing. */
+  async #directoryAt(path: string, mayBeLink: boolean, signal: AbortSignal): Promise<FileStat | undefined> {
     try {
-      const { kind, isSymlink } = await this.#access.files.stat(path, { signal });
-      if (isSymlink && !mayBeLink) throw linkInTheWay(this.#operation, path);
-      if (kind !== "directory") throw notADirectory(this.#operation, path);
-      return true;
+      const found = await this.#access.files.stat(path, { signal });
+      if (found.isSymlink && !mayBeLink) throw linkInTheWay(this.#operation, path);
+      if (found.kind !== "directory") throw notADirectory(this.#operation, path);
+      return found;
     } catch (error) {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return false;
+      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
       throw error;
     }
   }

@@ -62,11 +62,29 @@ export interface Source extends Side {
   blocks(path: string, offset: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Where a directory is filled, and whether it was created for that. */
+/** Where a directory is filled. */
 export interface MadeDirectory {
   readonly path: string;
+  /** It was created for that, so it is empty. */
   readonly isNew: boolean;
+  /** It was created by a copy that was interrupted, and still has the mode that tells so. */
+  readonly isUnfinished: boolean;
 }
+
+/** How a directory is made. */
+export interface DirectoryOptions {
+  /** Its final mode, which it gets at the end; undefined leaves it to the side. */
+  readonly mode: number | undefined;
+  /** Whether the next copy must be able to tell that it was not finished. */
+  readonly resumes: boolean;
+  readonly isParentNew: boolean;
+}
+
+/**
+ * Mode of a directory until it is finished: private, and marked with a bit that has no meaning there, so that the next
+ * copy gives it its final mode if this one is interrupted.
+ */
+export const UNFINISHED_MODE = 0o1700;
 
 /** Entries that a directory of the destination has. */
 export type Seen = ReadonlyMap<string, Found>;
@@ -74,15 +92,11 @@ export type Seen = ReadonlyMap<string, Found>;
 /** Where files go. A mode that is undefined leaves the permissions to the side. */
 export interface Destination extends Side {
   /** A directory that the caller has chosen, with its parents. */
-  makeRoot(path: string, mode: number | undefined, signal: AbortSignal): Promise<MadeDirectory>;
+  makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
   /** A file that the caller has chosen: its path without links, and that of its directory, which must exist. */
   locateFile(path: string): Promise<{ readonly path: string; readonly directory: string }>;
   /** A directory in one that was made before. */
-  makeDirectory(
-    path: string,
-    options: { readonly mode: number | undefined; readonly isParentNew: boolean },
-    signal: AbortSignal,
-  ): Promise<MadeDirectory>;
+  makeDirectory(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
   /** The final mode of a directory, or of a file that stays. */
   setMode(path: string, kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void>;
   /** Undefined if the side cannot tell links from what they lead to. */

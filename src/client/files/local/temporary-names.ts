@@ -1,0 +1,40 @@
+import { createHash, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+
+const ANY = /^\.exec-server-copy-([0-9a-f]{8})-([1-9]\d{0,9})-/;
+
+/** Names of files that are written and then renamed. They tell which process made them, should it be killed. */
+export class TemporaryNames {
+  readonly #prefix = `.exec-server-copy-${machine()}-${process.pid}-${randomUUID()}-`;
+  #given = 0;
+
+  next(): string {
+    this.#given += 1;
+    return `${this.#prefix}${this.#given}`;
+  }
+
+  /** Whether a name is one of these. */
+  has(name: string): boolean {
+    return name.startsWith(this.#prefix);
+  }
+
+  /** Whether a name was given by a process of this machine that has ended. */
+  isAbandoned(name: string): boolean {
+    const [, madeOn, pid] = ANY.exec(name) ?? [];
+    return madeOn === machine() && !isRunning(Number(pid));
+  }
+}
+
+function machine(): string {
+  return createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It may be a process of somebody else.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
