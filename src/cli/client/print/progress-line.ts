@@ -34,8 +34,7 @@ export class ProgressLine {
   }
 
   #draw(): void {
-    const { columns = 80 } = this.#stream;
-    this.#stream.write(`${CLEAR}${fit(this.#text(), columns - 1)}`);
+    this.#stream.write(`${CLEAR}${fit(this.#text(), this.#stream.columns - 1)}`);
     this.#isDrawn = true;
   }
 
