@@ -84,14 +84,13 @@ describe.concurrent("attach", () => {
       await terminal.shows("[No Name]");
       await terminal.press(...typed);
     }
-    await expect.poll(() => first.state(), { timeout: 20_000 }).toEqual(await reference.state());
+    await first.looksLike(reference);
     const second = await attach(tmux, ["editor"]);
     await second.shows("two");
-    await expect.poll(() => second.state(), { timeout: 20_000 }).toEqual(await reference.state());
+    await second.looksLike(reference);
     for (const terminal of [second, reference]) await terminal.press("o", "t", "h", "r", "e", "e", "Escape");
     await reference.shows("three");
-    for (const terminal of [first, second])
-      await expect.poll(() => terminal.state(), { timeout: 20_000 }).toEqual(await reference.state());
+    for (const terminal of [first, second]) await terminal.looksLike(reference);
     await first.press("Enter", "~", ".");
     expect(await first.status()).toBe(0);
     expect((await first.state()).modes).toMatch(/alternate=0 cursor-keys=0 keypad=0 .* mouse=0/);
@@ -109,8 +108,7 @@ describe.concurrent("attach", () => {
     await Promise.all([reference, attached].map((terminal) => terminal.shows("painted")));
     const late = await attach(tmux, ["loud"]);
     await late.shows("painted");
-    for (const terminal of [attached, late])
-      await expect.poll(() => terminal.state(), { timeout: 20_000 }).toEqual(await reference.state());
+    for (const terminal of [attached, late]) await terminal.looksLike(reference);
     await late.press("Enter");
     for (const terminal of [attached, late]) expect(await terminal.status()).toBe(0);
   });
@@ -131,7 +129,7 @@ describe.concurrent("attach", () => {
     relay.refuses = false;
     await here.hides(LOST);
     await there.shows("typed blindly");
-    await expect.poll(() => here.state(), { timeout: 20_000 }).toEqual(await there.state());
+    await here.looksLike(there);
     await here.press("Enter");
     await there.shows(/^typed blindly$/m);
     await there.enter("exit");

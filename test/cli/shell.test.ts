@@ -40,11 +40,6 @@ async function come(relay: Relay, ...terminals: TmuxTerminal[]): Promise<void> {
   await Promise.all(terminals.map((terminal) => terminal.hides(LOST)));
 }
 
-/** Waits until two terminals look the same in everything. */
-async function alike(one: TmuxTerminal, other: TmuxTerminal): Promise<void> {
-  await expect.poll(() => one.state(), { timeout: 20_000, interval: 100 }).toEqual(await other.state());
-}
-
 describe.concurrent("a shell", () => {
   test("has the size of the window, Ctrl-C, Ctrl-Z and the status of its end", async () => {
     await using tmux = await Tmux.start();
@@ -84,13 +79,13 @@ describe.concurrent("a shell", () => {
       for (const terminal of [local, remote]) await terminal.press(...keys);
     };
     await both("1", "0", "G", "o", "t", "y", "p", "e", "d", "Escape");
-    await alike(remote, local);
+    await remote.looksLike(local);
     await lose(relay, remote);
     // What is typed meanwhile is not lost.
     await both("3", "j", "O", "b", "l", "i", "n", "d", "Escape", "C-f");
     await local.shows("line_30");
     await come(relay, remote);
-    await alike(remote, local);
+    await remote.looksLike(local);
     await both(":", "q", "!", "Enter");
     await remote.shows(/^remote>$/m);
     await remote.enter("exit");
@@ -139,7 +134,7 @@ describe.concurrent("a shell", () => {
     await reference.shows("green");
     await come(relay, terminal);
     await terminal.shows("green");
-    await alike(terminal, reference);
+    await terminal.looksLike(reference);
   });
 
   test("is left with ~. after Enter, and this terminal is as before", async () => {

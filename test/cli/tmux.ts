@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 
 const run = promisify(execFile);
 const DEADLINE_MS = 30_000;
@@ -146,6 +146,19 @@ export class TmuxTerminal {
     await this.until(
       async () => !(text = await this.text()).includes(what),
       () => `${what} to vanish:\n${text}`,
+      deadlineMs,
+    );
+  }
+
+  /** Waits until this terminal and another look the same in everything. */
+  async looksLike(other: TmuxTerminal, deadlineMs = DEADLINE_MS): Promise<void> {
+    let states: ScreenState[] = [];
+    await this.until(
+      async () => {
+        states = [await this.state(), await other.state()];
+        return isDeepStrictEqual(states[0], states[1]);
+      },
+      () => `two equal screens: ${JSON.stringify(states, undefined, 1)}`,
       deadlineMs,
     );
   }

@@ -119,7 +119,8 @@ export class Emulator {
   /** The bytes are reused as soon as this returns, so they are copied. */
   write(bytes: Uint8Array): void {
     this.#unreadBytes += bytes.length;
-    const copy = bytes.slice();
+    // Not `slice`, which shares the memory of a Buffer.
+    const copy = Buffer.from(bytes);
     for (let start = 0; start < copy.length; start += PIECE_BYTES)
       this.#tasks.push({ bytes: copy.subarray(start, start + PIECE_BYTES) });
     this.#work();

@@ -41,7 +41,10 @@ class FakeOutput {
     const bytes = Buffer.from(data as string);
     this.bytes.push(bytes);
     const seq = this.#log.appendOutput("pty", bytes);
-    for (const listener of this.#listeners) listener({ kind: "output", seq, stream: "pty", bytes });
+    // Like a process's output: the memory is used again for whatever is read next.
+    const shared = Buffer.from(bytes);
+    for (const listener of this.#listeners) listener({ kind: "output", seq, stream: "pty", bytes: shared });
+    shared.fill("!");
   }
   /** Returns when the program may write. */
   async room() {
@@ -310,4 +313,15 @@ test("an emulator that fails starts again with an empty screen, and says so", as
   const line = () => emulator.terminal.buffer.active.getLine(0)?.translateToString(true);
   expect(await emulator.whenRead(line)).toBe("good");
   expect(emulator.damaged).toBe(true);
+});
+
+test("output that is read later does not appear on the screen of output that was read before", async () => {
+  const output = new FakeOutput();
+  const screen = new TerminalScreen(output, () => SIZE);
+  output.write("retained ");
+  await screen.read();
+  output.write("and followed");
+  // What was retained is evicted, and its memory used again.
+  for (let chunk = 0; chunk < 40; chunk += 1) output.write(Buffer.alloc(64 * 1024, "\0"));
+  expect((await screen.read()).lines[0]).toBe("retained and followed");
 });
