@@ -20,7 +20,7 @@ const report = (project) => `${REPORTS}${project}.json`;
 runSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
   { name: "bubblewrap, for the sandbox", command: ["node", "scripts/install-bubblewrap.mjs"] },
-  { name: "tmux, and programs to run in it", command: ["node", "scripts/install-terminal-tools.mjs"] },
+  { name: "tmux, programs to run in it, and ssh", command: ["node", "scripts/install-terminal-tools.mjs"] },
   { name: "build", command: ["node", "scripts/build.mjs"] },
   { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
   ...Object.entries(PROJECTS).map(([project, name]) => ({

@@ -104,6 +104,25 @@ it("says in one line that there is no ssh here", async () => {
   });
 });
 
+it("what is kept on ssh://MACHINE is on the user's own server there, and outlives the connection", async () => {
+  const started = await over(
+    "ssh://machine",
+    "run",
+    "-d",
+    "--name",
+    "kept",
+    "--",
+    "sh",
+    "-c",
+    "echo up; exec sleep 60",
+  );
+  expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
+  expect(await there.server()).toMatchObject({ runningProcesses: 1 });
+  expect(sshProcesses()).toEqual([]);
+  const again = await over("m", "run", "-d", "--name", "kept", "--", "true");
+  expect(again.stderr).toContain("a process called kept is running");
+});
+
 it("an address that ssh could take for an option is refused", async () => {
   expect(await over("ssh://-oProxyCommand=touch$IFS/tmp/x", "run", "--", "true")).toMatchObject({
     status: 2,

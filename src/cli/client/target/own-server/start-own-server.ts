@@ -8,7 +8,7 @@ import { withholdInheritedDescriptors } from "../../../../native/spawn.ts";
 import { openLog } from "../../../bounded-log-file.ts";
 import { describeFileError } from "../../describe-file-error.ts";
 import { Failure } from "../../failure.ts";
-import { neutralEnvironment } from "./neutral-environment.ts";
+import { neutralStart } from "./neutral-start.ts";
 import { findOwnPlace, type OwnPlace } from "./place.ts";
 
 /** A loaded machine may need seconds; nobody waits longer without a word. */
@@ -89,8 +89,7 @@ function startServer({ socket, log }: OwnPlace): StartedServer {
     // A script may have opened files, and hold locks on them, that must not stay open with the server.
     withholdInheritedDescriptors();
     const child = spawn(process.execPath, [process.argv[1] ?? "", ...flags], {
-      cwd: "/",
-      env: neutralEnvironment(),
+      ...neutralStart(),
       detached: true,
       stdio: ["ignore", "ignore", logFd],
     });

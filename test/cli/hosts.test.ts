@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { findCodexBinary } from "../../scripts/install-codex.mjs";
+import { launch } from "../conformance/server-process.ts";
+import { builtCli } from "../fault/server-under-test.ts";
+import type { Ended } from "./command.ts";
+import { Person } from "./person.ts";
+
+const TOKEN = "a-secret-token-of-the-server";
+const hostsFile = (person: Person): string => join(person.home, ".config/exec-server/hosts.toml");
+const done = { status: 0, stdout: "", stderr: "" };
+
+it("hosts are added, listed, used and removed, and their file is for the user alone", async () => {
+  await using person = new Person();
+  const tokenFile = join(person.home, "token");
+  writeFileSync(tokenFile, `${TOKEN}\n`);
+  const server = await launch("ours", ["--ws-auth", "capability-token", "--ws-token-file", tokenFile]);
+  try {
+    const url = await server.banner();
+    expect(await person.run(["host", "add", "one", url, "--token-file", tokenFile])).toMatchObject(done);
+    const program = ["--", process.execPath, builtCli, "--listen", "stdio"];
+    expect(await person.run(["host", "add", "two", ...program])).toMatchObject(done);
+    expect(statSync(hostsFile(person)).mode & 0o777).toBe(0o600);
+    const listed = await person.run(["host", "list", "--json"]);
+    expect(JSON.parse(listed.stdout)).toEqual([
+      { name: "one", url, hasToken: true },
+      { name: "two", program: process.execPath, args: program.slice(2), hasToken: false },
+    ]);
+    const shown = await person.run(["host", "list"]);
+    expect(shown.stdout).toMatch(
+      /^NAME {2,}TOKEN {2,}PLACE\none {2,}yes {2,}ws:.*\ntwo {2,}- {2,}\/.*--listen stdio\n$/,
+    );
+    expect(listed.stdout + shown.stdout).not.toContain(TOKEN);
+
+    const served = { status: 3, stdout: "out\n", stderr: "" };
+    const command = ["run", "--", "sh", "-c", "echo out; exit 3"];
+    for (const host of ["one", "two"])
+      expect(await person.run(["-H", host, ...command])).toMatchObject(served);
+    expect(await person.run(command, { env: { EXEC_SERVER_HOST: "one" } })).toMatchObject(served);
+    // The command line decides before the environment, and a URL of the environment before a host.
+    const elsewhere = { EXEC_SERVER_URL: "ws://127.0.0.1:1", EXEC_SERVER_HOST: "two" };
+    expect(await person.run(["-H", "one", ...command], { env: elsewhere })).toMatchObject(served);
+    expect((await person.run(command, { env: elsewhere })).stderr).toContain("ECONNREFUSED 127.0.0.1:1");
+    expect(await person.run(["-H", "local", ...command], { env: elsewhere })).toMatchObject(served);
+    const withToken = { EXEC_SERVER_URL: url, EXEC_SERVER_TOKEN: TOKEN };
+    expect(await person.run(command, { env: withToken })).toMatchObject(served);
+    expect(await person.run(["--url", url, "--token-file", tokenFile, ...command])).toMatchObject(served);
+    const refused = await person.run(["--url", url, ...command]);
+    expect(refused).toMatchObject({ status: 255, stdout: "" });
+    expect(refused.stderr).toContain("give the server's token in EXEC_SERVER_TOKEN or with --token-file");
+
+    expect(await person.run(["host", "remove", "one"])).toMatchObject(done);
+    expect(await person.run(["-H", "one", ...command])).toMatchObject({
+      status: 2,
+      stderr: "exec-server: there is no host 'one'; known hosts: two\n",
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
+it("each mistake about hosts is one line", async () => {
+  await using person = new Person();
+  const mistakes: [string[], string][] = [
+    [
+      ["-H", "x", "run", "true"],
+      "there is no host 'x'; no host is known yet: see 'exec-server host add --help'",
+    ],
+    [["-H", "x", "--url", "ws://h", "run", "true"], "give either -H or --url"],
+    [["-H", "ws://h", "run", "true"], "'ws://h' is a URL; give it with --url"],
+    [
+      ["--token-file", "/nothing", "--url", "ws://h", "run", "true"],
+      "cannot read the token in /nothing: No such file or directory (os error 2)",
+    ],
+    [
+      ["host", "add", "a b", "ws://h"],
+      "the name of a host must have 1 to 64 letters, digits, '-' or '_', not 'a b'",
+    ],
+    [["host", "add", "a", "http://h"], "cannot add 'a': 'url' must be a URL with ws:// or wss://"],
+    [
+      ["host", "remove", "a"],
+      "there is no host 'a'; no host is known yet: see 'exec-server host add --help'",
+    ],
+  ];
+  for (const [args, line] of mistakes)
+    expect(await person.run(args)).toMatchObject({ status: 2, stdout: "", stderr: `exec-server: ${line}\n` });
+  await person.run(["host", "add", "a", "ws://h"]);
+  expect((await person.run(["host", "add", "a", "ws://h"])).stderr).toContain("give --replace");
+  expect(await person.run(["host", "add", "--replace", "a", "ws://other"])).toMatchObject(done);
+  const file = hostsFile(person);
+  writeFileSync(
+    file,
+    `${readFileSync(file, "utf8")}\n[[environments]]\nid = "b"\nurl = "ws://b"\nauth_bearer_token = "t"\n`,
+  );
+  chmodSync(file, 0o644);
+  expect(await person.run(["host", "list"])).toMatchObject({
+    status: 0,
+    stderr: `exec-server: other users can read the tokens in ${file}; run 'chmod 600 ${file}'\n`,
+  });
+  writeFileSync(file, "[[environments]]\nid = 1");
+  expect(await person.run(["-H", "a", "run", "true"])).toMatchObject({
+    status: 255,
+    stderr: `exec-server: ${file}: host 1 cannot be used: 'id' must be a text\n`,
+  });
+});
+
+it("the real Codex takes hosts.toml as its environments.toml", async () => {
+  await using person = new Person();
+  const tokenFile = join(person.home, "token");
+  writeFileSync(tokenFile, TOKEN);
+  await person.run(["host", "add", "one", "wss://build.example:1", "--token-file", tokenFile]);
+  await person.run(["host", "add", "two", "ssh://user@machine.example:22"]);
+  await person.run(["host", "add", "three", "--", "docker", "exec", "-i", "box", "exec-server", "--stdio"]);
+  // Not under the temporary directory, about which Codex complains.
+  const codexHome = mkdtempSync("/var/tmp/es-codex-");
+  const file = join(codexHome, "environments.toml");
+  const complaint = async (): Promise<string> => {
+    // It loads its configuration, and ends there because it is given no prompt.
+    const { stderr } = await codex(["exec", "--skip-git-repo-check"], {
+      HOME: person.home,
+      CODEX_HOME: codexHome,
+    });
+    return stderr;
+  };
+  try {
+    copyFileSync(hostsFile(person), file);
+    expect(await complaint()).not.toContain("environment");
+    writeFileSync(file, `${readFileSync(file, "utf8")}nonsense = 1\n`);
+    expect(await complaint()).toContain("unknown field `nonsense`");
+  } finally {
+    rmSync(codexHome, { recursive: true, force: true });
+  }
+});
+
+function codex(args: readonly string[], env: Record<string, string>): Promise<Pick<Ended, "stderr">> {
+  const child = spawn(findCodexBinary()!, args, {
+    cwd: env["CODEX_HOME"],
+    env,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => void (stderr += text));
+  child.stdin.end();
+  return new Promise((resolve) => child.once("close", () => resolve({ stderr })));
+}
