@@ -147,7 +147,7 @@ describe.concurrent("attach", () => {
 
   test("shows a process on pipes from its beginning, and sends it lines", async () => {
     await using tmux = await Tmux.start();
-    const script = "echo beginning; read one; echo got $one; read two; echo got $two; exit 6";
+    const script = "echo beginning; read one; echo got $one; read two; echo got $two; echo bad >&2; exit 6";
     await leave("pipes", ["-i"], "sh", "-c", script);
     const terminal = await attach(tmux, ["pipes"]);
     await terminal.shows("beginning");
@@ -157,7 +157,19 @@ describe.concurrent("attach", () => {
     expect(await terminal.status()).toBe(0);
     expect(await terminal.text()).toContain("detached from pipes");
     const piped = await runCommand(["--url", server.url, "attach", "pipes"], { input: "second\n" });
-    expect(piped).toMatchObject({ status: 6, stdout: "beginning\ngot first\ngot second\n", stderr: "" });
+    expect(piped).toMatchObject({ status: 6, stdout: "beginning\ngot first\ngot second\n", stderr: "bad\n" });
+  });
+
+  test("says where output of a process on pipes is missing", async () => {
+    await leave("evicted", [], "sh", "-c", "seq 1 400000; exit 2");
+    const waited = await runCommand(["--url", server.url, "wait", "evicted"]);
+    expect(waited.status).toBe(2);
+    const { status, stdout, stderr } = await runCommand(["--url", server.url, "attach", "evicted"]);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: "exec-server: some output is missing here: the server no longer has it\n",
+    });
+    expect(stdout).toMatch(/399999\n400000\n$/);
   });
 
   test("to a process that has ended shows its last screen, and ends with its status", async () => {
@@ -173,7 +185,7 @@ describe.concurrent("attach", () => {
     expect(ended).toMatchObject({
       status: 255,
       stdout: "",
-      stderr: "exec-server: there is no process called nothing; 'exec-server ps' lists them\n",
+      stderr: "exec-server: there is no kept process 'nothing'; see 'exec-server ps'\n",
     });
   });
 });

@@ -137,6 +137,85 @@ describe.concurrent("a shell", () => {
     await terminal.looksLike(reference);
   });
 
+  test("is left with ~. while the connection is lost", async () => {
+    await using tmux = await Tmux.start();
+    await using relay = await Relay.open(server.port);
+    const terminal = await shellThrough(relay, tmux);
+    await lose(relay, terminal);
+    await terminal.press("Enter", "~", ".");
+    expect(await terminal.status()).toBe(255);
+    expect(await terminal.text()).not.toContain(LOST);
+  });
+
+  test("has the size that the window got while the connection was lost", async () => {
+    await using tmux = await Tmux.start();
+    await using relay = await Relay.open(server.port);
+    const terminal = await shellThrough(relay, tmux);
+    await lose(relay, terminal);
+    await terminal.resize(90, 28);
+    await come(relay, terminal);
+    await terminal.enter("stty size");
+    await terminal.shows("28 90");
+  });
+
+  test("takes a large paste whole", async () => {
+    await using tmux = await Tmux.start();
+    await using relay = await Relay.open(server.port);
+    const terminal = await shellThrough(relay, tmux);
+    const pasted = Array.from({ length: 20_000 }, (_, line) => `line ${line}\n`).join("");
+    await writeFile(join(tmux.home, "pasted"), pasted);
+    const copy = join(tmux.home, "copy");
+    await terminal.enter(`stty -echo; echo ready; head -c ${pasted.length} > ${copy}; stty echo; echo taken`);
+    await terminal.shows(/^ready$/m);
+    await tmux.command("load-buffer", join(tmux.home, "pasted"));
+    await tmux.command("paste-buffer", "-r", "-t", terminal.name);
+    await terminal.shows(/^taken$/m);
+    expect(await readFile(copy, "utf8")).toBe(pasted);
+  });
+
+  test("is suspended with ~^Z and goes on", async () => {
+    await using tmux = await Tmux.start();
+    await using relay = await Relay.open(server.port);
+    const terminal = await tmux.open(["env", "PS1=local> ", "bash", "--norc", "--noprofile", "-i"]);
+    await terminal.shows("local>");
+    await terminal.enter(`${process.execPath} ${builtCli} --url ${relay.url} shell --env PROMPT_COMMAND=`);
+    await terminal.shows(/[#$>]$/);
+    await terminal.enter("PS1='remote> '; clear");
+    await terminal.shows(/^remote>$/);
+    await terminal.press("Enter", "~", "C-z");
+    await terminal.shows(/Stopped[^]*local>$/);
+    await terminal.enter("echo $((6 * 7))");
+    await terminal.shows(/^42$/m);
+    await terminal.enter("fg");
+    await terminal.shows(/^remote>\nremote>$/);
+    await terminal.enter("exit 3");
+    await terminal.shows(/local>$/);
+    await terminal.enter("echo status $?");
+    await terminal.shows("status 3");
+  });
+
+  test("ends when its terminal is closed, and the remote shell too", async () => {
+    await using tmux = await Tmux.start();
+    await using relay = await Relay.open(server.port);
+    const terminal = await shellThrough(relay, tmux);
+    const pidFile = join(tmux.home, "pid");
+    await terminal.enter(`echo $$ > ${pidFile}; echo written`);
+    await terminal.shows(/^written$/m);
+    const pid = Number(await readFile(pidFile, "utf8"));
+    await tmux.command("kill-session", "-t", terminal.name);
+    const isGone = () => {
+      try {
+        return !process.kill(pid, 0);
+      } catch {
+        return true;
+      }
+    };
+    await terminal.until(
+      async () => isGone(),
+      () => `the end of process ${pid}`,
+    );
+  });
+
   test("is left with ~. after Enter, and this terminal is as before", async () => {
     await using tmux = await Tmux.start();
     await using relay = await Relay.open(server.port);
@@ -214,4 +293,11 @@ test("run -t passes Ctrl-C to the command", async () => {
   await terminal.press("C-c");
   expect(await terminal.status()).toBe(4);
   expect(await terminal.text()).toContain("interrupted");
+});
+
+test("run -t ends when nobody reads its output", async () => {
+  await using tmux = await Tmux.start();
+  const program = `${process.execPath} ${builtCli} --url ${server.url} run -t -- yes`;
+  const terminal = await tmux.open(["bash", "-c", `${program} | head -n 1; echo "status \${PIPESTATUS[0]}"`]);
+  expect(await terminal.shows("status")).toMatch(/^y\nstatus 141$/);
 });

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Host } from "../../../client/host.ts";
-import type { ListedProcess } from "../../../protocol/process-extensions.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { attachByName } from "../kept/attach.ts";
 import { converse } from "../terminal/converse.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { statusOfOutcome } from "../terminal/run-on-terminal.ts";
@@ -43,25 +43,24 @@ async function attach(name: string, { readOnly = false, ...options }: AttachOpti
   try {
     const { host: connected } = await connectTarget(options, "kept");
     await using host = connected;
-    const { tty, state } = await find(host, name);
-    const remote = await host.attachKept(name, {
+    // The screen of a terminal is painted, so its past is not needed.
+    const isScreen = await runsOnTerminal(host, name);
+    const remote = await attachByName(host, name, {
       mode: readOnly ? "follow" : "control",
-      // The screen of a terminal is painted; its past is not needed.
-      ...(tty && state === "running" ? { fromSeq: Number.MAX_SAFE_INTEGER } : {}),
+      fromSeq: isScreen ? Number.MAX_SAFE_INTEGER : 1,
     });
     const outcome = await converse(new LocalTerminal(), host, remote, { paintFirst: true, readOnly });
     if (outcome.kind !== "ended") process.stderr.write(`detached from ${name}\n`);
     return outcome.kind === "left" ? 0 : statusOfOutcome(outcome);
   } catch (error) {
-    throw asFailure(error, OWN_FAILURE_STATUS) ?? error;
+    const failure = asFailure(error, OWN_FAILURE_STATUS);
+    // A status of 1 could be the process's.
+    throw failure?.exitCode === 1 ? new Failure(failure.message, OWN_FAILURE_STATUS) : (failure ?? error);
   }
 }
 
-async function find(host: Host, name: string): Promise<ListedProcess> {
-  if (!host.supports("process/start.keep"))
-    throw new Failure("this server keeps no processes, so there is nothing to attach to", OWN_FAILURE_STATUS);
-  const listed = (await host.processes({ scope: "kept" })).find((process_) => process_.name === name);
-  if (listed === undefined)
-    throw new Failure(`there is no process called ${name}; 'exec-server ps' lists them`, OWN_FAILURE_STATUS);
-  return listed;
+async function runsOnTerminal(host: Host, name: string): Promise<boolean> {
+  if (!host.supports("process/start.keep")) return false;
+  const kept = await host.processes({ scope: "kept" });
+  return kept.some((listed) => listed.name === name && listed.tty && listed.state === "running");
 }

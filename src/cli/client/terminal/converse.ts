@@ -14,6 +14,9 @@ export type Outcome =
   | { readonly kind: "left" }
   | { readonly kind: "signal"; readonly signal: EndingSignal };
 
+/** Nobody reads what this program writes. A local command would be ended by the signal. */
+const BROKEN_PIPE: Outcome = { kind: "signal", signal: "SIGPIPE" };
+
 export interface ConversationOptions {
   /** Paints the screen of a process that has run before. */
   readonly paintFirst?: boolean;
@@ -44,7 +47,7 @@ export async function converse(
   // Raw only while keys are passed on: a piped process has no terminal of its own to handle them.
   if (remote.tty) terminal.raw();
   const undo = [
-    passKeys(terminal, remote, { readOnly, command, hangUp: () => leave("SIGHUP") }),
+    passKeys(terminal, host, remote, { readOnly, command, hangUp: () => leave("SIGHUP") }),
     terminal.onResize(resize),
     terminal.onEndingSignal(leave),
   ];
@@ -57,6 +60,7 @@ export async function converse(
     if (outcome.kind !== "ended") await screen.leave();
     return outcome;
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EPIPE") return BROKEN_PIPE;
     await screen.leave();
     throw error;
   } finally {

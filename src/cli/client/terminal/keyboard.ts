@@ -1,9 +1,13 @@
+import type { Host } from "../../../client/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { ExecError } from "../../../base/errors.ts";
 import { type EscapeCommand, EscapeKeys } from "./escape-keys.ts";
 import type { LocalTerminal } from "./local-terminal.ts";
 
-/** Typed bytes that may wait for a connection; further keys are lost, as on a terminal that does not read. */
+/**
+ * Typed or pasted bytes that may wait for the server. Beyond them the terminal waits. While there is no connection it
+ * does not, because a person must be able to leave; further keys are then lost.
+ */
 const MAX_UNSENT_BYTES = 64 * 1024;
 
 export interface KeyboardOptions {
@@ -17,6 +21,7 @@ export interface KeyboardOptions {
 /** Sends what is typed here to a remote process, until the returned function is called. */
 export function passKeys(
   terminal: LocalTerminal,
+  host: Host,
   remote: RemoteProcess,
   { readOnly, command, hangUp }: KeyboardOptions,
 ): () => void {
@@ -24,10 +29,16 @@ export function passKeys(
   if (!terminal.hasKeys) return passStream(remote, readOnly);
   const keys = new EscapeKeys();
   let unsentBytes = 0;
+  const isFull = (): boolean => unsentBytes > MAX_UNSENT_BYTES;
+  const pace = (): unknown => (isFull() && host.state === "connected" ? stdin.pause() : stdin.resume());
   const send = (bytes: Uint8Array): void => {
-    if (readOnly || unsentBytes + bytes.length > MAX_UNSENT_BYTES) return;
+    if (readOnly || (isFull() && host.state !== "connected")) return;
     unsentBytes += bytes.length;
-    const sent = (): void => void (unsentBytes -= bytes.length);
+    pace();
+    const sent = (): void => {
+      unsentBytes -= bytes.length;
+      pace();
+    };
     // A process that has ended takes no keys; its end is reported elsewhere.
     remote.write(bytes).then(sent, sent);
   };
@@ -48,9 +59,13 @@ export function passKeys(
     else if (!readOnly) remote.closeStdin().catch(() => {});
   };
   stdin.on("data", read).once("end", end).once("error", hangUp);
+  const unlisten = host.onStateChange(pace);
   return () => {
+    unlisten();
+    // A late answer must not make it read again.
+    unsentBytes = Number.POSITIVE_INFINITY;
     stdin.off("data", read).off("end", end);
-    stdin.pause();
+    stdin.destroy();
   };
 }
 

@@ -9,7 +9,7 @@ export interface WindowSize {
 
 /** Signals that end this program, and must find the terminal as it was. */
 const ENDING = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
-export type EndingSignal = (typeof ENDING)[number];
+export type EndingSignal = (typeof ENDING)[number] | "SIGPIPE";
 
 /** How long it may take until a signal has stopped this program. */
 const STOP_MS = 100;
@@ -26,6 +26,11 @@ export class LocalTerminal {
 
   get hasScreen(): boolean {
     return process.stdout.isTTY;
+  }
+
+  /** True if text can be written anywhere on the screen. */
+  get isAddressable(): boolean {
+    return this.size !== undefined && process.env["TERM"] !== "dumb";
   }
 
   /** Undefined if there is no screen, or it does not know its size. */

@@ -2,6 +2,7 @@ import { createDeferred } from "../../../base/deferred.ts";
 import type { Host } from "../../../client/host.ts";
 import type { ProcessEvent } from "../../../client/process/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import { complain } from "../print/complain.ts";
 import { OutputWriter, openOutput } from "../running/output-stream.ts";
 import type { LocalTerminal, WindowSize } from "./local-terminal.ts";
 import { clearScreen, eraseStatusLine, leaveScreen, statusLine } from "./sequences.ts";
@@ -9,6 +10,7 @@ import { clearScreen, eraseStatusLine, leaveScreen, statusLine } from "./sequenc
 /** Short interruptions are not worth a notice. */
 const NOTICE_AFTER_MS = 300;
 const NOTICE = " connection lost, reconnecting (~. after Enter leaves) ";
+const LOST_OUTPUT = "some output is missing here: the server no longer has it";
 
 /**
  * Shows the output of a remote process here. If the screen cannot be continued, because output is missing or a notice
@@ -19,6 +21,7 @@ export class RemoteScreen {
   readonly #host: Host;
   readonly #remote: RemoteProcess;
   readonly #output = new OutputWriter(openOutput(1));
+  readonly #errors = new OutputWriter(openOutput(2));
   readonly #canPaint: boolean;
   /** Output before this number is part of what was painted. */
   #nextSeq = 0;
@@ -32,7 +35,7 @@ export class RemoteScreen {
     this.#terminal = terminal;
     this.#host = host;
     this.#remote = remote;
-    this.#canPaint = remote.tty && terminal.size !== undefined && host.supports("process/snapshot.paint");
+    this.#canPaint = remote.tty && terminal.isAddressable && host.supports("process/snapshot.paint");
   }
 
   /** Shows everything until the process has ended. */
@@ -69,13 +72,14 @@ export class RemoteScreen {
   async leave(): Promise<void> {
     this.#stop.abort();
     const { size } = this.#terminal;
-    if (size !== undefined && this.#remote.tty) await this.#write(leaveScreen(size));
+    if (size === undefined || !this.#remote.tty || !this.#terminal.isAddressable) return;
+    await this.#write(this.#withoutNotice(size) + leaveScreen(size));
   }
 
   async #show(event: ProcessEvent): Promise<void> {
-    if (event.kind === "gap" && this.#canPaint) await this.#paint();
+    if (event.kind === "gap") await (this.#canPaint ? this.#paint() : complain(LOST_OUTPUT));
     if (event.kind !== "output" || event.seq < this.#nextSeq) return;
-    await this.#output.write(event.bytes);
+    await (event.stream === "stderr" ? this.#errors : this.#output).write(event.bytes);
   }
 
   async #paint(): Promise<void> {
@@ -90,11 +94,16 @@ export class RemoteScreen {
   }
 
   #clear(size: WindowSize): string {
-    const erased = this.#notice === "shown" ? eraseStatusLine(size) : "";
-    this.#notice = "none";
+    const erased = this.#withoutNotice(size);
     const keep = !this.#hasPainted;
     this.#hasPainted = true;
     return erased + clearScreen(size, { keep });
+  }
+
+  #withoutNotice(size: WindowSize): string {
+    const isShown = this.#notice === "shown";
+    this.#notice = "none";
+    return isShown ? eraseStatusLine(size) : "";
   }
 
   #connectionChanged(): void {
