@@ -1,10 +1,9 @@
 import type { Command } from "commander";
-import { pathFromUri } from "../../../base/file-uri.ts";
-import type { Host } from "../../../client/host.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { failedStart } from "../running/exit-status.ts";
 import { repeated } from "../repeated.ts";
+import { homeOf, loginShell } from "../running/login-shell.ts";
 import { startOptions } from "../running/start-options.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -47,7 +46,7 @@ async function shell(options: ShellOptions): Promise<number> {
   try {
     const connected = await connectTarget(options);
     await using host = connected.host;
-    const argv = [host.environment?.shell.path ?? "/bin/sh", "-l"];
+    const argv = loginShell(host);
     const start = { ...homeOf(host), ...startOptions(connected, options) };
     if (process.stdin.isTTY) {
       const { runOnTerminal } = await import("../terminal/run-on-terminal.ts");
@@ -58,10 +57,4 @@ async function shell(options: ShellOptions): Promise<number> {
   } catch (error) {
     throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;
   }
-}
-
-function homeOf(host: Host): { cwd?: string } {
-  const uri = host.environment?.userHomeDir;
-  const home = typeof uri === "string" ? pathFromUri(uri) : undefined;
-  return typeof home === "string" ? { cwd: home } : {};
 }

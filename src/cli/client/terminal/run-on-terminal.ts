@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { Host } from "../../../client/host.ts";
+import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions, TerminalOptions } from "../../../client/process/start-request.ts";
 import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { statusOf } from "../running/exit-status.ts";
@@ -20,14 +21,17 @@ export function terminalOptions({ env, ...options }: Omit<StartOptions, "stdin">
   return { ...options, env: { ...described, ...env }, ...new LocalTerminal().size };
 }
 
-/** Runs a command on a terminal that is shown here. Resolves with its status. */
+/** Runs a command on a terminal that is shown here. `started` sees it first. Resolves with its status. */
 export async function runOnTerminal(
   host: Host,
   argv: readonly string[],
   options: Omit<StartOptions, "stdin">,
+  started: (remote: RemoteProcess, terminal: LocalTerminal) => void = () => {},
 ): Promise<number> {
   const remote = await host.terminal(argv, { ...terminalOptions(options), followScreen: true });
-  const outcome = await converse(new LocalTerminal(), host, remote);
+  const terminal = new LocalTerminal();
+  started(remote, terminal);
+  const outcome = await converse(terminal, host, remote);
   if (outcome.kind !== "left") return statusOfOutcome(outcome);
   throw new Failure("left, and ended what ran here", OWN_FAILURE_STATUS);
 }
