@@ -173,6 +173,24 @@ const processOperations: Operation[] = [
     value: z.array(event),
   },
   {
+    name: "attachKept",
+    run: async (host, signal) => all<ProcessEvent>((await host.attachKept("kept")).events(options(signal))),
+    value: z.array(event),
+  },
+  {
+    name: "detach",
+    run: async (host) => (await host.attachKept("kept", { mode: "control" })).detach(),
+    value: nothing,
+  },
+  {
+    name: "start and keep",
+    run: async (host, signal) => {
+      await using process = await host.start(["any"], { keep: "kept", ...options(signal) });
+      return all<ProcessEvent>(process.events(options(signal)));
+    },
+    value: z.array(event),
+  },
+  {
     name: "adopt",
     run: async (host) => (await host.adopt("adopted")).id,
     value: z.literal("adopted"),

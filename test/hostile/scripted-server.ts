@@ -35,6 +35,7 @@ const EXTENSIONS = [
   "process/signal.signal",
   "process/terminate.mode",
   "process/start.idempotencyKey",
+  "process/start.keep",
   "process/start.terminalSize",
   "fs/chmod",
   "fs/getMetadata.includeMode",
@@ -211,7 +212,8 @@ export class ScriptedServer {
       case "process/attach": {
         const id = params["as"] as string;
         const started = this.#start(id);
-        const result = { processId: id, nextSeq: 1, tty: false, exited: false, closed: false };
+        const kept = params["name"] === undefined ? {} : { name: params["name"], firstSeq: 1 };
+        const result = { processId: id, nextSeq: 1, tty: false, exited: false, closed: false, ...kept };
         const gap = { processId: id, fromSeq: 1, toSeq: 1 };
         return {
           result,
