@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
   chmodSync,
   chownSync,
@@ -10,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer, type Socket } from "node:net";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -83,6 +86,54 @@ describe("the user's own server", () => {
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       expect(Number(stdout)).not.toBe(pid);
     }
+  });
+
+  // What a server does to those who come in the moment in which it ends.
+  const endings: Record<string, (socket: Socket) => void> = {
+    "it closes the connection": (socket) => socket.destroy(),
+    "it refuses": (socket) => socket.end("HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"),
+    "it ends before its first answer": (socket) =>
+      socket.once("data", (request: Buffer) => {
+        const key = /sec-websocket-key: (.*)\r\n/i.exec(request.toString())?.[1] ?? "";
+        const accept = createHash("sha1")
+          .update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+          .digest("base64");
+        const upgrade = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade";
+        socket.write(`${upgrade}\r\nsec-websocket-accept: ${accept}\r\n\r\n`);
+        socket.once("data", () => socket.destroy());
+      }),
+  };
+
+  it.each(Object.keys(endings))(
+    "is started again if a command meets it in its last moment: %s",
+    async (how) => {
+      await using person = new Person();
+      mkdirSync(dirname(person.socket), { mode: 0o700 });
+      let met = 0;
+      const ending = createServer((socket) => {
+        met += 1;
+        socket.on("error", () => {});
+        endings[how]!(socket);
+        ending.close();
+        rmSync(person.socket, { force: true });
+      });
+      ending.listen(person.socket);
+      await once(ending, "listening");
+      expect(await person.run(["run", "--", "echo", "served"])).toEqual(served("served\n"));
+      expect(met).toBe(1);
+    },
+  );
+
+  it("says that a working directory is gone", async () => {
+    await using person = new Person();
+    const gone = join(person.home, "gone");
+    const leave = `mkdir ${gone}; cd ${gone}; rmdir ${gone}; exec "$@"`;
+    const ended = await person.run(["run", "--", "true"], { through: ["sh", "-c", leave, "sh"] });
+    expect(ended).toMatchObject({
+      status: 255,
+      stderr:
+        "exec-server: the working directory does not exist any more; change to another one, or give --cwd\n",
+    });
   });
 
   it("says why it did not start", async () => {

@@ -119,7 +119,7 @@ it("what is kept on ssh://MACHINE is on the user's own server there, and outlive
   expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
   expect(await there.server()).toMatchObject({ runningProcesses: 1 });
   expect(sshProcesses()).toEqual([]);
-  const again = await over("m", "run", "-d", "--name", "kept", "--", "true");
+  const again = await over(`ssh://127.0.0.1:${machine.port}`, "run", "-d", "--name", "kept", "--", "true");
   expect(again.stderr).toContain("a process called kept is running");
 });
 

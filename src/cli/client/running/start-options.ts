@@ -1,6 +1,7 @@
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { usageFailure } from "../failure.ts";
+import { here } from "../here.ts";
 import type { Connected } from "../target/connect-target.ts";
 
 /** What the command line says about a start. */
@@ -16,7 +17,7 @@ export interface StartFlags {
  * server, which know its machine.
  */
 export function startOptions({ isOwn }: Pick<Connected, "isOwn">, flags: StartFlags): StartOptions {
-  const cwd = flags.cwd ?? (isOwn ? process.cwd() : undefined);
+  const cwd = flags.cwd ?? (isOwn ? here() : undefined);
   const given = Object.fromEntries((flags.env ?? []).flatMap(variable));
   return {
     ...(cwd === undefined ? {} : { cwd }),

@@ -3,6 +3,7 @@ import { socketUrl } from "../../../../base/socket-url.ts";
 import { connect } from "../../../../client/connect/connect.ts";
 import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
 import type { Host } from "../../../../client/host.ts";
+import { Failure } from "../../failure.ts";
 import { findOwnPlace } from "./place.ts";
 
 /** Connects to the user's own server. If there is none, starts it. */
@@ -29,7 +30,12 @@ async function hostOrNobody(open: () => Promise<Host>): Promise<Host | undefined
   try {
     return await open();
   } catch (error) {
-    if (error instanceof ConnectionError && error.code === "CONNECTION_CLOSED") return undefined;
+    if (!(error instanceof ConnectionError)) throw error;
+    if (error.code === "CONNECTION_CLOSED") return undefined;
+    if (error.code === "TIMED_OUT")
+      throw new Failure(
+        `your own server on ${findOwnPlace().socket} does not answer; it hangs, or was stopped`,
+      );
     throw error;
   }
 }
