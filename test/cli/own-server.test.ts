@@ -66,6 +66,19 @@ describe("the user's own server", () => {
     expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(userInfo().homedir);
   });
 
+  it("takes a relative --cwd from where the command is typed", async () => {
+    await using person = new Person();
+    const below = join(person.home, "a", "b");
+    mkdirSync(below, { recursive: true });
+    const pwd = ["--", "pwd"];
+    expect(await person.run(["run", "--cwd", "b", ...pwd], { cwd: dirname(below) })).toEqual(
+      served(`${below}\n`),
+    );
+    expect(await person.run(["run", "--cwd", "..", ...pwd], { cwd: below })).toEqual(
+      served(`${dirname(below)}\n`),
+    );
+  });
+
   it("keeps nothing open of the script that started it", async () => {
     await using person = new Person();
     const lock = join(person.home, "lock");

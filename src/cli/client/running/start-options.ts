@@ -3,6 +3,7 @@ import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { usageFailure } from "../failure.ts";
 import { here } from "../here.ts";
 import type { Connected } from "../target/connect-target.ts";
+import { absolutePath } from "../target/remote-path.ts";
 
 /** What the command line says about a start. */
 export interface StartFlags {
@@ -16,8 +17,9 @@ export interface StartFlags {
  * On the user's own server a command gets the directory and the environment of this shell; elsewhere those of the
  * server, which know its machine.
  */
-export function startOptions({ isOwn }: Pick<Connected, "isOwn">, flags: StartFlags): StartOptions {
-  const cwd = flags.cwd ?? (isOwn ? here() : undefined);
+export function startOptions(connected: Connected, flags: StartFlags): StartOptions {
+  const { isOwn } = connected;
+  const cwd = workingDirectory(connected, flags.cwd);
   const given = Object.fromEntries((flags.env ?? []).flatMap(variable));
   return {
     ...(cwd === undefined ? {} : { cwd }),
@@ -26,6 +28,12 @@ export function startOptions({ isOwn }: Pick<Connected, "isOwn">, flags: StartFl
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
     ...(flags.sandbox === undefined ? {} : { sandbox: flags.sandbox }),
   };
+}
+
+/** A relative one starts where the command would run without it. */
+function workingDirectory(connected: Connected, given: string | undefined): string | undefined {
+  if (given !== undefined) return absolutePath(connected, { host: undefined, path: given });
+  return connected.isOwn ? here() : undefined;
 }
 
 /** `K=V`, or `K` for the value that it has here; nothing if it has none. */
