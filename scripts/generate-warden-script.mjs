@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ensureProgram } from "./debian-package.mjs";
+import { ensurePrograms } from "./debian-package.mjs";
 
 const DIRECTORY = fileURLToPath(new URL("../src/capabilities/process/ending/", import.meta.url));
 const SOURCE = `${DIRECTORY}warden.sh`;
@@ -21,7 +21,7 @@ ${lines.map((line) => `  ${JSON.stringify(line)},`).join("\n")}
 `;
 
 function runShellCheck() {
-  if (!ensureProgram("shellcheck", "shellcheck")) return 1;
+  if (!ensurePrograms({ shellcheck: "shellcheck" })) return 1;
   return spawnSync("shellcheck", [SOURCE], { stdio: "inherit" }).status ?? 1;
 }
 

@@ -19,8 +19,7 @@ mkdirSync(REPORTS, { recursive: true });
 const report = (project) => `${REPORTS}${project}.json`;
 runSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
-  { name: "bubblewrap, for the sandbox", command: ["node", "scripts/install-bubblewrap.mjs"] },
-  { name: "tmux, programs to run in it, and ssh", command: ["node", "scripts/install-terminal-tools.mjs"] },
+  { name: "programs that the tests use", command: ["node", "scripts/install-test-tools.mjs"] },
   { name: "build", command: ["node", "scripts/build.mjs"] },
   { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
   ...Object.entries(PROJECTS).map(([project, name]) => ({

@@ -17,6 +17,9 @@ async function main(args: readonly string[]): Promise<void> {
   // Only what is used is loaded; help and mistakes need to know every command.
   for (const { define } of chosen === undefined ? Object.values(COMMANDS) : [chosen]) await define(program);
   if (chosen === undefined) nameServerCommands(program);
+  // What completes commands in a shell: see `completion`.
+  if (args[0] === "complete")
+    await (await import("./completion/complete.ts")).complete(program, args.slice(2));
   await program.parseAsync(args, { from: "user" });
 }
 
@@ -39,9 +42,10 @@ function createProgram(): Command {
 
 /** The launcher runs these in the server's program if they come first. Here they are known for suggestions. */
 function nameServerCommands(program: Command): void {
-  for (const name of Object.keys(SERVER_COMMANDS))
+  for (const [name, summary] of Object.entries(SERVER_COMMANDS))
     program
       .command(name)
+      .summary(summary)
       .argument("[args...]")
       .allowUnknownOption()
       .action(() => {

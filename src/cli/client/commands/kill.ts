@@ -58,7 +58,7 @@ export function define(program: Command): void {
 
 /** All at once: each may take its time. A name that fails does not stop the others. */
 async function killAll(names: readonly string[], options: KillOptions): Promise<number> {
-  const connected = await connectTarget(options);
+  const connected = await connectTarget(options, "kept");
   await using host = connected.host;
   const results = await Promise.allSettled(names.map((name) => killOne(host, name, options)));
   let status = 0;

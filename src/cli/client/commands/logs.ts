@@ -51,7 +51,7 @@ export function define(program: Command): void {
 }
 
 async function logs(name: string, options: LogOptions): Promise<void> {
-  const connected = await connectTarget(options);
+  const connected = await connectTarget(options, "kept");
   await using host = connected.host;
   const process = await attachByName(host, name, { fromSeq: Math.max(1, options.sinceSeq ?? 1) });
   const printer = options.json === true ? jsonPrinter() : plainPrinter();

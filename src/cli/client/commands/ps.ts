@@ -40,7 +40,7 @@ export function define(program: Command): void {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const connected = await connectTarget(options);
+  const connected = await connectTarget(options, "kept");
   await using host = connected.host;
   const processes = await host.processes({ scope: "kept" });
   processes.sort((one, other) => one.startedAtMs - other.startedAtMs);

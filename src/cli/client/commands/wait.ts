@@ -42,7 +42,7 @@ export function define(program: Command): void {
 
 async function wait(names: readonly string[], { timeout, ...options }: WaitOptions): Promise<number> {
   try {
-    const connected = await connectTarget(options);
+    const connected = await connectTarget(options, "kept");
     await using host = connected.host;
     // All names are checked before the first wait.
     const processes = await Promise.all(names.map((name) => attachByName(host, name, {})));

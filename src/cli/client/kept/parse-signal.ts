@@ -16,7 +16,7 @@ const SIGNALS = [
 ] as const satisfies readonly SignalName[];
 
 /** Names as they can be typed. */
-const SIGNAL_WORDS: readonly string[] = SIGNALS.map((name) => name.slice("SIG".length));
+export const SIGNAL_WORDS: readonly string[] = SIGNALS.map((name) => name.slice("SIG".length));
 
 /** Parses `TERM`, `SIGTERM`, `term` or `15`. */
 export function parseSignal(text: string): (typeof SIGNALS)[number] {

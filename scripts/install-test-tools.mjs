@@ -1,0 +1,19 @@
+// Programs that the tests use, beyond those of every Debian system.
+import { ensurePrograms } from "./debian-package.mjs";
+
+const PACKAGES = {
+  // The sandbox.
+  bwrap: "bubblewrap",
+  // Real terminals, and programs that draw on them.
+  tmux: "tmux",
+  vim: "vim",
+  top: "procps",
+  // Shells that complete commands.
+  zsh: "zsh",
+  fish: "fish",
+  // A machine that is reached over ssh; only the tests start the server.
+  ssh: "openssh-client",
+  "/usr/sbin/sshd": "openssh-server",
+};
+
+if (!ensurePrograms(PACKAGES)) process.exitCode = 1;

@@ -1,0 +1,136 @@
+import type { Command, Option } from "commander";
+import { SIGNAL_WORDS } from "../kept/parse-signal.ts";
+
+/** A word that could be typed next. */
+export interface Candidate {
+  readonly word: string;
+  readonly description?: string;
+}
+
+/** Words that only the machine knows. */
+export interface Lookups {
+  /** Names of the hosts of hosts.toml. */
+  readonly hosts: () => readonly string[];
+  /** Names of kept processes, on the server that the words so far choose. */
+  readonly kept: (options: Readonly<Record<string, string>>) => Promise<readonly string[]>;
+}
+
+/** What can come next: words, and perhaps also names of files of this machine. */
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  readonly files: boolean;
+}
+
+const NOTHING: Completion = { candidates: [], files: false };
+const FILES: Completion = { candidates: [], files: true };
+const SHELLS = ["bash", "zsh", "fish"];
+const FILE_OPTIONS = new Set(["token-file", "output"]);
+const FILE_COMMANDS = new Set(["cp", "ls", "cat", "run"]);
+const KEPT_COMMANDS = new Set(["attach", "logs", "wait", "kill"]);
+
+/** Finds what can complete the last word. */
+export async function completionFor(
+  program: Command,
+  words: readonly string[],
+  lookups: Lookups,
+): Promise<Completion> {
+  const current = words.at(-1) ?? "";
+  const { command, waiting, given, operands } = readWords(program, words.slice(0, -1));
+  if (waiting !== undefined) return matching(current, valuesOf(waiting, lookups));
+  const equals = current.startsWith("--") ? current.indexOf("=") : -1;
+  if (equals > 0) {
+    const option = findOption(command, current.slice(0, equals));
+    if (option === undefined) return NOTHING;
+    const { candidates, files } = valuesOf(option, lookups);
+    const whole = candidates.map(({ word }) => ({ word: `${current.slice(0, equals)}=${word}` }));
+    return matching(current, { candidates: whole, files });
+  }
+  // Words after the command that `run` runs belong to that command.
+  if (command.name() === "run" && operands > 0) return FILES;
+  if (current.startsWith("-")) return matching(current, { candidates: optionsOf(command), files: false });
+  return matching(current, await argumentsOf(command, given, lookups));
+}
+
+interface WordsRead {
+  readonly command: Command;
+  /** The option whose value comes next. */
+  readonly waiting: Option | undefined;
+  /** Values of the options so far. */
+  readonly given: Readonly<Record<string, string>>;
+  readonly operands: number;
+}
+
+function readWords(program: Command, words: readonly string[]): WordsRead {
+  let command = program;
+  let waiting: Option | undefined;
+  let operands = 0;
+  let isOnlyOperands = false;
+  const given: Record<string, string> = {};
+  for (const word of words) {
+    if (waiting !== undefined) {
+      given[waiting.attributeName()] = word;
+      waiting = undefined;
+    } else if (word === "--" && !isOnlyOperands) {
+      isOnlyOperands = true;
+    } else if (word.startsWith("-") && !isOnlyOperands && !(command.name() === "run" && operands > 0)) {
+      const [flag = "", value] = word.split("=", 2);
+      const option = findOption(command, flag);
+      if (option === undefined || !option.required) continue;
+      if (value === undefined) waiting = option;
+      else given[option.attributeName()] = value;
+    } else {
+      const found = operands === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      if (found === undefined) operands += 1;
+      else command = found;
+    }
+  }
+  return { command, waiting, given, operands };
+}
+
+function findOption(command: Command, flag: string): Option | undefined {
+  return command.options.find(({ long, short }) => long === flag || short === flag);
+}
+
+function optionsOf(command: Command): Candidate[] {
+  const help = { word: "--help", description: "print help" };
+  const known = command.options
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description }) => ({ word: long ?? short ?? "", description }));
+  return [...known, help];
+}
+
+function valuesOf(option: Option, { hosts }: Lookups): Completion {
+  const name = option.name();
+  if (option.argChoices !== undefined) return { candidates: option.argChoices.map(asWord), files: false };
+  if (name === "host") return { candidates: hosts().map(asWord), files: false };
+  if (name === "signal") return { candidates: SIGNAL_WORDS.map(asWord), files: false };
+  return FILE_OPTIONS.has(name) ? FILES : NOTHING;
+}
+
+async function argumentsOf(
+  command: Command,
+  given: Readonly<Record<string, string>>,
+  { hosts, kept }: Lookups,
+): Promise<Completion> {
+  const name = command.name();
+  if (name === "completion") return { candidates: SHELLS.map(asWord), files: false };
+  if (KEPT_COMMANDS.has(name)) return { candidates: (await kept(given)).map(asWord), files: false };
+  if (name === "remove") return { candidates: hosts().map(asWord), files: false };
+  if (FILE_COMMANDS.has(name))
+    return { candidates: hosts().map((host) => ({ word: `${host}:` })), files: true };
+  // `help` takes what the program takes.
+  const { commands } = name === "help" && command.parent !== null ? command.parent : command;
+  const shown = commands.filter((one) => one.summary() !== "" || one.description() !== "");
+  return {
+    candidates: shown.map((one) => ({ word: one.name(), description: one.summary() || one.description() })),
+    files: false,
+  };
+}
+
+function asWord(word: string): Candidate {
+  return { word };
+}
+
+function matching(current: string, { candidates, files }: Completion): Completion {
+  return { candidates: candidates.filter(({ word }) => word.startsWith(current)), files };
+}
