@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import { SIGNAL_WORDS } from "../kept/parse-signal.ts";
 
 /** A word that could be typed next. */
-export interface Candidate {
+interface Candidate {
   readonly word: string;
   readonly description?: string;
 }
