@@ -20,6 +20,10 @@ An entry of Codex's environments.toml:
   id = "build"
   program = "exec-server"
   args = ["bridge", "--stdio", "--url", "ws://build.example:8765", "--token-file", "/home/me/build.token"]
+
+Examples:
+  exec-server bridge --stdio -H build
+  exec-server bridge --stdio --url wss://build.example:8443 --token-file build.token
 `;
 
 /** Adds `bridge`. */

@@ -12,6 +12,10 @@ const EXAMPLES = `
 The next command starts the server again. It also ends by itself when nothing has used it for ten minutes.
 
 Status: 0, also if it was not running; 1 if something still runs there.
+
+Examples:
+  exec-server stop
+  exec-server stop --force
 `;
 const DEADLINE_MS = 20_000;
 const POLL_MS = 20;

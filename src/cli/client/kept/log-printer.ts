@@ -33,7 +33,7 @@ export function jsonPrinter(): LogPrinter {
   const line = (value: object): Promise<void> => stdout.write(Buffer.from(`${printableJson(value)}\n`));
   return {
     output: ({ seq, stream, bytes }) => line({ seq, kind: "output", stream, ...content(bytes) }),
-    event: line,
+    event: ({ kind, ...event }) => line({ ...("seq" in event ? { seq: event.seq } : {}), kind, ...event }),
   };
 }
 
