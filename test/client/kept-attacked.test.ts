@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { createHash, createHmac, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDeferred } from "../../src/base/deferred.ts";
 import { connect } from "../../src/client/connect/connect.ts";
@@ -177,6 +177,37 @@ test("starts, attachments and ends at the same time leave one process and no mix
   expect(seen.length).toBeGreaterThan(0);
   expect(await hosts[0]!.processes({ scope: "kept" })).toHaveLength(1);
   await Promise.all(hosts.map((host) => host.close()));
+});
+
+test("who attaches while a process ends gets all of it", async () => {
+  await using server = await open();
+  await using owner = await connect(server.url);
+  await using other = await connect(server.url);
+  const attach = async (name: string) => {
+    for (;;) {
+      const attached = await other.attachKept(name).catch((error: { code?: string }) => {
+        expect(error.code).toBe("NOT_FOUND");
+      });
+      if (attached !== undefined) return attached;
+    }
+  };
+  for (let round = 0; round < 60; round += 1) {
+    const script = `i=0; while [ $i -lt ${round} ]; do echo $i; i=$((i+1)); done; exit 5`;
+    const starting = owner.start(["sh", "-c", script], { keep: `n${round}` });
+    const both = await inTime(Promise.all([starting, attach(`n${round}`)]), "a start and an attachment");
+    const stdout = Array.from({ length: round }, (_, index) => `${index}\n`).join("");
+    for (const process of both)
+      expect(await inTime(process.communicate(), "the output")).toMatchObject({ stdout, exitCode: 5 });
+  }
+});
+
+test("holders of the capability token are one principal", async () => {
+  const tokenSha256 = createHash("sha256").update("a token").digest();
+  await using server = await serve({ authentication: { mode: "capability-token", tokenSha256 } });
+  await using one = await connect(server.url, { token: "a token" });
+  await using two = await connect(server.url, { token: "a token" });
+  await one.start(["/bin/sleep", "60"], { keep: "web" });
+  expect(await two.processes({ scope: "kept" })).toMatchObject([{ name: "web", owner: "token" }]);
 });
 
 test("a server that closes ends kept processes, tells who is attached, and hangs nobody who attaches", async () => {
