@@ -301,3 +301,13 @@ test("run -t ends when nobody reads its output", async () => {
   const terminal = await tmux.open(["bash", "-c", `${program} | head -n 1; echo "status \${PIPESTATUS[0]}"`]);
   expect(await terminal.shows("status")).toMatch(/^y\nstatus 141$/);
 });
+
+test("a shell on a Codex server has the size of the window and its status", async () => {
+  await using tmux = await Tmux.start();
+  await using codex = await startServer({ codex: true });
+  const terminal = await tmux.open([process.execPath, builtCli, "--url", codex.url, "shell"]);
+  await terminal.shows(/[#$>]$/);
+  await terminal.enter("stty size; exit 6");
+  await terminal.shows(/^24 80$/m);
+  expect(await terminal.status()).toBe(6);
+});

@@ -64,6 +64,8 @@ const GROUND = 0;
 const PIECE_BYTES = 4 * 1024;
 /** How long the server may be busy with one emulator before others get their turn. */
 const TURN_MS = 2;
+/** The shortest delay of a timer. */
+const REST_MS = 1;
 /** Every cell of a terminal costs memory, and a client may ask for any size. */
 const MAX_COLUMNS = 1000;
 const MAX_ROWS = 300;
@@ -148,10 +150,12 @@ export class Emulator {
     });
   }
 
-  #work(): void {
+  #work({ rested = true }: { rested?: boolean } = {}): void {
     if (this.#busy) return;
     this.#busy = true;
-    setImmediate(() => this.#turn());
+    // A flood leaves time for everything else.
+    if (rested) setImmediate(() => this.#turn());
+    else setTimeout(() => this.#turn(), REST_MS);
   }
 
   #turn(): void {
@@ -163,7 +167,7 @@ export class Emulator {
       if ("look" in task) task.look();
       else this.#read(task.bytes);
     } while (performance.now() < end);
-    if (this.#tasks.size > 0) this.#work();
+    if (this.#tasks.size > 0) this.#work({ rested: false });
     this.#progress();
   }
 

@@ -46,6 +46,15 @@ class FakeOutput {
     for (const listener of this.#listeners) listener({ kind: "output", seq, stream: "pty", bytes: shared });
     shared.fill("!");
   }
+  close() {
+    this.#log.appendExited({
+      exitCode: 0,
+      report: { cpuTimeMs: { user: 0, system: 0 } },
+      sandboxDenied: false,
+    });
+    const seq = this.#log.appendClosed();
+    for (const listener of this.#listeners) listener({ kind: "closed", seq });
+  }
   /** Returns when the program may write. */
   async room() {
     while (this.pauses > 0) await new Promise<void>((resolve) => (this.resumed = resolve));
@@ -324,4 +333,19 @@ test("output that is read later does not appear on the screen of output that was
   // What was retained is evicted, and its memory used again.
   for (let chunk = 0; chunk < 40; chunk += 1) output.write(Buffer.alloc(64 * 1024, "\0"));
   expect((await screen.read()).lines[0]).toBe("retained and followed");
+});
+
+test("the last screen of an ended process stays", async () => {
+  const output = new FakeOutput();
+  const screen = new TerminalScreen(output, () => SIZE);
+  screen.follow();
+  await screen.read();
+  output.write("\u001b[31mthe end");
+  output.close();
+  const during = await screen.read({ paint: true });
+  const later = await screen.read({ paint: true });
+  expect(later).toEqual(during);
+  expect(later).toMatchObject({ complete: true, nextSeq: 4, cursor: { row: 0, column: 7 } });
+  expect(Buffer.from(later.paint!).toString()).toContain("the end");
+  expect(await screen.read()).toEqual({ ...later, paint: undefined });
 });

@@ -49,6 +49,8 @@ export class TerminalScreen {
   readonly #output: TerminalOutput;
   readonly #size: () => TerminalSize;
   #model: Promise<Model> | undefined;
+  /** What was left when the process ended. */
+  #last: Screen | undefined;
   #followed = false;
   #paused = false;
 
@@ -66,6 +68,7 @@ export class TerminalScreen {
   }
 
   async read({ paint = false }: { paint?: boolean } = {}): Promise<Screen> {
+    if (this.#last !== undefined) return paint ? this.#last : { ...this.#last, paint: undefined };
     const { emulator, complete } = await this.#current();
     emulator.resize(this.#size());
     const { nextSeq } = this.#output.state;
@@ -88,6 +91,7 @@ export class TerminalScreen {
     const complete = output.firstSeq === 1;
     for (const { bytes } of output.chunksAfter(0, Number.POSITIVE_INFINITY)) emulator.write(bytes);
     const unlisten = output.listen((event) => {
+      if (event.kind === "closed") this.#finish({ emulator, complete });
       if (event.kind !== "output") return;
       emulator.resize(this.#size());
       emulator.write(event.bytes);
@@ -108,6 +112,15 @@ export class TerminalScreen {
     if (!this.#paused || emulator.unreadBytes > PAUSE_BYTES / 2) return;
     this.#paused = false;
     this.#output.resumeOutput();
+  }
+
+  /** Nothing will change any more, so the screen is enough. */
+  #finish({ emulator, complete }: Model): void {
+    const { nextSeq } = this.#output.state;
+    void emulator.whenRead(() => {
+      this.#last = screenOf(emulator, { complete, nextSeq, paint: true });
+      this.#model = undefined;
+    });
   }
 
   /** Those who wait for the emulator still get its screen; it reads nothing more. */
