@@ -202,10 +202,10 @@ test("who attaches while a process ends gets all of it", async () => {
 });
 
 test("holders of the capability token are one principal", async () => {
-  const tokenSha256 = createHash("sha256").update("a token").digest();
+  const tokenSha256 = createHash("sha256").update("secret-token").digest();
   await using server = await serve({ authentication: { mode: "capability-token", tokenSha256 } });
-  await using one = await connect(server.url, { token: "a token" });
-  await using two = await connect(server.url, { token: "a token" });
+  await using one = await connect(server.url, { token: "secret-token" });
+  await using two = await connect(server.url, { token: "secret-token" });
   await one.start(["/bin/sleep", "60"], { keep: "web" });
   expect(await two.processes({ scope: "kept" })).toMatchObject([{ name: "web", owner: "token" }]);
 });
