@@ -1,3 +1,5 @@
+import { Base64Bytes } from "./base64-bytes.ts";
+
 /** A value as it would be after a round trip through JSON, with the approximate length of that JSON. */
 export interface JsonCopy {
   readonly value: unknown;
@@ -32,6 +34,7 @@ export function copyJson(value: unknown): JsonCopy {
 
   function copyObject(from: object): unknown {
     bytes += 2;
+    if (from instanceof Base64Bytes) return copy(from.toJSON());
     if (Array.isArray(from)) return from.map((item) => copy(item) ?? null);
     const prototype: unknown = Object.getPrototypeOf(from);
     if (prototype !== Object.prototype && prototype !== null)

@@ -3,6 +3,7 @@ import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
 import type { ListedProcess } from "../protocol/process-extensions.ts";
 import type { Caller, RequestOptions } from "./session/caller.ts";
+import { asText } from "./session/wire-bytes.ts";
 import { collect, type Collected, type CollectOptions } from "./process/collect.ts";
 import { feed } from "./process/feed.ts";
 import { createFetch } from "./http/fetch.ts";
@@ -121,8 +122,12 @@ export class Host implements Caller, AsyncDisposable {
   }
 
   /** Sends one request of the wire protocol. */
-  request<M extends MethodName>(method: M, params: Params<M>, options?: RequestOptions): Promise<Result<M>> {
-    return this.#session.request(method, params, options);
+  async request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options?: RequestOptions,
+  ): Promise<Result<M>> {
+    return asText(await this.#session.request(method, params, options));
   }
 
   /** Runs a command to its end and returns its output. */

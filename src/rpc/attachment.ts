@@ -1,5 +1,6 @@
 import { decodeBase64InPlace } from "../base/base64.ts";
-import { MalformedMessageError, type Message, parseMessage } from "../protocol/envelope.ts";
+import { Base64Bytes } from "../base/base64-bytes.ts";
+import { type IdText, MalformedMessageError, type Message, parseMessage } from "../protocol/envelope.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import type { LongMessage } from "../transport/transport.ts";
 
@@ -12,30 +13,59 @@ const ATTACHABLE: ReadonlyMap<string, string> = new Map([
 /** Replaces the long string while the rest is parsed. It is not valid base64, so it cannot be mistaken for data. */
 const PLACEHOLDER = "<attached>";
 
+/** The same for answers. */
+const ANSWERED: ReadonlyMap<string, string> = new Map([
+  ["fs/readFile", "dataBase64"],
+  ["fs/readBlock", "chunk"],
+]);
+
 /**
  * Parses a request without turning its long string into text: decodes the base64 from the received bytes and attaches
  * the result to the request. Returns undefined if the string is not the base64 of a known member; the message must then
  * be parsed as text.
  */
 export function parseLongRequest(long: LongMessage): IncomingRequest | undefined {
-  const { head, value, tail } = long;
+  const message = parseAround(long);
+  if (message?.kind !== "request") return undefined;
+  const { id, method, params } = message;
+  const bytes = decodeMember(long, params, ATTACHABLE.get(method));
+  if (bytes === undefined) return undefined;
+  return { id, method, params, attachment: { bytes, release: () => long.release() } };
+}
+
+/** The same for an answer, whose long member becomes `Base64Bytes`. */
+export function parseLongAnswer(
+  long: LongMessage,
+  methodOf: (id: IdText) => string | undefined,
+): Extract<Message, { kind: "response" }> | undefined {
+  const message = parseAround(long);
+  if (message?.kind !== "response") return undefined;
+  const member = ANSWERED.get(methodOf(message.id) ?? "");
+  const bytes = decodeMember(long, message.result, member);
+  if (bytes === undefined || member === undefined) return undefined;
+  return { ...message, result: { ...(message.result as object), [member]: new Base64Bytes(bytes) } };
+}
+
+/** The message with a placeholder for its long string. */
+function parseAround({ head, tail }: LongMessage): Message | undefined {
   if (mayContainPlaceholder(head) || mayContainPlaceholder(tail)) return undefined;
-  let message: Message;
   try {
-    message = parseMessage(`${head}"${PLACEHOLDER}"${tail}`);
+    return parseMessage(`${head}"${PLACEHOLDER}"${tail}`);
   } catch (error) {
     // Only parsing the full text can locate the fault.
     if (error instanceof MalformedMessageError) return undefined;
     throw error;
   }
-  if (message.kind !== "request") return undefined;
-  const { method, params } = message;
-  const member = ATTACHABLE.get(method);
-  if (member === undefined || typeof params !== "object" || params === null) return undefined;
-  if ((params as Readonly<Record<string, unknown>>)[member] !== PLACEHOLDER) return undefined;
-  const bytes = decodeBase64InPlace(value);
-  if (bytes === undefined) return undefined;
-  return { id: message.id, method, params, attachment: { bytes, release: () => long.release() } };
+}
+
+function decodeMember(
+  { value }: LongMessage,
+  holder: unknown,
+  member: string | undefined,
+): Uint8Array | undefined {
+  if (member === undefined || typeof holder !== "object" || holder === null) return undefined;
+  if ((holder as Readonly<Record<string, unknown>>)[member] !== PLACEHOLDER) return undefined;
+  return decodeBase64InPlace(value);
 }
 
 /** Escapes could spell it too. */

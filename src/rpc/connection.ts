@@ -15,9 +15,10 @@ import {
 } from "../protocol/envelope.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
-import { parseLongRequest } from "./attachment.ts";
+import { parseLongAnswer, parseLongRequest } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
+import { encodeLongRequest } from "./long-request.ts";
 import { PendingRequests } from "./pending-requests.ts";
 
 /** Events of a connection. Each side decides how to treat a peer that violates the protocol. */
@@ -93,16 +94,19 @@ export class Connection {
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = String(this.#nextId);
-    let text: string;
+    let message: string | Uint8Array;
+    let release: (() => void) | undefined;
     try {
-      text = encodeRequest(id, method, params);
+      const long = encodeLongRequest(id, method, params);
+      message = long?.message ?? encodeRequest(id, method, params);
+      release = long?.release;
     } catch (error) {
       return Promise.reject(error);
     }
     this.#nextId += 1;
-    this.#sentCharacters += text.length;
-    const answer = this.#pending.add(id, method, text.length);
-    this.#transport.send(text);
+    this.#sentCharacters += message.length;
+    const answer = this.#pending.add(id, method, message.length);
+    this.#transport.send(message, release);
     return signal === undefined ? answer : abortable(answer, signal).finally(() => this.#pending.giveUp(id));
   }
 
@@ -214,6 +218,11 @@ export class Connection {
     if (request !== undefined) {
       this.#receivedMessages += 1;
       this.#hooks.request(request, long.value.length);
+      return;
+    }
+    const answer = parseLongAnswer(long, (id) => this.#pending.methodOf(id));
+    if (answer !== undefined) {
+      this.#take(answer, long.value.length);
       return;
     }
     const text = long.text();

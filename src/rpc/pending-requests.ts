@@ -35,6 +35,11 @@ export class PendingRequests {
     return answer.promise;
   }
 
+  /** Undefined if no request with this id is pending. */
+  methodOf(id: IdText): string | undefined {
+    return this.#pending.get(id)?.method;
+  }
+
   /** True if a request with a matching method is pending. */
   some(matches: (method: string) => boolean): boolean {
     for (const { method } of this.#pending.values()) if (matches(method)) return true;

@@ -53,7 +53,7 @@ export interface Transport {
   open(events: TransportEvents): void;
   /**
    * Queues a message; after the end it is dropped. Bytes must be UTF-8 and stay unchanged until `flushed`, which is
-   * called exactly once, even for a dropped message.
+   * called exactly once, even for a dropped message. A client's transport may change them.
    */
   send(message: string | Uint8Array, flushed?: () => void): void;
   /**

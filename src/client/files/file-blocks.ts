@@ -1,10 +1,10 @@
-import { encodeBase64 } from "../../base/base64.ts";
+import { base64Param } from "../../base/base64-bytes.ts";
 import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { abortable } from "../../base/deadlines.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
-import { decodeBytes } from "../session/wire-bytes.ts";
+import { borrowBytes, decodeBytes } from "../session/wire-bytes.ts";
 
 /** Maximum number of bytes per request. */
 export const BLOCK_BYTES = 1024 * 1024;
@@ -61,23 +61,28 @@ export function closeHandle(caller: Caller, handle: FileHandle): void {
 export async function* readBlocks(
   caller: Caller,
   handle: FileHandle,
-  options: RequestOptions & { readonly offset: number },
+  options: RequestOptions & {
+    readonly offset: number;
+    readonly blockBytes: number;
+    readonly isOwned: boolean;
+  },
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const { blockBytes } = options;
   const underWay = new Fifo<Promise<Uint8Array>>();
   let { offset } = options;
   const ask = (): void => {
     const block = readBlock(caller, handle, offset, options);
     block.catch(() => {}); // Told when its turn comes, unless the reader has left.
     underWay.push(block);
-    offset += BLOCK_BYTES;
+    offset += blockBytes;
   };
   // Most files end in their first block, so read ahead only after it.
   ask();
   for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
     const bytes = await next;
-    if (bytes.length === BLOCK_BYTES) while (underWay.size < BLOCKS_AHEAD) ask();
+    if (bytes.length === blockBytes) while (underWay.size < BLOCKS_AHEAD) ask();
     if (bytes.length > 0) yield bytes;
-    if (bytes.length < BLOCK_BYTES) return;
+    if (bytes.length < blockBytes) return;
   }
 }
 
@@ -85,16 +90,16 @@ async function readBlock(
   caller: Caller,
   handle: FileHandle,
   offset: number,
-  options: RequestOptions,
+  { blockBytes, isOwned, ...options }: RequestOptions & { blockBytes: number; isOwned: boolean },
 ): Promise<Uint8Array> {
-  const params = { handleId: handle.id, offset, len: BLOCK_BYTES };
+  const params = { handleId: handle.id, offset, len: blockBytes };
   const { chunk, eof } = await caller
     .request("fs/readBlock", params, options)
     .catch((error) => Promise.reject(blockError(error, handle)));
-  const bytes = decodeBytes(chunk, "the answer of fs/readBlock");
-  if (bytes.length > BLOCK_BYTES || eof !== bytes.length < BLOCK_BYTES)
+  const bytes = (isOwned ? decodeBytes : borrowBytes)(chunk, "the answer of fs/readBlock");
+  if (bytes.length > blockBytes || eof !== bytes.length < blockBytes)
     throw new ProtocolError(
-      `fs/readBlock ${handle.path}: ${bytes.length} of ${BLOCK_BYTES} bytes came with eof ${eof}`,
+      `fs/readBlock ${handle.path}: ${bytes.length} of ${blockBytes} bytes came with eof ${eof}`,
     );
   return bytes;
 }
@@ -110,13 +115,15 @@ export async function writeBlocks(
   { start, ...options }: RequestOptions & { readonly start: number },
 ): Promise<number> {
   const underWay = new Fifo<Promise<unknown>>();
-  const block = new Uint8Array(BLOCK_BYTES);
+  // One that is being filled, and those that are under way.
+  const blocks = Array.from({ length: BLOCKS_AHEAD + 1 }, () => new Uint8Array(BLOCK_BYTES));
+  let current = 0;
   let filled = 0;
   let offset = start;
   const flush = async (): Promise<void> => {
     if (filled === 0) return;
     if (underWay.size >= BLOCKS_AHEAD) await underWay.shift();
-    const params = { handleId: handle.id, offset, chunk: encodeBase64(block.subarray(0, filled)) };
+    const params = { handleId: handle.id, offset, chunk: base64Param(blocks[current]!.subarray(0, filled)) };
     const written = caller
       .request("fs/writeBlock", params, options)
       .catch((error) => Promise.reject(blockError(error, handle)));
@@ -124,11 +131,12 @@ export async function writeBlocks(
     underWay.push(written);
     offset += filled;
     filled = 0;
+    current = (current + 1) % blocks.length;
   };
   for await (const piece of source) {
     for (let taken = 0; taken < piece.length; ) {
       const part = piece.subarray(taken, taken + BLOCK_BYTES - filled);
-      block.set(part, filled);
+      blocks[current]!.set(part, filled);
       filled += part.length;
       taken += part.length;
       if (filled === BLOCK_BYTES) await flush();

@@ -1,6 +1,7 @@
 import type { Caller, RequestOptions } from "../session/caller.ts";
 import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 import {
+  BLOCK_BYTES,
   closeHandle,
   type FileHandle,
   openHandle,
@@ -15,6 +16,9 @@ import { uriOf } from "./file-path.ts";
 /** Set-user-ID and set-group-ID, which systems clear when a file is written. */
 const SET_ID_BITS = 0o6000;
 
+/** Blocks of a file that only passes through are smaller, because several are in memory at a time. */
+const PASSING_BLOCK_BYTES = 256 * 1024;
+
 /** Files that are open on the server while they are read or written. */
 export class FileStreams {
   readonly #caller: Caller;
@@ -25,13 +29,16 @@ export class FileStreams {
     this.#caller = caller;
   }
 
+  /** With `isOwned: false`, blocks are smaller, and parts of messages. */
   async *read(
     path: string,
-    options: RequestOptions & { readonly offset: number },
+    options: RequestOptions & { readonly offset: number; readonly isOwned?: boolean },
   ): AsyncGenerator<Uint8Array, void, undefined> {
+    const { isOwned = true } = options;
     const handle = await this.#open(path, "read", options);
     try {
-      yield* readBlocks(this.#caller, handle, options);
+      const blockBytes = isOwned ? BLOCK_BYTES : PASSING_BLOCK_BYTES;
+      yield* readBlocks(this.#caller, handle, { ...options, isOwned, blockBytes });
     } catch (error) {
       throw toFileError(error, "read", path);
     } finally {

@@ -1,4 +1,4 @@
-import { encodeBase64 } from "../../base/base64.ts";
+import { base64Param } from "../../base/base64-bytes.ts";
 import { ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
@@ -259,7 +259,8 @@ export class Files {
       await this.writeStream(path, [bytes], options);
       return;
     }
-    const params = { path: uri, dataBase64: encodeBase64(bytes), ...mode };
+    // A copy, because the caller may change the bytes before the request is answered.
+    const params = { path: uri, dataBase64: base64Param(bytes.slice()), ...mode };
     await this.#ask("write", path, "fs/writeFile", params, pick(options));
   }
 

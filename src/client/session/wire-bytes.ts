@@ -1,4 +1,5 @@
 import { decodeBase64 } from "../../base/base64.ts";
+import { Base64Bytes } from "../../base/base64-bytes.ts";
 import { ProtocolError } from "../../base/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 
@@ -10,7 +11,22 @@ export const MAX_BYTES_IN_MESSAGE = Math.floor((MAX_MESSAGE_BYTES - RESERVED_BYT
 
 /** Decodes bytes that a server sent as `what`. */
 export function decodeBytes(text: string, what: string): Uint8Array {
-  return ownBytes(decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`)));
+  return ownBytes(borrowBytes(text, what));
+}
+
+/** The same without a copy: the bytes may be a part of a message that is kept as long as they are. */
+export function borrowBytes(text: string, what: string): Uint8Array {
+  const received: unknown = text;
+  if (received instanceof Base64Bytes) return received.bytes;
+  return decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`));
+}
+
+/** An answer with the text of its bytes, as the wire's types promise it. */
+export function asText<T extends object>(answer: T): T {
+  const texts = Object.entries(answer)
+    .filter(([, member]) => member instanceof Base64Bytes)
+    .map(([name, member]) => [name, (member as Base64Bytes).toJSON()]);
+  return texts.length === 0 ? answer : { ...answer, ...Object.fromEntries(texts) };
 }
 
 /** Returns bytes that fill their buffer and are a plain Uint8Array, so that a caller may transfer `buffer`. */

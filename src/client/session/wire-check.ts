@@ -1,3 +1,4 @@
+import { Base64Bytes } from "../../base/base64-bytes.ts";
 import { ProtocolError } from "../../base/errors.ts";
 import type {
   MethodName,
@@ -17,7 +18,7 @@ export type ReadNotification = keyof typeof notificationShapes;
 
 const MAX_U64 = 2 ** 64;
 const SCALARS: Readonly<Record<Scalar, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === "string",
+  string: (value) => typeof value === "string" || value instanceof Base64Bytes,
   boolean: (value) => typeof value === "boolean",
   number: Number.isFinite,
   integer: Number.isSafeInteger,

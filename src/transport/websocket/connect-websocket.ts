@@ -59,6 +59,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       settle();
       const transport = new WebSocketTransport(webSocket, socket!, {
         side: "client",
+        masks: !url.startsWith("ws+unix:"),
         describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
       });
       transport.expectLife(options.life ?? DEFAULT_LIFE);

@@ -1,4 +1,5 @@
 import { takeFrameBuffer } from "./frame-buffers.ts";
+import { applyMask } from "./mask.ts";
 
 /** Payloads from this length on are collected here. Below it, the library's own way is as good. */
 export const LONG_PAYLOAD_BYTES = 256 * 1024;
@@ -28,15 +29,7 @@ export class LongPayload {
   /** The unmasked payload, once it is complete; call it once. */
   finished(): Buffer | undefined {
     if (this.#filled < this.#bytes.length) return undefined;
-    if (this.#mask !== 0) unmask(this.#bytes, this.#mask);
+    if (this.#mask !== 0) applyMask(this.#bytes, this.#mask);
     return this.#bytes;
   }
-}
-
-/** Four bytes at a time. */
-function unmask(bytes: Buffer, mask: number): void {
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
-  for (let index = 0; index < words.length; index += 1) words[index] = words[index]! ^ mask;
-  for (let index = words.length * 4; index < bytes.length; index += 1)
-    bytes[index] = bytes[index]! ^ ((mask >>> ((index % 4) * 8)) & 0xff);
 }

@@ -10,6 +10,7 @@ import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
 import { liftLongString } from "../long-string.ts";
 import { SendQueue } from "../send-queue.ts";
+import { applyMask, MASK_BYTES, maskedHeader } from "./mask.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 import type { Farewell, Transport, TransportEvents } from "../transport.ts";
 
@@ -24,6 +25,7 @@ export class WebSocketTransport implements Transport {
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   readonly #isServer: boolean;
+  readonly #masks: boolean;
   readonly #flush: FlushTimer;
   /** Messages that wait for the end of the current callback or turn. */
   readonly #batch = new FrameBatch();
@@ -44,12 +46,22 @@ export class WebSocketTransport implements Transport {
   constructor(
     webSocket: WebSocket,
     socket: Socket,
-    { side, describeSource }: { side: "client" | "server"; describeSource: () => string },
+    {
+      side,
+      describeSource,
+      masks = false,
+    }: {
+      side: "client" | "server";
+      describeSource: () => string;
+      /** Long messages of bytes are masked here, which the library does byte by byte. */
+      masks?: boolean;
+    },
   ) {
     this.#describeSource = describeSource;
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#isServer = side === "server";
+    this.#masks = masks;
     this.#flush = new FlushTimer({
       // The batch itself is a single write anyway.
       cork: () => {},
@@ -193,7 +205,9 @@ export class WebSocketTransport implements Transport {
       flushed?.();
       this.#queue.remove(bytes);
     };
-    if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
+    if (this.#masks && typeof message !== "string" && bytes <= MAX_SENT_FRAME_BYTES)
+      this.#sendMasked(message, done);
+    else if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
     else this.#webSocket.send(message, { binary: false }, done);
   }
 
@@ -260,6 +274,14 @@ export class WebSocketTransport implements Transport {
     this.#uncork();
     this.#webSocket.terminate();
     this.#end();
+  }
+
+  /** Changes the bytes, which nobody needs any more. */
+  #sendMasked(message: Uint8Array, done: () => void): void {
+    const header = maskedHeader(message.length);
+    applyMask(message, header.readInt32LE(header.length - MASK_BYTES));
+    this.#socket.write(header);
+    this.#socket.write(message, done);
   }
 
   #sendLarge(message: string | Uint8Array, done: () => void): void {

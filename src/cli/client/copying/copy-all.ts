@@ -15,6 +15,7 @@ import type { TargetOptions } from "../target/target-options.ts";
 import { CopyProgress } from "./copy-progress.ts";
 import { checkTexts, type CopyPlace, kindOfPlace, landingOf, localPlace, remotePlace } from "./copy-place.ts";
 import { countSource } from "./count-source.ts";
+import { FrugalMemory } from "./frugal-memory.ts";
 import { UnfinishedTree } from "./unfinished-tree.ts";
 import { untilInterrupted } from "./until-interrupted.ts";
 
@@ -144,6 +145,7 @@ class CopyRun {
   }
 
   #copy(source: CopyPlace, target: CopyPlace): Promise<TreeResult> {
+    const memory = new FrugalMemory({ receives: source.files !== undefined });
     const options: TreeOptions = {
       resume: true,
       verify: true,
@@ -151,7 +153,10 @@ class CopyRun {
       symlinks: this.#options.follow === true ? "follow" : "keep",
       concurrency: CONCURRENCY,
       signal: this.#signal,
-      onProgress: (progress) => this.#progress.tell(progress),
+      onProgress: (progress) => {
+        this.#progress.tell(progress);
+        memory.copied(progress);
+      },
       onError: (error) => this.#fail(error, source, target),
     };
     const [from, to] = [source.files, target.files];

@@ -1,5 +1,5 @@
 import { ProtocolError } from "../../../base/errors.ts";
-import { decodeBytes } from "../../session/wire-bytes.ts";
+import { borrowBytes } from "../../session/wire-bytes.ts";
 import { toFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { TreeAccess } from "../trees.ts";
@@ -69,7 +69,7 @@ export class RemoteSource implements Source {
     const { dataBase64 } = await this.#access.caller
       .request("fs/readFile", { path: uriOf(path) }, { signal })
       .catch((error) => Promise.reject(toFileError(error, this.#operation, path)));
-    return decodeBytes(dataBase64, "the answer of fs/readFile");
+    return borrowBytes(dataBase64, "the answer of fs/readFile");
   }
 
   async version(path: string, signal: AbortSignal): Promise<Version> {
@@ -78,6 +78,6 @@ export class RemoteSource implements Source {
   }
 
   blocks(path: string, offset: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#access.files.readStream(path, { offset, signal });
+    return this.#access.streams.read(path, { offset, signal, isOwned: false });
   }
 }
