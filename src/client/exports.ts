@@ -67,4 +67,5 @@ export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
 export type { ShellValue } from "./process/shell-script.ts";
 export type { Argv, StartOptions, TerminalOptions } from "./process/start-request.ts";
 export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./process/network-access.ts";
+export type { TcpOptions, TcpStream } from "./tcp/tcp-stream.ts";
 export * from "./tools/index.ts";

@@ -26,6 +26,7 @@ import {
   withTerminalSize,
 } from "./process/start-request.ts";
 import { unsupported } from "./session/unsupported.ts";
+import { openTcpStream, type TcpOptions, type TcpStream } from "./tcp/tcp-stream.ts";
 import { abortable } from "../base/deadlines.ts";
 
 /** How to run a command to its end. */
@@ -253,6 +254,15 @@ export class Host implements Caller, AsyncDisposable {
    */
   async attachKept(name: string, options: AttachKeptOptions = {}): Promise<RemoteProcess> {
     return await attachKept(this.#session, name, options);
+  }
+
+  /**
+   * Opens a TCP connection from the host's machine. It ends with the connection to the server, which a new one does not
+   * bring back.
+   */
+  async connectTcp(host: string, port: number, options: TcpOptions = {}): Promise<TcpStream> {
+    if (!this.supports("tcp/connect")) throw unsupported("tcp/connect");
+    return await openTcpStream(this.#session, { host, port }, options);
   }
 
   /** Ends the session, kills what it still runs, except kept processes, and closes the connection. */

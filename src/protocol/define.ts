@@ -8,6 +8,7 @@ export type Family =
   | "exec"
   | "filesystem"
   | "http"
+  | "tcp"
   | "environment info"
   | "environment status"
   | "environment config"

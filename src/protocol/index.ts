@@ -10,6 +10,7 @@ import { processExtensionMethods, processExtensionNotifications } from "./proces
 import { processMethods, processNotifications } from "./process.ts";
 import { serverStatusMethods } from "./server-status.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
+import { tcpMethods } from "./tcp.ts";
 
 /** Every request a client may send. The single definition from which validation, types and docs derive. */
 export const methods = {
@@ -21,6 +22,7 @@ export const methods = {
   ...fileExtensionMethods,
   ...discoveryMethods,
   ...httpMethods,
+  ...tcpMethods,
   ...commandMethods,
   ...serverStatusMethods,
 };

@@ -395,6 +395,7 @@ describe("the table", () => {
       "environment/status",
       "fs/close",
       "command/exec/terminate",
+      "server/status",
     ]);
   });
 
@@ -423,9 +424,14 @@ describe("the table", () => {
       "fs/unwatch",
       "http/cancel",
       "http/flow",
+      "tcp/connect",
+      "tcp/read",
+      "tcp/write",
+      "tcp/close",
       "command/exec",
       "command/exec/write",
       "command/exec/terminate",
+      "server/status",
     ]);
   });
 });

@@ -16,6 +16,7 @@ import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { serverHandlers } from "./handlers/server.ts";
 import { sessionHandlers } from "./handlers/session.ts";
+import { tcpHandlers } from "./handlers/tcp.ts";
 import type { KeptProcesses } from "./kept/kept-processes.ts";
 import type { ServerLimits } from "./limits.ts";
 import { Places } from "./files/places.ts";
@@ -83,6 +84,7 @@ export function createRouter({
     ...processExtensionHandlers({ sessions, kept, allowServerScope: limits.allowServerScope }),
     ...confinedFileHandlers(fileHandlers(places), confinement),
     ...httpHandlers(environment, sandboxes),
+    ...tcpHandlers(limits, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers({ sessions, starter, connections }),

@@ -20,6 +20,7 @@ describe("resolveLimits", () => {
       maxBufferedBytesPerConnection: 67_108_864,
       maxBufferedBytes: 201_326_592,
       maxUnreadInputBytes: 16_777_216,
+      maxTcpConnections: 256,
       detachedSessionTtlMs: 30_000,
       exitedProcessRetentionMs: 30_000,
       maxKeptProcesses: 256,

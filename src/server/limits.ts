@@ -123,6 +123,11 @@ export const LIMITS = {
     [4096, 16 * MEBIBYTE, 1024 * MEBIBYTE],
     "Maximum input buffered for a process that has not read it; a write beyond it is refused",
   ),
+  maxTcpConnections: number(
+    "count",
+    [0, 256, 16_384],
+    "Maximum number of TCP connections opened by tcp/connect, per connection; a further one is refused. 0 refuses all",
+  ),
   detachedSessionTtlMs: number(
     "ms",
     [0, DETACHED_SESSION_TTL_MS, DAY_MS],

@@ -24,6 +24,10 @@ const EXTENSION_METHODS = [
   "process/snapshot",
   "process/wait",
   "server/status",
+  "tcp/close",
+  "tcp/connect",
+  "tcp/read",
+  "tcp/write",
 ];
 const EXTENSION_FIELDS = [
   "fs/getMetadata.includeMode",

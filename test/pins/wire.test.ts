@@ -53,6 +53,10 @@ it("a client may send these requests", () => {
     "process/wait",
     "process/write",
     "server/status",
+    "tcp/close",
+    "tcp/connect",
+    "tcp/read",
+    "tcp/write",
   ]);
 });
 
@@ -92,6 +96,7 @@ it("methods belong to these families, which the gate errors name", () => {
     filesystem: ["fs"],
     "capability discovery": ["capabilityRoots", "capabilities"],
     http: ["http"],
+    tcp: ["tcp"],
   });
 });
 

@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },
   completion: { define: async (program) => (await import("./commands/completion.ts")).define(program) },
+  tunnel: { define: async (program) => (await import("./commands/tunnel.ts")).define(program) },
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
   bridge: { define: async (program) => (await import("./commands/bridge.ts")).define(program) },
   status: { define: async (program) => (await import("./commands/status.ts")).define(program) },

@@ -50,6 +50,10 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "http/flow": bound,
   "http/cancel": bound,
   "process/flow": bound,
+  "tcp/connect": bound,
+  "tcp/read": bound,
+  "tcp/write": bound,
+  "tcp/close": bound,
   // An attachment to a kept process outlives its connection, and attaching to it again changes nothing.
   "process/attach": ({ name }) => (typeof name === "string" ? "repeat" : "ended"),
   "process/detach": always,

@@ -56,6 +56,16 @@ export class Sandboxes {
     throw new CapabilityError("PERMISSION_DENIED", "the sandbox of this server has no network");
   }
 
+  /** The same for connections of any kind, which no sandbox would confine. */
+  checkTcp(): void {
+    this.checkNetwork();
+    if (!this.#isRequired) return;
+    throw new CapabilityError(
+      "PERMISSION_DENIED",
+      "this server requires a sandbox, and tcp/connect has none",
+    );
+  }
+
   /** Whether the server may read any file for its clients, without a helper in a sandbox. */
   get readsDisk(): boolean {
     return (

@@ -25,6 +25,27 @@ export const extensionRequirements = {
     "server/status tells the server's process id, its start, and how many connections, sessions and running processes it has.",
   ),
 
+  "tcp:carries": ours("A TCP connection carries bytes both ways, and each side can end on its own."),
+  "tcp.connect:refuses": ours(
+    "A port that nobody listens on, a name without an address, a repeated id and impossible values are refused, each with its code.",
+  ),
+  "tcp.connect:limit": ours(
+    "A connection beyond maxTcpConnections is refused; one that is closed makes room.",
+    {
+      transports: ["cli"],
+    },
+  ),
+  "tcp.connect:sandbox": ours("A server that requires a sandbox opens no TCP connection.", {
+    transports: ["cli"],
+  }),
+  "tcp.read:waits": ours(
+    "What is not read makes the sender wait; only one read may wait, and others are not held up.",
+  ),
+  "tcp.write:limit": ours(
+    "What the other side does not read is refused beyond 4 MiB; answers come as it reads.",
+  ),
+  "tcp:ends": ours("TCP connections end when they are closed, and with the connection of their client."),
+
   "process.flow:holds": ours(
     "A paused process waits, others do not, and after resuming every byte arrives in order.",
   ),

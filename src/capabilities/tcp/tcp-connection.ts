@@ -1,0 +1,155 @@
+import { connect, type NetConnectOpts, type Socket } from "node:net";
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
+import { CapabilityError, type ErrorCode } from "../../base/errors.ts";
+
+/** Bytes that wait for a reader, before the machine's own buffers make the sender wait. */
+const READ_BUFFER_BYTES = 256 * 1024;
+/** Time for one of several addresses. Node's default, 250 ms, is less than some round trips. */
+const ATTEMPT_TIMEOUT_MS = 3_000;
+/** Meaning of socket and name lookup errors. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  ECONNREFUSED: "CONNECTION_REFUSED",
+  ENOTFOUND: "UNKNOWN_HOST",
+  EAI_AGAIN: "UNKNOWN_HOST",
+  ETIMEDOUT: "TIMED_OUT",
+};
+
+/** Where a connection leads. */
+export interface TcpPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A TCP connection that is read on demand. */
+export class TcpConnection {
+  readonly #socket: Socket;
+  readonly #where: string;
+  #wake: Deferred<void> | undefined;
+  #ended = false;
+  #failure: CapabilityError | undefined;
+
+  private constructor(socket: Socket, where: string) {
+    this.#socket = socket;
+    this.#where = where;
+    socket.on("readable", () => {
+      // Without a byte it is the end, which is reported only to those who read.
+      if (socket.readableLength === 0) socket.read(0);
+      else this.#woken();
+    });
+    socket.on("end", () => {
+      this.#ended = true;
+      this.#woken();
+    });
+    socket.on("error", (error) => this.#fail(error));
+    socket.on("close", () => this.#fail(new Error("it was closed")));
+  }
+
+  /** Rejects with a CapabilityError. Aborting cancels. */
+  static open(
+    { host, port }: TcpPlace,
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<TcpConnection> {
+    const where = `${host}:${port}`;
+    return new Promise((resolve, reject) => {
+      // The types lack the first, which every stream has.
+      const options: NetConnectOpts & { readonly highWaterMark: number } = {
+        highWaterMark: READ_BUFFER_BYTES,
+        host,
+        port,
+        allowHalfOpen: true,
+        noDelay: true,
+        keepAlive: true,
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
+      };
+      const socket = connect(options);
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", abort);
+        socket.off("error", fail);
+      };
+      const fail = (error: Error): void => {
+        settle();
+        // An error without a listener would end the program.
+        socket.on("error", () => {}).destroy();
+        reject(failureOf(error, `cannot connect to ${where}`));
+      };
+      const abort = (): void => fail(new Error("the client has left"));
+      const late = Object.assign(new Error("timed out"), { code: "ETIMEDOUT" });
+      const timer = setTimeout(() => fail(late), timeoutMs);
+      signal.addEventListener("abort", abort);
+      socket.once("error", fail);
+      socket.once("connect", () => {
+        settle();
+        resolve(new TcpConnection(socket, where));
+      });
+    });
+  }
+
+  /** Address and port of the other side. */
+  get remote(): { readonly address: string; readonly port: number } {
+    return { address: this.#socket.remoteAddress ?? "", port: this.#socket.remotePort ?? 0 };
+  }
+
+  /** Bytes that the machine has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Resolves when `take` has something to return. Rejects with a CapabilityError if the connection failed. */
+  async whenReadable(): Promise<void> {
+    while (this.#socket.readableLength === 0 && !this.#ended) {
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#wake ??= createDeferred();
+      await this.#wake.promise;
+    }
+  }
+
+  /** What has arrived. The end is reported once everything before it was taken. */
+  take(maxBytes: number): { readonly bytes: Uint8Array; readonly ended: boolean } {
+    const length = Math.min(maxBytes, this.#socket.readableLength);
+    const bytes: unknown = length === 0 ? null : this.#socket.read(length);
+    if (this.#socket.readableLength === 0) this.#socket.read(0);
+    if (bytes instanceof Buffer) return { bytes, ended: false };
+    return { bytes: new Uint8Array(0), ended: this.#ended };
+  }
+
+  /** Resolves when the machine has taken the bytes. Rejects with a CapabilityError. */
+  write(bytes: Uint8Array, { end }: { end: boolean }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (error?: Error | null): void => {
+        if (error) reject(this.#failure ?? this.#failed(error));
+        else resolve();
+      };
+      if (!this.#socket.writable) done(new Error("it takes no more"));
+      else if (end) this.#socket.end(bytes, done);
+      else this.#socket.write(bytes, done);
+    });
+  }
+
+  /** Ends at once. Unless both sides have ended, the other one sees that it was cut off. */
+  destroy(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  #failed(error: Error): CapabilityError {
+    return failureOf(error, `the connection to ${this.#where} failed`);
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= this.#failed(error);
+    this.#woken();
+  }
+
+  #woken(): void {
+    this.#wake?.resolve();
+    this.#wake = undefined;
+  }
+}
+
+function failureOf(error: Error & { code?: unknown }, what: string): CapabilityError {
+  const errno = typeof error.code === "string" && /^E[A-Z0-9_]+$/.test(error.code) ? error.code : undefined;
+  const code = (errno === undefined ? undefined : CODES[errno]) ?? "OS_ERROR";
+  const why = error.message.replace(/^connect /, "");
+  return new CapabilityError(code, `${what}: ${why}`, { cause: error, errno });
+}

@@ -1,0 +1,45 @@
+import { usageFailure } from "../failure.ts";
+
+/** Where a tunnel begins on this machine, and where it leads from the server's. */
+export interface TunnelAddress {
+  /** Address to listen on. */
+  readonly bind: string;
+  /** 0 picks one. */
+  readonly localPort: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+const LOOPBACK = "127.0.0.1";
+/** IPv6 addresses are in brackets. */
+const PATTERN =
+  /^(?:(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]]{1,253}):)?(\d{1,5}):(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]]{1,253}):(\d{1,5})$/;
+const MAX_PORT = 65_535;
+
+/** Parses `[BIND:]PORT:HOST:PORT`, as `ssh -L` takes it. */
+export function parseTunnelAddress(text: string): TunnelAddress {
+  const [, bind, localPort, host, port] = PATTERN.exec(text) ?? [];
+  if (localPort === undefined || host === undefined || port === undefined)
+    throw usageFailure(
+      `'${text}' is no tunnel; give [BIND:]PORT:HOST:PORT, such as 8080:localhost:80, with IPv6 addresses in brackets`,
+    );
+  if (Number(localPort) > MAX_PORT || Number(port) > MAX_PORT || Number(port) === 0)
+    throw usageFailure(
+      `'${text}' has a port that does not exist; ports are 1 to 65535, and 0 here picks one`,
+    );
+  return {
+    bind: bind === undefined ? LOOPBACK : withoutBrackets(bind),
+    localPort: Number(localPort),
+    host: withoutBrackets(host),
+    port: Number(port),
+  };
+}
+
+/** An address and a port, as a URL writes them. */
+export function shownAddress(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function withoutBrackets(host: string): string {
+  return host.startsWith("[") ? host.slice(1, -1) : host;
+}

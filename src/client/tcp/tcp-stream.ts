@@ -1,0 +1,94 @@
+import { encodeBase64 } from "../../base/base64.ts";
+import { checkDuration, MAX_TIMER_MS } from "../../base/duration.ts";
+import type { Caller } from "../session/caller.ts";
+import { decodeBytes } from "../session/wire-bytes.ts";
+
+/** Maximum bytes of one write on the wire. */
+const MAX_WRITE_BYTES = 256 * 1024;
+
+/** How to open a TCP connection. */
+export interface TcpOptions {
+  /** Time for the connection to be made. Default: 30 s, which the server counts. */
+  readonly timeoutMs?: number;
+  /** Stops connecting. It has no effect on an open connection. */
+  readonly signal?: AbortSignal;
+}
+
+/** A TCP connection from the host's machine. Whoever reads slowly slows down the sender, and nothing else. */
+export interface TcpStream extends AsyncDisposable {
+  /** Address and port of the other side. */
+  readonly remote: { readonly address: string; readonly port: number };
+  /** Ends when the other side sends nothing more. Cancelling closes the connection. */
+  readonly readable: ReadableStream<Uint8Array>;
+  /** Closing it sends nothing more, while reading goes on. Aborting closes the connection. */
+  readonly writable: WritableStream<Uint8Array>;
+  /** Ends the connection at once. */
+  close(): Promise<void>;
+}
+
+/** Opens a TCP connection through a server. */
+export async function openTcpStream(
+  caller: Caller,
+  place: { readonly host: string; readonly port: number },
+  { timeoutMs, signal }: TcpOptions,
+): Promise<TcpStream> {
+  const tcpId = crypto.randomUUID();
+  const limit =
+    timeoutMs === undefined ? undefined : Math.min(checkDuration("timeoutMs", timeoutMs), MAX_TIMER_MS);
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= caller.request("tcp/close", { tcpId }).then(
+      () => {},
+      () => {
+        // It ended with the connection to the server.
+      },
+    );
+    return closed;
+  };
+  const params = { tcpId, ...place, ...(limit === undefined ? {} : { timeoutMs: Math.ceil(limit) }) };
+  const remote = await caller
+    .request("tcp/connect", params, signal === undefined ? {} : { signal })
+    .catch((error: unknown) => {
+      // The server may still be connecting.
+      if (signal?.aborted) void close();
+      throw error;
+    });
+  return {
+    remote,
+    readable: readableOf(caller, tcpId, close),
+    writable: writableOf(caller, tcpId, close),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function readableOf(
+  caller: Caller,
+  tcpId: string,
+  close: () => Promise<void>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: async (controller) => {
+      const { chunk, ended } = await caller.request("tcp/read", { tcpId });
+      if (ended) controller.close();
+      else controller.enqueue(decodeBytes(chunk, "data of tcp/read") as Uint8Array<ArrayBuffer>);
+    },
+    cancel: () => close(),
+  });
+}
+
+function writableOf(caller: Caller, tcpId: string, close: () => Promise<void>): WritableStream<Uint8Array> {
+  return new WritableStream<Uint8Array>({
+    write: async (bytes) => {
+      for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES)
+        await caller.request("tcp/write", {
+          tcpId,
+          chunk: encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES)),
+        });
+    },
+    close: async () => {
+      await caller.request("tcp/write", { tcpId, chunk: "", end: true });
+    },
+    abort: () => close(),
+  });
+}

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pollUntil, withDeadline } from "../fault/deadline.ts";
+import { CommandLine } from "./command-line.ts";
+
+const DEADLINE_MS = 30_000;
+const MEBIBYTE = 1024 * 1024;
+
+let line: CommandLine;
+/** Sends back what it gets, and ends when the other side has ended. */
+let echo: Server;
+/** Sends as much as it can. */
+let flood: Server;
+const children = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  line = await CommandLine.start();
+  echo = await listen((socket) => socket.pipe(socket));
+  flood = await listen((socket) => {
+    const more = (): void => {
+      while (socket.write(zeros));
+    };
+    socket.on("drain", more);
+    more();
+  });
+});
+
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  echo?.close();
+  flood?.close();
+  await line?.[Symbol.asyncDispose]();
+});
+
+const zeros = Buffer.alloc(64 * 1024);
+
+async function listen(serve: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => {});
+    serve(socket);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+interface Tunnel {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly stderr: () => string;
+}
+
+/** Runs the command, and learns its port. */
+async function tunnelTo(port: number, where: CommandLine = line): Promise<Tunnel> {
+  const child = spawn("exec-server", ["tunnel", `0:localhost:${port}`], {
+    env: where.environment,
+    cwd: where.directory,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.add(child);
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const [first] = (await withDeadline(
+    once(createInterface({ input: child.stdout }), "line"),
+    DEADLINE_MS,
+    () => `the tunnel: ${stderr}`,
+  )) as [string];
+  const [, local] = /^127\.0\.0\.1:(\d+) -> localhost:\d+$/.exec(first) ?? [];
+  return { child, port: Number(local), stderr: () => stderr };
+}
+
+function dial({ port }: Tunnel): Socket {
+  return connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+}
+
+async function roundTrip(tunnel: Tunnel, data: Buffer): Promise<void> {
+  const socket = dial(tunnel);
+  socket.end(data);
+  const back = await withDeadline(buffer(socket), DEADLINE_MS, () => `${data.length} bytes to come back`);
+  const hash = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+  expect(hash(back)).toBe(hash(data));
+}
+
+/** Waits for a connection to be reset. */
+async function cutOff(tunnel: Tunnel): Promise<void> {
+  const socket = dial(tunnel).resume();
+  const [error] = await withDeadline(once(socket, "error"), DEADLINE_MS, () => "a reset");
+  expect(error).toMatchObject({ code: "ECONNRESET" });
+}
+
+/** What it says on stderr, as soon as that is a line. */
+async function complaint({ stderr }: Tunnel): Promise<string> {
+  return await pollUntil(
+    () => stderr().endsWith("\n") && stderr(),
+    DEADLINE_MS,
+    () => "a line on stderr",
+  );
+}
+
+test.concurrent("many connections at once lose no byte, and end each on its own side", async () => {
+  const tunnel = await tunnelTo(portOf(echo));
+  const sizes = [0, 1, 65_536, 300_000, 8 * MEBIBYTE, ...Array.from({ length: 45 }, (_, i) => i * 1_000)];
+  await Promise.all(sizes.map((size) => roundTrip(tunnel, randomBytes(size))));
+  expect(tunnel.stderr()).toBe("");
+});
+
+test.concurrent("a connection that is not read holds up no other", async () => {
+  const tunnel = await tunnelTo(portOf(flood));
+  const stalled = dial(tunnel);
+  stalled.pause();
+  await once(stalled, "connect");
+  const other = dial(tunnel);
+  let bytes = 0;
+  for await (const chunk of other) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > 16 * MEBIBYTE) break;
+  }
+  stalled.destroy();
+});
+
+test.concurrent("a port that nobody listens on is one line, and the tunnel goes on", async () => {
+  const closed = await listen(() => {});
+  const port = portOf(closed);
+  closed.close();
+  await once(closed, "close");
+  const tunnel = await tunnelTo(port);
+  await cutOff(tunnel);
+  expect(await complaint(tunnel)).toMatch(
+    /^exec-server: cannot connect to localhost:\d+: .*ECONNREFUSED.*\n$/,
+  );
+  await cutOff(tunnel);
+});
+
+test.concurrent("a reset on either side reaches the other", async () => {
+  const arrived: Socket[] = [];
+  const server = await listen((socket) => arrived.push(socket));
+  const tunnel = await tunnelTo(portOf(server));
+  const first = once(server, "connection");
+  const near = cutOff(tunnel);
+  await withDeadline(first, DEADLINE_MS, () => "the first connection");
+  arrived[0]!.resetAndDestroy();
+  await near;
+  const second = dial(tunnel);
+  await withDeadline(once(server, "connection"), DEADLINE_MS, () => "the second connection");
+  const farEnd = once(arrived[1]!, "error");
+  arrived[1]!.resume();
+  second.resetAndDestroy();
+  const [error] = await withDeadline(farEnd, DEADLINE_MS, () => "the end there");
+  expect(error).toMatchObject({ code: "ECONNRESET" });
+  server.close();
+});
+
+test.concurrent("it ends when it is interrupted", async () => {
+  const { child } = await tunnelTo(portOf(echo));
+  child.kill("SIGINT");
+  const [status] = await withDeadline(once(child, "exit"), DEADLINE_MS, () => "the end of the tunnel");
+  expect(status).toBe(0);
+});
+
+test.concurrent("mistakes are one line and the right status", async () => {
+  const busy = portOf(echo);
+  expect(await line.run("exec-server tunnel 80")).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^exec-server: '80' is no tunnel; give .*\n$/),
+  });
+  expect(await line.run(`exec-server tunnel ${busy}:localhost:1`)).toMatchObject({
+    status: 1,
+    stderr: `exec-server: cannot listen on 127.0.0.1:${busy}: another program uses that port; give another one, or 0 to pick one\n`,
+  });
+});
+
+test.concurrent("a server whose sandbox has no network refuses", async () => {
+  await using confined = await CommandLine.start(["--sandbox", "read-only"]);
+  const tunnel = await tunnelTo(portOf(echo), confined);
+  await cutOff(tunnel);
+  expect(await complaint(tunnel)).toBe("exec-server: the sandbox of this server has no network\n");
+  tunnel.child.kill("SIGKILL");
+});
