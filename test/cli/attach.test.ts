@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Relay } from "../client/relay.ts";
 import { builtCli, type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
-import { runCommand } from "./command.ts";
+import { runCommand, startCommand } from "./command.ts";
 import { type TerminalOptions, Tmux, type TmuxTerminal } from "./tmux.ts";
 
 const LOST = "connection lost, reconnecting";
@@ -158,6 +158,18 @@ describe.concurrent("attach", () => {
     expect(await terminal.text()).toContain("detached from pipes");
     const piped = await runCommand(["--url", server.url, "attach", "pipes"], { input: "second\n" });
     expect(piped).toMatchObject({ status: 6, stdout: "beginning\ngot first\ngot second\n", stderr: "bad\n" });
+  });
+
+  test("does not end the input of a terminal when its own stdin ends", async () => {
+    await using tmux = await Tmux.start();
+    await leave("stays", ["-t"], ...SHELL);
+    const look = await attach(tmux, ["stays"]);
+    await look.shows("kept>");
+    const piped = startCommand(["--url", server.url, "attach", "stays"], { input: "echo $((40 + 2))\r" });
+    await look.shows(/^42\nkept>$/m);
+    await look.enter("exit 8");
+    expect(await look.status()).toBe(8);
+    expect(await piped.ended()).toMatchObject({ status: 8, stdout: expect.stringContaining("42") });
   });
 
   test("says where output of a process on pipes is missing", async () => {

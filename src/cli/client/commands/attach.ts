@@ -49,7 +49,12 @@ async function attach(name: string, { readOnly = false, ...options }: AttachOpti
       mode: readOnly ? "follow" : "control",
       fromSeq: isScreen ? Number.MAX_SAFE_INTEGER : 1,
     });
-    const outcome = await converse(new LocalTerminal(), host, remote, { paintFirst: true, readOnly });
+    const outcome = await converse(new LocalTerminal(), host, remote, {
+      paintFirst: true,
+      readOnly,
+      // It would end a shell.
+      keepsInput: remote.tty,
+    });
     if (outcome.kind !== "ended") process.stderr.write(`detached from ${name}\n`);
     return outcome.kind === "left" ? 0 : statusOfOutcome(outcome);
   } catch (error) {

@@ -22,6 +22,8 @@ export interface ConversationOptions {
   readonly paintFirst?: boolean;
   /** The person only looks. */
   readonly readOnly?: boolean;
+  /** The end of stdin is not the end of the process's input. */
+  readonly keepsInput?: boolean;
 }
 
 /** Connects this terminal to a remote process until it ends or the person leaves. */
@@ -29,7 +31,7 @@ export async function converse(
   terminal: LocalTerminal,
   host: Host,
   remote: RemoteProcess,
-  { paintFirst = false, readOnly = false }: ConversationOptions = {},
+  { paintFirst = false, readOnly = false, keepsInput = false }: ConversationOptions = {},
 ): Promise<Outcome> {
   const left = createDeferred<Outcome>();
   const leave = (signal: EndingSignal): void => left.resolve({ kind: "signal", signal });
@@ -37,7 +39,7 @@ export async function converse(
   const command = (name: EscapeCommand): void => {
     if (name === "leave") left.resolve({ kind: "left" });
     else if (name === "help") process.stdout.write(ESCAPE_HELP.replaceAll("\n", "\r\n"));
-    else void terminal.suspend().then(() => screen.refresh());
+    else terminal.suspend();
   };
   const resize = (): void => {
     const { size } = terminal;
@@ -47,8 +49,9 @@ export async function converse(
   // Raw only while keys are passed on: a piped process has no terminal of its own to handle them.
   if (remote.tty) terminal.raw();
   const undo = [
-    passKeys(terminal, host, remote, { readOnly, command, hangUp: () => leave("SIGHUP") }),
+    passKeys(terminal, host, remote, { readOnly, keepsInput, command, hangUp: () => leave("SIGHUP") }),
     terminal.onResize(resize),
+    terminal.onContinue(() => screen.refresh()),
     terminal.onEndingSignal(leave),
   ];
   try {
@@ -64,7 +67,7 @@ export async function converse(
     await screen.leave();
     throw error;
   } finally {
-    for (const step of undo) step();
     terminal.cooked();
+    for (const step of undo) step();
   }
 }

@@ -13,6 +13,8 @@ const MAX_UNSENT_BYTES = 64 * 1024;
 export interface KeyboardOptions {
   /** Typed text goes nowhere; only escapes count. */
   readonly readOnly: boolean;
+  /** The end of stdin is not the end of the process's input. */
+  readonly keepsInput: boolean;
   readonly command: (command: EscapeCommand) => void;
   /** The terminal is gone. */
   readonly hangUp: () => void;
@@ -23,10 +25,10 @@ export function passKeys(
   terminal: LocalTerminal,
   host: Host,
   remote: RemoteProcess,
-  { readOnly, command, hangUp }: KeyboardOptions,
+  { readOnly, keepsInput, command, hangUp }: KeyboardOptions,
 ): () => void {
   const { stdin } = process;
-  if (!terminal.hasKeys) return passStream(remote, readOnly);
+  if (!terminal.hasKeys) return readOnly ? () => {} : passStream(remote, { end: !keepsInput });
   const keys = new EscapeKeys();
   let unsentBytes = 0;
   const isFull = (): boolean => unsentBytes > MAX_UNSENT_BYTES;
@@ -69,12 +71,11 @@ export function passKeys(
   };
 }
 
-/** What is piped in is sent whole, and its end too. */
-function passStream(remote: RemoteProcess, readOnly: boolean): () => void {
+/** What is piped in is sent whole. */
+function passStream(remote: RemoteProcess, { end }: { end: boolean }): () => void {
   const { stdin } = process;
-  if (readOnly) return () => {};
   const stop = new AbortController();
-  remote.writeFrom(stdin, { signal: stop.signal }).catch((error: unknown) => {
+  remote.writeFrom(stdin, { end, signal: stop.signal }).catch((error: unknown) => {
     if (!stop.signal.aborted && !(error instanceof ExecError)) throw error;
   });
   return () => {

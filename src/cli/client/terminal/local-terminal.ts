@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ReadStream } from "node:tty";
 
 /** Size of a window. */
@@ -68,14 +67,24 @@ export class LocalTerminal {
     };
   }
 
-  /** Stops this program, as Ctrl-Z does, and returns when it goes on. */
-  async suspend(): Promise<void> {
+  /** Stops this program, as Ctrl-Z does. */
+  suspend(): void {
     const wasRaw = this.#isRaw;
     this.cooked();
-    const resumed = new Promise((resolve) => process.once("SIGCONT", resolve));
     process.kill(0, "SIGTSTP");
     // Nothing stops if no shell could continue it.
-    await Promise.race([resumed, delay(STOP_MS)]);
-    if (wasRaw) this.raw();
+    if (wasRaw) setTimeout(() => this.raw(), STOP_MS);
+  }
+
+  /** Calls `listener` when this program goes on after it was stopped, until the returned function is called. */
+  onContinue(listener: () => void): () => void {
+    const renew = (): void => {
+      // Shells set the modes that they like.
+      if (this.#isRaw) this.cooked();
+      this.raw();
+      listener();
+    };
+    process.on("SIGCONT", renew);
+    return () => process.off("SIGCONT", renew);
   }
 }

@@ -28,7 +28,12 @@ export async function runOnTerminal(
   options: Omit<StartOptions, "stdin">,
   started: (remote: RemoteProcess, terminal: LocalTerminal) => void = () => {},
 ): Promise<number> {
-  const remote = await host.terminal(argv, { ...terminalOptions(options), followScreen: true });
+  const remote = await host.terminal(argv, {
+    ...terminalOptions(options),
+    followScreen: true,
+    // What a shell leaves in the background does not hold its terminal.
+    ...(host.supports("process/start.closeOnExit") ? { closeOnExit: true } : {}),
+  });
   const terminal = new LocalTerminal();
   started(remote, terminal);
   const outcome = await converse(terminal, host, remote);
