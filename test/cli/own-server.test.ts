@@ -15,7 +15,9 @@ import {
 import { createServer, type Socket } from "node:net";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { launch } from "../conformance/server-process.ts";
 import { Person } from "./person.ts";
 
 const NOBODY = 65_534;
@@ -136,6 +138,26 @@ describe("the user's own server", () => {
       expect(met).toBe(1);
     },
   );
+
+  it("stays beyond its idle time for what it keeps", async () => {
+    await using person = new Person();
+    mkdirSync(dirname(person.socket), { mode: 0o700 });
+    const idle = ["--exit-when-idle", "300ms", "--detached-session-ttl-ms", "1"];
+    const server = await launch("ours", ["--listen", `unix://${person.socket}`, ...idle]);
+    try {
+      await server.banner();
+      await person.run(["run", "-d", "--name", "kept", "--", "sh", "-c", "echo up; exec sleep 60"]);
+      await setTimeout(1500);
+      expect(await person.run(["logs", "kept"])).toEqual(served("up\n"));
+      expect(await person.server()).toMatchObject({ pid: server.child.pid, runningProcesses: 1 });
+      await person.run(["kill", "kept"]);
+      await setTimeout(1000);
+      expect(await person.run(["wait", "kept"])).toMatchObject({ status: 143 });
+      expect((await person.server()).pid).toBe(server.child.pid);
+    } finally {
+      await server.stop();
+    }
+  });
 
   it("says that a working directory is gone", async () => {
     await using person = new Person();

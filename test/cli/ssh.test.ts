@@ -119,8 +119,12 @@ it("what is kept on ssh://MACHINE is on the user's own server there, and outlive
   expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
   expect(await there.server()).toMatchObject({ runningProcesses: 1 });
   expect(sshProcesses()).toEqual([]);
-  const again = await over(`ssh://127.0.0.1:${machine.port}`, "run", "-d", "--name", "kept", "--", "true");
-  expect(again.stderr).toContain("a process called kept is running");
+  const url = `ssh://127.0.0.1:${machine.port}`;
+  const kept = (...args: string[]) => over(url, ...args);
+  expect(await kept("ps", "-q")).toMatchObject({ status: 0, stdout: "kept\n" });
+  expect(await kept("logs", "kept")).toMatchObject({ status: 0, stdout: "up\n" });
+  expect(await kept("kill", "kept")).toMatchObject({ status: 0 });
+  expect(await kept("wait", "kept")).toMatchObject({ status: 143 });
 });
 
 it("an address that ssh could take for an option is refused", async () => {
