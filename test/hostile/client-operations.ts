@@ -206,6 +206,18 @@ const processOperations: Operation[] = [
 ];
 
 const fileOperations: Operation[] = [
+  // The copies of whole trees use these two.
+  {
+    name: "hash",
+    run: (host, signal) => host.request("fs/hash", { path: "file:///w/f" }, options(signal)),
+    value: strict({ hashes: z.array(strict({ bytes: count, sha256: z.string().optional() })) }),
+  },
+  {
+    name: "open a part",
+    run: (host, signal) =>
+      host.request("fs/openPart", { handleId: "h", path: "file:///w/f", length: 1 }, options(signal)),
+    value: strict({ handleId: z.string() }),
+  },
   { name: "read", run: ({ files }, signal) => files.read("/w/f", options(signal)), value: bytes },
   {
     name: "read a large file",
