@@ -9,6 +9,7 @@ test("after a cut, what is idempotent is sent again in order; the rest fails", a
     { id: 11, method: "process/signal", params: { processId: "p", signal: "interrupt" } },
     { id: 12, method: "fs/readFile", params: { path: "file:///a" } },
     { id: 13, method: "fs/readBlock", params: { handleId: "h" } },
+    { id: 15, method: "fs/open", params: { handleId: "h", path: "file:///a" } },
   ];
   for (const request of requests) scene.client.send(request);
   for (const _ of requests) await server.next();
@@ -23,9 +24,10 @@ test("after a cut, what is idempotent is sent again in order; the rest fails", a
   });
   scene.client.send({ id: 14, method: "environment/status", params: null });
   const again = await scene.resumed();
-  expect([await again.next(), await again.next(), await again.next()]).toEqual([
+  expect([await again.next(), await again.next(), await again.next(), await again.next()]).toEqual([
     requests[0],
     requests[2],
+    requests[4],
     { id: 14, method: "environment/status", params: null },
   ]);
 });

@@ -9,11 +9,12 @@ import { openLink, openSession } from "../client/connect/handshake.ts";
 import { RecoveryBudget } from "../client/connect/recovery-budget.ts";
 import { recover } from "../client/session/recovery.ts";
 import { isTransient } from "../client/session/transient-errors.ts";
-import { formatError, formatResponse, MalformedMessageError, type Message } from "../protocol/envelope.ts";
+import { formatError, MalformedMessageError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../transport/transport.ts";
-import { type ClientCall, ClientCalls, fateOf } from "./client-calls.ts";
+import { ClientCalls } from "./client-calls.ts";
+import { ClientRequests, plainCall } from "./client-requests.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { ProcessRelays } from "./process-relays.ts";
 import { RelayedMessage } from "./relayed-message.ts";
@@ -58,14 +59,11 @@ export class Bridge {
     toClient: (message) => this.#toClient(message),
     link: () => this.#link,
     calls: this.#calls,
-    supports: (extension) => this.#extensions.has(extension),
+    supports: (extension) => this.#requests.supports(extension),
   });
+  readonly #requests = new ClientRequests(this.#state, this.#relays);
   readonly #closing = new AbortController();
   readonly #ended = createDeferred<ExecError | undefined>();
-  /** Parameters of the client's `initialize`. */
-  #greeting: Fields = {};
-  #sessionId: string | undefined;
-  #extensions: ReadonlySet<unknown> = new Set();
   #initialized = false;
   #link: UpstreamLink | undefined;
   #recovering: Promise<void> | undefined;
@@ -143,7 +141,7 @@ export class Bridge {
     const { envelope } = message;
     switch (envelope.kind) {
       case "request":
-        this.#calls.add(this.#callOf(message, envelope));
+        this.#calls.add(this.#requests.callOf(message, envelope));
         break;
       case "notification":
         if (envelope.method === "initialized") this.#initialized = true;
@@ -155,61 +153,6 @@ export class Bridge {
         message.release();
         break;
     }
-  }
-
-  #callOf(message: RelayedMessage, envelope: Extract<Message, { kind: "request" }>): ClientCall {
-    const { id, method } = envelope;
-    const call = { ...plainCall(message, method), id, fate: fateOf(method, envelope.params) };
-    const params = (envelope.params ?? {}) as Fields;
-    switch (method) {
-      case "initialize":
-        return { ...call, answered: (answer) => this.#welcomed(message, answer) };
-      case "fs/remove":
-        return { ...call, answered: removed };
-      case "http/request":
-        return this.#bodyCall(call, params);
-      case "fs/watch":
-        return { ...call, answered: onSuccess(() => this.#state.watched(wholeParams(message))) };
-      case "fs/unwatch":
-        return { ...call, answered: onSuccess(() => this.#state.unwatched(params["watchId"])) };
-      case "fs/watchMissing":
-        return { ...call, answered: (answer) => this.#watchesMissing(params["watchId"], answer) };
-      default:
-        return method.startsWith("process/") ? this.#relays.callOf(call, message) : call;
-    }
-  }
-
-  #welcomed(request: RelayedMessage, answer: RelayedMessage): undefined {
-    const whole = answer.whole();
-    if (whole.kind !== "response") return;
-    const { sessionId, environmentInfo } = (whole.result ?? {}) as Fields;
-    this.#greeting = wholeParams(request);
-    this.#sessionId = typeof sessionId === "string" ? sessionId : "";
-    this.#learn(environmentInfo);
-  }
-
-  #learn(environmentInfo: unknown): void {
-    const { extensions } = (environmentInfo ?? {}) as Fields;
-    if (Array.isArray(extensions)) this.#extensions = new Set(extensions);
-  }
-
-  #bodyCall(call: ClientCall, { requestId, streamResponse }: Fields): ClientCall {
-    if (typeof requestId !== "string" || streamResponse !== true) return call;
-    this.#state.bodyExpected(requestId);
-    const refused = (): void => this.#state.bodyRefused(requestId);
-    return {
-      ...call,
-      failed: refused,
-      answered: ({ envelope }) => {
-        if (envelope.kind === "error") refused();
-        return undefined;
-      },
-    };
-  }
-
-  #watchesMissing(watchId: unknown, { envelope }: RelayedMessage): undefined {
-    const { watching } = ((envelope.kind === "response" ? envelope.result : undefined) ?? {}) as Fields;
-    if (watching === true) this.#state.watchesMissing(watchId);
   }
 
   /** Reads from the client only while there is room for what it sends. */
@@ -297,17 +240,18 @@ export class Bridge {
       },
     };
     const events = { notification: () => {}, closed: () => {} };
-    if (this.#sessionId === undefined) {
+    const { sessionId, greeting } = this.#requests;
+    if (sessionId === undefined) {
       await openLink(connector, events, { ...this.#options, signal });
     } else {
       const { environmentInfo } = await openSession(connector, events, {
         ...this.#options,
         clientName: "",
-        greeting: this.#greeting,
-        resumeSessionId: this.#sessionId,
+        greeting,
+        resumeSessionId: sessionId,
         signal,
       });
-      this.#learn(environmentInfo);
+      this.#requests.learn(environmentInfo);
     }
     return link!;
   }
@@ -332,7 +276,8 @@ export class Bridge {
     this.#calls.lose(message);
     this.#state.lose(message);
     if (this.#closing.signal.aborted) this.#finish(undefined);
-    else if (!this.#options.resumable || this.#sessionId === "") this.#finish(new ConnectionError(message));
+    else if (!this.#options.resumable || this.#requests.sessionId === "")
+      this.#finish(new ConnectionError(message));
     else this.#recovering = this.#recover(message);
   }
 
@@ -369,26 +314,4 @@ export class Bridge {
     this.#front.close();
     this.#ended.resolve(error);
   }
-}
-
-function plainCall(message: RelayedMessage, method: string): Omit<ClientCall, "id"> {
-  return { method, message, fate: "unknown", repeated: false, suddenEnds: 0 };
-}
-
-function wholeParams(message: RelayedMessage): Fields {
-  const whole = message.whole();
-  return ((whole.kind === "request" ? whole.params : undefined) ?? {}) as Fields;
-}
-
-/** A repeated remove that finds nothing has removed it before. */
-function removed({ envelope }: RelayedMessage, { id, repeated }: ClientCall): RelayedMessage | undefined {
-  if (!repeated || envelope.kind !== "error" || envelope.error.code !== RpcCode.notFound) return undefined;
-  return RelayedMessage.ofText(formatResponse(id!, "{}"));
-}
-
-function onSuccess(learn: () => void): NonNullable<ClientCall["answered"]> {
-  return ({ envelope }) => {
-    if (envelope.kind === "response") learn();
-    return undefined;
-  };
 }

@@ -22,6 +22,18 @@ const MAX_NAME_CHARACTERS = 100;
  * process has an id by which a repeated start is recognized, and what a repeated remove does not find is gone.
  */
 const REPEATED: ReadonlySet<string> = new Set(["initialize", "process/start", "fs/remove"]);
+/**
+ * What these open ended with its connection. The client does not know that it has another one, and gets it there, as if
+ * it had asked later.
+ */
+const OPENING: ReadonlySet<string> = new Set([
+  "fs/open",
+  "fs/watch",
+  "fs/watchMissing",
+  "process/attach",
+  "process/flow",
+  "tcp/connect",
+]);
 
 /** A request of the client, or a notification, which has no id. */
 export interface ClientCall {
@@ -185,7 +197,7 @@ export class ClientCalls {
 
 /** What a lost answer means for a request of the client. */
 export function fateOf(method: string, params: unknown): LostAnswer {
-  if (REPEATED.has(method)) return "repeat";
+  if (REPEATED.has(method) || OPENING.has(method)) return "repeat";
   return lostAnswer(method as MethodName, params);
 }
 

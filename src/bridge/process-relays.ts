@@ -16,6 +16,11 @@ import type { UpstreamLink } from "./upstream-link.ts";
 const CONFIRM_PAUSE_MS = 50;
 /** How often that is asked. */
 const MAX_CONFIRMATIONS = 100;
+/**
+ * After so many times, the start is cancelled before it is made again: the real server can leave one whose connection is
+ * lost in the middle for many seconds, as one that `is starting`.
+ */
+const MAX_PATIENCE = 40;
 /** With it, a repeated start gets the answer of the first. */
 const KEY = "idempotencyKey";
 
@@ -146,6 +151,7 @@ export class ProcessRelays {
     } catch (error) {
       if (link.ended || isTransient(error)) return;
       relay.confirmations += 1;
+      if (relay.confirmations === MAX_PATIENCE) this.#ask(link, "process/terminate", { processId });
       if (relay.confirmations < MAX_CONFIRMATIONS) {
         after(CONFIRM_PAUSE_MS, () => this.#owner.calls.again(call, link));
         return;
