@@ -202,7 +202,7 @@ it("slots are free again: of ended processes, of failed starts, and of all at th
   expect(isFull()).toBe(false);
 });
 
-it("the server is occupied as long as a kept process runs", async () => {
+it("the server is occupied as long as a kept process can be read, also after its end", async () => {
   const { kept, start, started, occupied } = createKept();
   await start("ann", "a");
   await start("ann", "b");
@@ -211,6 +211,8 @@ it("the server is occupied as long as a kept process runs", async () => {
   started[0]!.exit();
   expect(occupied.count).toBe(3);
   started[0]!.end();
+  expect(occupied.count).toBe(3);
+  kept.of("ann")!.forget("a");
   expect(occupied.count).toBe(2);
   await kept.end();
   expect(occupied.count).toBe(0);

@@ -16,7 +16,7 @@ export interface KeptProcessOptions {
   readonly limits: Pick<ServerLimits, "maxKeptProcesses" | "keptProcessRetentionMs">;
   /** A share of the server's processes, for one principal. */
   readonly share: () => () => ProcessSlot;
-  /** Called for each process; the result is called when it has closed. */
+  /** Called for each process; the result is called when it is forgotten. */
   readonly enter: () => () => void;
 }
 
@@ -68,25 +68,14 @@ export class KeptProcesses {
     checkName(table.get(name), { name, replace });
     if (table.unclosed >= maxKeptProcesses)
       throw limitError("maxKeptProcesses", maxKeptProcesses, "too many kept processes have not ended");
-    const leave = this.#options.enter();
-    try {
-      await table.start(name, request, {
-        ...details,
-        createAudience: (process) => {
-          process.listen(({ kind }) => {
-            if (kind === "closed") leave();
-          });
-          return new Audience((size) => process.terminal?.resize(size));
-        },
-        started: () => {
-          while (table.size > maxKeptProcesses && table.forgetOldest());
-          started?.();
-        },
-      });
-    } catch (error) {
-      leave();
-      throw error;
-    }
+    await table.start(name, request, {
+      ...details,
+      createAudience: (process) => new Audience((size) => process.terminal?.resize(size)),
+      started: () => {
+        while (table.size > maxKeptProcesses && table.forgetOldest());
+        started?.();
+      },
+    });
   }
 
   /** Kills everything that is kept; resolves when it has ended. */
@@ -98,11 +87,17 @@ export class KeptProcesses {
   #createTable(principal: string): ProcessTable {
     for (const [other, { size, unclosed }] of this.#tables)
       if (size === 0 && unclosed === 0) this.#tables.delete(other);
+    const take = this.#options.share();
     const table: ProcessTable = new ProcessTable({
       starter: this.#options.starter,
       retentionMs: this.#options.limits.keptProcessRetentionMs,
       maxUnheard: 0,
-      takeSlot: this.#options.share(),
+      takeSlot: () => {
+        const slot = take();
+        // What has ended can still be read, so the server is not idle before it is forgotten.
+        slot.freed = this.#options.enter();
+        return slot;
+      },
       started: () => {},
       // Nobody has to know of the end: it is retained for a time in any case.
       closed: () => {},

@@ -21,6 +21,8 @@ export class ProcessSlot {
   readonly #session: Usage;
   #bytes: number;
   #running = true;
+  /** Called when the process is forgotten. */
+  freed: (() => void) | undefined;
 
   constructor(server: ServerUsage, session: Usage, bytes: number) {
     this.#server = server;
@@ -44,6 +46,7 @@ export class ProcessSlot {
   free(): void {
     this.closed(0);
     this.#setBytes(0);
+    this.freed?.();
   }
 
   #setBytes(bytes: number): void {
