@@ -63,14 +63,19 @@ const GROUND = 0;
 /** Bytes parsed at once. */
 const PIECE_BYTES = 4 * 1024;
 /** How long the server may be busy with one emulator before others get their turn. */
-const TURN_MS = 2;
+export const TURN_MS = 2;
 /** The shortest delay of a timer. */
 const REST_MS = 1;
 /** Every cell of a terminal costs memory, and a client may ask for any size. */
 const MAX_COLUMNS = 1000;
 const MAX_ROWS = 300;
 
-type Task = { readonly bytes: Uint8Array } | { readonly look: () => void };
+type Cells = { readonly rows: number; readonly cols: number };
+
+type Task =
+  | { readonly bytes: Uint8Array }
+  | { readonly size: Cells }
+  | { readonly look: () => Promise<void> };
 
 /** A terminal emulator that reads what it is given a little at a time, in order. */
 export class Emulator {
@@ -78,6 +83,8 @@ export class Emulator {
   readonly #tasks = new Fifo<Task>();
   readonly #progress: () => void;
   #terminal: Terminal;
+  /** The size that it will have when it has read everything. */
+  #size: Cells;
   #unfinished = new Unfinished();
   #unreadBytes = 0;
   #busy = false;
@@ -93,7 +100,8 @@ export class Emulator {
   private constructor(headless: typeof import("@xterm/headless"), size: TerminalSize, progress: () => void) {
     this.#headless = headless;
     this.#progress = progress;
-    this.#terminal = this.#blank(cells(size));
+    this.#size = cells(size);
+    this.#terminal = this.#blank(this.#size);
   }
 
   get terminal(): Terminal {
@@ -130,22 +138,18 @@ export class Emulator {
 
   resize(size: TerminalSize): void {
     const { rows, cols } = cells(size);
-    if (this.#terminal.cols === cols && this.#terminal.rows === rows) return;
-    this.#guard({ rows, cols }, () => this.#terminal.resize(cols, rows));
+    if (this.#size.cols === cols && this.#size.rows === rows) return;
+    this.#size = { rows, cols };
+    this.#tasks.push({ size: this.#size });
+    this.#work();
   }
 
-  /** Calls `look` when everything written so far has been read, and nothing else. */
-  whenRead<T>(look: () => T): Promise<T> {
+  /**
+   * Calls `look` when everything written so far has been read, and nothing else. Nothing more is read until it is done.
+   */
+  whenRead<T>(look: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#tasks.push({
-        look: () => {
-          try {
-            resolve(look());
-          } catch (error) {
-            reject(error);
-          }
-        },
-      });
+      this.#tasks.push({ look: async () => Promise.resolve().then(look).then(resolve, reject) });
       this.#work();
     });
   }
@@ -164,11 +168,27 @@ export class Emulator {
     do {
       const task = this.#tasks.shift();
       if (task === undefined) break;
-      if ("look" in task) task.look();
+      if ("look" in task) {
+        this.#wait(task.look());
+        return;
+      }
+      if ("size" in task) this.#resize(task.size);
       else this.#read(task.bytes);
     } while (performance.now() < end);
     if (this.#tasks.size > 0) this.#work({ rested: false });
     this.#progress();
+  }
+
+  #wait(looked: Promise<void>): void {
+    this.#busy = true;
+    void looked.then(() => {
+      this.#busy = false;
+      this.#work();
+    });
+  }
+
+  #resize({ rows, cols }: Cells): void {
+    this.#guard({ rows, cols }, () => this.#terminal.resize(cols, rows));
   }
 
   #read(bytes: Uint8Array): void {
@@ -182,7 +202,7 @@ export class Emulator {
   }
 
   /** Output is anybody's: a fault of the emulator must not be one of the server. */
-  #guard(size: { rows: number; cols: number }, work: () => void): void {
+  #guard(size: Cells, work: () => void): void {
     try {
       work();
     } catch {
@@ -193,7 +213,7 @@ export class Emulator {
     }
   }
 
-  #blank(size: { rows: number; cols: number }): Terminal {
+  #blank(size: Cells): Terminal {
     const terminal = new this.#headless.Terminal({
       ...size,
       scrollback: 0,
@@ -215,6 +235,6 @@ function coreOf(terminal: Terminal): Core {
   return (terminal as unknown as { _core: Core })._core;
 }
 
-function cells({ rows, columns }: TerminalSize): { rows: number; cols: number } {
+function cells({ rows, columns }: TerminalSize): Cells {
   return { rows: Math.min(rows, MAX_ROWS), cols: Math.min(columns, MAX_COLUMNS) };
 }

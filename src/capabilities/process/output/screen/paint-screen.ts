@@ -1,22 +1,22 @@
 import type { IBuffer, IBufferCell } from "@xterm/headless";
-import type { Charset, Emulator, ScreenMemory, Style } from "./emulator.ts";
+import { type Charset, type Emulator, type ScreenMemory, type Style, TURN_MS } from "./emulator.ts";
 
 const ESC = "\u001b";
 const CSI = `${ESC}[`;
 
 /**
  * Escape sequences that make an empty terminal of the same size look and behave like an emulator. Rows are addressed,
- * not scrolled, so that a smaller terminal shows at least the upper left part.
+ * not scrolled, so that a smaller terminal shows at least the upper left part. The emulator must not change meanwhile.
  */
-export function paintScreen(emulator: Emulator): Uint8Array {
+export async function paintScreen(emulator: Emulator): Promise<Uint8Array> {
   const { terminal, core } = emulator;
   const { active, normal, alternate } = terminal.buffer;
   // Nothing may wrap or flicker meanwhile.
-  let text = `${CSI}?25l${CSI}?7l${rowsOf(normal, terminal.rows)}`;
+  let text = `${CSI}?25l${CSI}?7l${await rowsOf(normal, terminal.rows)}`;
   if (active.type === "alternate") {
     // The cursor and its colours are saved on the way in, and restored when the program leaves.
-    text +=
-      savedCursor(core.buffers.normal) + `${CSI}?1049h${CSI}m${CSI}2J` + rowsOf(alternate, terminal.rows);
+    text += `${savedCursor(core.buffers.normal)}${CSI}?1049h${CSI}m${CSI}2J`;
+    text += await rowsOf(alternate, terminal.rows);
   }
   const memory = active.type === "alternate" ? core.buffers.alt : core.buffers.normal;
   text += `${savedCursor(memory)}${ESC}7`;
@@ -25,9 +25,16 @@ export function paintScreen(emulator: Emulator): Uint8Array {
   return Buffer.concat([Buffer.from(text), emulator.unfinished]);
 }
 
-function rowsOf(buffer: IBuffer, rows: number): string {
+/** A large screen in many colours takes a while; others get their turn in between. */
+async function rowsOf(buffer: IBuffer, rows: number): Promise<string> {
   let text = "";
-  for (let row = 0; row < rows; row += 1) text += rowOf(buffer, row);
+  let end = performance.now() + TURN_MS;
+  for (let row = 0; row < rows; row += 1) {
+    text += rowOf(buffer, row);
+    if (performance.now() < end) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    end = performance.now() + TURN_MS;
+  }
   return text;
 }
 

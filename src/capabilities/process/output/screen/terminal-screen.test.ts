@@ -349,3 +349,32 @@ test("the last screen of an ended process stays", async () => {
   expect(Buffer.from(later.paint!).toString()).toContain("the end");
   expect(await screen.read()).toEqual({ ...later, paint: undefined });
 });
+
+test("a large screen in many colours is painted in many turns, and nothing is read meanwhile", async () => {
+  const output = new FakeOutput();
+  const screen = new TerminalScreen(output, () => ({ rows: 200, columns: 200 }));
+  const colourful = Array.from({ length: 40_000 }, (_, cell) => `\u001b[38;2;${cell % 256};9;9mx`).join("");
+  screen.follow();
+  for (let start = 0; start < colourful.length; start += 65_536) {
+    await output.room();
+    output.write(colourful.slice(start, start + 65_536));
+  }
+  await screen.read();
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const painting = screen.read({ paint: true });
+  await new Promise((resolve) => setImmediate(resolve));
+  output.write("\u001b[2J");
+  const { paint, lines } = await painting;
+  isDone = true;
+  expect(turns).toBeGreaterThan(3);
+  expect(lines[199]).toBe("x".repeat(200));
+  // One more: the cursor waits behind the last cell.
+  expect(Buffer.from(paint!).toString().match(/x/g)).toHaveLength(40_001);
+  expect((await screen.read()).lines[199]).toBe("");
+});

@@ -117,8 +117,8 @@ export class TerminalScreen {
   /** Nothing will change any more, so the screen is enough. */
   #finish({ emulator, complete }: Model): void {
     const { nextSeq } = this.#output.state;
-    void emulator.whenRead(() => {
-      this.#last = screenOf(emulator, { complete, nextSeq, paint: true });
+    void emulator.whenRead(async () => {
+      this.#last = await screenOf(emulator, { complete, nextSeq, paint: true });
       this.#model = undefined;
     });
   }
@@ -130,10 +130,10 @@ export class TerminalScreen {
   }
 }
 
-function screenOf(
+async function screenOf(
   emulator: Emulator,
   { complete, nextSeq, paint }: { complete: boolean; nextSeq: number; paint: boolean },
-): Screen {
+): Promise<Screen> {
   const { terminal } = emulator;
   const { active } = terminal.buffer;
   const lines = Array.from(
@@ -145,6 +145,6 @@ function screenOf(
     cursor: { row: active.cursorY, column: active.cursorX },
     complete: complete && !emulator.damaged,
     nextSeq,
-    paint: paint ? paintScreen(emulator) : undefined,
+    paint: paint ? await paintScreen(emulator) : undefined,
   };
 }
