@@ -146,6 +146,23 @@ export const processExtensionMethods = {
       }),
     result: () => z.object({ processes: z.array(ListedProcess()) }),
   }),
+  "process/times": method({
+    doc: "Returns when the server got the retained events of a process, by its clock: one time for each event, from `firstSeq` on.",
+    family: "exec",
+    extension: true,
+    params: () =>
+      z.object({
+        processId: ProcessId(),
+        fromSeq: optional(Seq()).describe("First event. Default: the oldest that is retained"),
+      }),
+    result: () =>
+      z.object({
+        firstSeq: Seq().describe("Event of the first time; later than `fromSeq` if that was evicted"),
+        timesMs: z
+          .array(z.number().int())
+          .describe("Milliseconds since the epoch; up to 16384, so ask again if there are more events"),
+      }),
+  }),
   "process/snapshot": method({
     doc: "Returns the beginning and the end of a process's output, per stream. At least 64 KiB of each are kept, whatever other streams write.",
     family: "exec",

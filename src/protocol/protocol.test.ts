@@ -413,6 +413,7 @@ describe("the table", () => {
       "process/attach",
       "process/detach",
       "process/list",
+      "process/times",
       "process/snapshot",
       "fs/rename",
       "fs/chmod",

@@ -133,6 +133,34 @@ test.concurrent("logs --json prints one line for each event, and continues from 
   );
 });
 
+test.concurrent("logs --timestamps says when each line began", async () => {
+  const go = `${line.directory}/go`;
+  const before = new Date().toISOString();
+  const name = await keep(
+    `printf one; until [ -e ${go} ]; do sleep 0.05; done; printf "1\\ntwo\\n"; echo err >&2`,
+  );
+  await line.run(`until exec-server logs ${name} | grep -q one; do :; done`);
+  const between = new Date().toISOString();
+  await line.run(`touch ${go}; exec-server wait ${name}`);
+  const { stdout, stderr } = await line.run(`exec-server logs --timestamps ${name}`);
+  const [first, second] = [...stdout.matchAll(/^(\S+) (.*)$/gm)].map(([, time = "", text]) => ({
+    time,
+    text,
+  }));
+  expect([first?.text, second?.text]).toEqual(["one1", "two"]);
+  expect(stderr).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z err\n$/);
+  const moments = [before, first!.time, between, second!.time, new Date().toISOString()];
+  expect(moments.toSorted()).toEqual(moments);
+  const json = (await line.run(`exec-server logs --timestamps --json ${name}`)).stdout.split("\n");
+  expect(JSON.parse(json[0]!)).toEqual({
+    seq: 1,
+    time: first!.time,
+    kind: "output",
+    stream: "stdout",
+    text: "one",
+  });
+});
+
 test.concurrent("logs ends quietly with its reader, and says why stdout takes nothing", async () => {
   const name = await keepEnded("seq 1 100000");
   expect(await line.run(`exec-server logs ${name} | head -1; echo \${PIPESTATUS[0]}`)).toEqual({

@@ -22,6 +22,7 @@ const EXTENSION_METHODS = [
   "process/list",
   "process/resize",
   "process/snapshot",
+  "process/times",
   "process/wait",
   "server/status",
   "tcp/close",

@@ -14,6 +14,41 @@ function snapshot(peer: RawPeer, processId: string, options: Record<string, unkn
   return peer.request("process/snapshot", { processId, ...options });
 }
 
+verifies("process.times:order", async ({ peer }) => {
+  const connection = await peer();
+  const before = Date.now();
+  await connection.request(
+    "process/start",
+    start("p", shell("echo one; read line; echo two"), { pipeStdin: true }),
+  );
+  await untilOutput(connection, "p", /one/);
+  const between = Date.now();
+  await write(connection, "p", "\n");
+  await collect(connection, "p");
+  const { firstSeq, timesMs } = await connection.request("process/times", { processId: "p" });
+  // Two pieces of output, exited and closed.
+  const [one, two, ...ends] = timesMs as number[];
+  expect([firstSeq, ends.length]).toEqual([1, 2]);
+  const moments = [before, one!, between, two!, ...ends, Date.now()];
+  expect(moments.toSorted((earlier, later) => earlier - later)).toEqual(moments);
+});
+
+verifies("process.times:from", async ({ peer }) => {
+  const connection = await peer();
+  await run(connection, "p", shell("echo one"));
+  const { timesMs } = await connection.request("process/times", { processId: "p" });
+  const all = timesMs as number[];
+  expect(await connection.request("process/times", { processId: "p", fromSeq: 3 })).toEqual({
+    firstSeq: 3,
+    timesMs: all.slice(2),
+  });
+  expect(await connection.request("process/times", { processId: "p", fromSeq: 99 })).toEqual({
+    firstSeq: all.length + 1,
+    timesMs: [],
+  });
+  await expectError(connection.request("process/times", { processId: "nope" }), -32600);
+});
+
 verifies("process.list:session", async ({ peer }) =>
   withFiles({}, async ({ uri }) => {
     const connection = await peer();

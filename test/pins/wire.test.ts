@@ -50,6 +50,7 @@ it("a client may send these requests", () => {
     "process/snapshot",
     "process/start",
     "process/terminate",
+    "process/times",
     "process/wait",
     "process/write",
     "server/status",

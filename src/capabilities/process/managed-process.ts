@@ -161,6 +161,11 @@ export class ManagedProcess {
     return this.#terminal === undefined ? PIPE_STREAMS : TERMINAL_STREAMS;
   }
 
+  /** See `OutputLog.timesFrom`. */
+  timesFrom(seq: number, maxCount: number): { firstSeq: number; timesMs: number[] } {
+    return this.#log.timesFrom(seq, maxCount);
+  }
+
   /** See `OutputLog.snapshot`. */
   snapshot(stream: StreamName, maxBytes: number): Snapshot {
     return this.#log.snapshot(stream, maxBytes);

@@ -64,6 +64,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "process/wait": always,
   "process/list": always,
   "process/snapshot": always,
+  "process/times": always,
   "process/terminate": always,
   "process/closeStdin": always,
   "process/resize": always,

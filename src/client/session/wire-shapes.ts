@@ -116,6 +116,7 @@ export const resultShapes = {
       },
     ],
   },
+  "process/times": { firstSeq: "seq", timesMs: ["array", "integer"] },
   "process/snapshot": {
     streams: [
       "array",

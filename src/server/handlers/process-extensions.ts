@@ -19,6 +19,8 @@ import type { Session } from "../sessions/session.ts";
 
 /** Default size of a snapshot, per stream. */
 const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
+/** Times in one answer. */
+const MAX_TIMES = 16_384;
 
 export interface ProcessExtensionOptions {
   readonly sessions: Iterable<Session>;
@@ -81,6 +83,11 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
       const all = Array.from(sessions, (other) => listed(other, { own: other === session })).flat();
       return { processes: [...all, ...listedKept()].toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
     },
+
+    "process/times": (client, { processId, fromSeq }) =>
+      whenStarted(client.session, processId, () =>
+        visible(client, processId).process.timesFrom(fromSeq ?? 1, MAX_TIMES),
+      ),
 
     "process/snapshot": (client, params) =>
       whenStarted(client.session, params.processId, () => {

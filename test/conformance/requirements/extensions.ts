@@ -159,6 +159,10 @@ export const extensionRequirements = {
   "process.list:server-scope": ours(
     "Listing all sessions is refused, because the server is not set up for it.",
   ),
+  "process.times:order": ours(
+    "Every retained event has a time between its start and now, and times do not decrease.",
+  ),
+  "process.times:from": ours("Times can be had from an event on, and none are there beyond the last event."),
   "process.snapshot:whole": ours("A small output is returned whole, stream by stream."),
   "process.snapshot:edges": ours(
     "Of a large output the beginning and the end are returned, and what lies between is counted.",

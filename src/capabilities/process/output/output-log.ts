@@ -46,9 +46,13 @@ interface OutputEntry {
   /** Position of its bytes in the ring; changes when the ring grows. */
   start: number;
   readonly length: number;
+  readonly atMs: number;
 }
 
-type Entry = OutputEntry | { readonly kind: "exited"; readonly exit: Exit } | { readonly kind: "closed" };
+type Entry =
+  | OutputEntry
+  | { readonly kind: "exited"; readonly exit: Exit; readonly atMs: number }
+  | { readonly kind: "closed"; readonly atMs: number };
 
 const SMALLEST_RING_BYTES = 1024;
 /** Most processes write nothing, and an empty list for each would cost memory. */
@@ -115,7 +119,7 @@ export class OutputLog {
     this.#store(start, bytes);
     this.#bytes += bytes.length;
     record.retainedBytes += bytes.length;
-    return this.#push({ kind: "output", record, start, length: bytes.length });
+    return this.#push({ kind: "output", record, start, length: bytes.length, atMs: Date.now() });
   }
 
   /**
@@ -137,11 +141,11 @@ export class OutputLog {
   }
 
   appendExited(exit: Exit): number {
-    return this.#push({ kind: "exited", exit });
+    return this.#push({ kind: "exited", exit, atMs: Date.now() });
   }
 
   appendClosed(): number {
-    return this.#push({ kind: "closed" });
+    return this.#push({ kind: "closed", atMs: Date.now() });
   }
 
   /**
@@ -178,6 +182,15 @@ export class OutputLog {
       if (total >= maxBytes) break;
     }
     return chunks;
+  }
+
+  /** When the retained events from a number on came, up to `maxCount` of them. */
+  timesFrom(seq: number, maxCount: number): { firstSeq: number; timesMs: number[] } {
+    const firstSeq = Math.min(Math.max(seq, this.firstSeq), this.#nextSeq);
+    const end = Math.min(this.#nextSeq, firstSeq + maxCount);
+    const timesMs: number[] = [];
+    for (let each = firstSeq; each < end; each += 1) timesMs.push(this.#entry(each)!.atMs);
+    return { firstSeq, timesMs };
   }
 
   #addRecord(stream: StreamName): StreamRecord {

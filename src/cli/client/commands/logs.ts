@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { endWith } from "../end-with.ts";
+import { Failure } from "../failure.ts";
 import { attachByName } from "../kept/attach.ts";
-import { jsonPrinter, plainPrinter } from "../kept/log-printer.ts";
+import { EventTimes } from "../kept/event-times.ts";
+import { jsonPrinter, plainPrinter, timedPrinter } from "../kept/log-printer.ts";
 import { type LogSelection, printLog } from "../kept/print-log.ts";
 import { writeFailure } from "../print/output.ts";
 import { connectTarget } from "../target/connect-target.ts";
@@ -9,6 +11,7 @@ import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface LogOptions extends TargetOptions, Partial<LogSelection> {
   readonly sinceSeq?: number;
+  readonly timestamps?: boolean;
   readonly json?: boolean;
 }
 
@@ -22,6 +25,7 @@ Status: 0, or 1 if there is no such process.
 Examples:
   exec-server logs web
   exec-server logs -f --tail 20 web
+  exec-server logs --timestamps web
   exec-server logs web 2> errors.txt > output.txt
   exec-server logs --json --since-seq 100 web
 `;
@@ -42,6 +46,7 @@ export function define(program: Command): void {
     )
     .option("-n, --tail <LINES>", "only the last lines", parseCount)
     .option("--since-seq <NUMBER>", "only events from this number on", parseCount)
+    .option("-t, --timestamps", "when the server got each line, at its beginning")
     .option("--json", "print one line of JSON for each event")
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async (name: string) => {
@@ -54,7 +59,11 @@ async function logs(name: string, options: LogOptions): Promise<void> {
   const connected = await connectTarget(options, "kept");
   await using host = connected.host;
   const process = await attachByName(host, name, { fromSeq: Math.max(1, options.sinceSeq ?? 1) });
-  const printer = options.json === true ? jsonPrinter() : plainPrinter();
+  if (options.timestamps === true && !host.supports("process/times"))
+    throw new Failure("this server does not know when output came; leave --timestamps out");
+  const times = options.timestamps === true ? new EventTimes(host, process.id) : undefined;
+  const plain = times === undefined ? plainPrinter : () => timedPrinter(times);
+  const printer = options.json === true ? jsonPrinter(times) : plain();
   try {
     await printLog(process, { follow: false, ...options }, printer);
   } catch (error) {

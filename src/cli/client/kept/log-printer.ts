@@ -2,7 +2,10 @@ import type { ProcessEvent } from "../../../client/process/process-events.ts";
 import { complain } from "../print/complain.ts";
 import { printableJson } from "../print/printable.ts";
 import { openOutput, OutputWriter } from "../running/output-stream.ts";
+import type { EventTimes } from "./event-times.ts";
 import type { LogPiece } from "./log-selection.ts";
+
+const NEWLINE = 0x0a;
 
 /** Prints a log: output goes where the process wrote it, notices to stderr. */
 export interface LogPrinter {
@@ -27,13 +30,40 @@ export function plainPrinter(): LogPrinter {
   };
 }
 
-/** One line of JSON for each event. Output that is not UTF-8 is base64. */
-export function jsonPrinter(): LogPrinter {
-  const stdout = new OutputWriter(openOutput(1));
-  const line = (value: object): Promise<void> => stdout.write(Buffer.from(`${printableJson(value)}\n`));
+/** Output with the time at the beginning of each line: of the event in which the line begins. */
+export function timedPrinter(times: EventTimes): LogPrinter {
+  const printer = plainPrinter();
+  const inLine = new Set<LogPiece["stream"]>();
   return {
-    output: ({ seq, stream, bytes }) => line({ seq, kind: "output", stream, ...content(bytes) }),
-    event: ({ kind, ...event }) => line({ ...("seq" in event ? { seq: event.seq } : {}), kind, ...event }),
+    output: async (piece) => {
+      const { seq, stream, bytes } = piece;
+      const prefix = Buffer.from(`${(await times.of(seq)) ?? "-"} `);
+      const parts: Uint8Array[] = [];
+      for (let start = 0; start < bytes.length; ) {
+        if (!inLine.has(stream)) parts.push(prefix);
+        const newline = bytes.indexOf(NEWLINE, start);
+        const end = newline < 0 ? bytes.length : newline + 1;
+        parts.push(bytes.subarray(start, end));
+        if (newline < 0) inLine.add(stream);
+        else inLine.delete(stream);
+        start = end;
+      }
+      await printer.output({ ...piece, bytes: Buffer.concat(parts) });
+    },
+    event: (event) => printer.event(event),
+  };
+}
+
+/** One line of JSON for each event. Output that is not UTF-8 is base64. */
+export function jsonPrinter(times?: EventTimes): LogPrinter {
+  const stdout = new OutputWriter(openOutput(1));
+  const line = async (seq: number | undefined, value: object): Promise<void> => {
+    const time = seq === undefined ? undefined : await times?.of(seq);
+    await stdout.write(Buffer.from(`${printableJson({ seq, time, ...value })}\n`));
+  };
+  return {
+    output: ({ seq, stream, bytes }) => line(seq, { kind: "output", stream, ...content(bytes) }),
+    event: (event) => line("seq" in event ? event.seq : undefined, event),
   };
 }
 
