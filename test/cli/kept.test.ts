@@ -116,17 +116,20 @@ test.concurrent("logs says when the beginning is no longer retained, and still h
 });
 
 test.concurrent("logs --json prints one line for each event, and continues from a number", async () => {
-  const name = await keepEnded('echo a; sleep 0.2; printf "\\377" >&2; exit 4');
-  const events = (text: string): unknown[] =>
+  const name = await keepEnded('echo a; printf "\\377" >&2; exit 4');
+  const events = (text: string) =>
     text
       .trim()
       .split("\n")
-      .map((one) => JSON.parse(one) as unknown);
+      .map((one) => JSON.parse(one) as { readonly seq: number; readonly kind: string });
   const { stdout } = await line.run(`exec-server logs --json ${name}`);
   const all = events(stdout);
-  expect(all[0]).toEqual({ seq: 1, kind: "output", stream: "stdout", text: "a\n" });
-  expect(all[1]).toEqual({ seq: 2, kind: "output", stream: "stderr", base64: "/w==" });
-  expect(all[2]).toMatchObject({ seq: 3, kind: "exited", exitCode: 4 });
+  expect(all.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  const output = all.filter(({ kind }) => kind === "output").map(({ seq: _seq, ...event }) => event);
+  expect(output).toContainEqual({ kind: "output", stream: "stdout", text: "a\n" });
+  expect(output).toContainEqual({ kind: "output", stream: "stderr", base64: "/w==" });
+  // The end of a process can be known before the end of its output.
+  expect(all.find(({ kind }) => kind === "exited")).toMatchObject({ exitCode: 4 });
   expect(all[3]).toEqual({ seq: 4, kind: "closed" });
   expect(events((await line.run(`exec-server logs --json --since-seq 2 ${name}`)).stdout)).toEqual(
     all.slice(1),
