@@ -5,6 +5,10 @@ import { decodeBytes } from "../session/wire-bytes.ts";
 
 /** Maximum bytes of one write on the wire. */
 const MAX_WRITE_BYTES = 256 * 1024;
+/** Bytes that may be written ahead of the answers. A server takes four times as many. */
+const MAX_UNANSWERED_BYTES = 1024 * 1024;
+/** Pieces that are read ahead, of up to 256 KiB each. */
+const READ_AHEAD = { highWaterMark: 4 };
 
 /** How to open a TCP connection. */
 export interface TcpOptions {
@@ -67,26 +71,46 @@ function readableOf(
   tcpId: string,
   close: () => Promise<void>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    pull: async (controller) => {
-      const { chunk, ended } = await caller.request("tcp/read", { tcpId });
-      if (ended) controller.close();
-      else controller.enqueue(decodeBytes(chunk, "data of tcp/read") as Uint8Array<ArrayBuffer>);
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      pull: async (controller) => {
+        const { chunk, ended } = await caller.request("tcp/read", { tcpId });
+        if (ended) controller.close();
+        else controller.enqueue(decodeBytes(chunk, "data of tcp/read") as Uint8Array<ArrayBuffer>);
+      },
+      cancel: () => close(),
     },
-    cancel: () => close(),
-  });
+    READ_AHEAD,
+  );
 }
 
 function writableOf(caller: Caller, tcpId: string, close: () => Promise<void>): WritableStream<Uint8Array> {
+  /** Writes without an answer, oldest first. */
+  const unanswered: { readonly answer: Promise<unknown>; readonly length: number }[] = [];
+  let unansweredBytes = 0;
+  const send = (piece: Uint8Array): void => {
+    const answer = caller.request("tcp/write", { tcpId, chunk: encodeBase64(piece) });
+    // A later write, or the end, reports it.
+    answer.catch(() => {});
+    unanswered.push({ answer, length: piece.length });
+    unansweredBytes += piece.length;
+  };
+  const answered = async (mostBytes: number): Promise<void> => {
+    while (unansweredBytes > mostBytes) {
+      const { answer, length } = unanswered.shift()!;
+      unansweredBytes -= length;
+      await answer;
+    }
+  };
   return new WritableStream<Uint8Array>({
     write: async (bytes) => {
-      for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES)
-        await caller.request("tcp/write", {
-          tcpId,
-          chunk: encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES)),
-        });
+      for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
+        send(bytes.subarray(start, start + MAX_WRITE_BYTES));
+        await answered(MAX_UNANSWERED_BYTES);
+      }
     },
     close: async () => {
+      await answered(0);
       await caller.request("tcp/write", { tcpId, chunk: "", end: true });
     },
     abort: () => close(),
