@@ -288,6 +288,20 @@ const fileOperations: Operation[] = [
     run: ({ files }, signal) => files.rename("/w/a", "/w/b", options(signal)),
     value: nothing,
   },
+  {
+    name: "transfer",
+    run: ({ files }, signal) =>
+      files.transfer("/w/big", files, "/w/copy", { resume: true, verify: true, ...options(signal) }),
+    value: strict({
+      files: z.literal(1),
+      directories: z.literal(0),
+      links: z.literal(0),
+      bytes: size,
+      keptBytes: size,
+      skipped: z.array(z.string()).length(0),
+      verified: z.literal(true),
+    }),
+  },
   { name: "copy", run: ({ files }, signal) => files.copy("/w/a", "/w/b", options(signal)), value: nothing },
   { name: "realpath", run: ({ files }, signal) => files.realpath("/w/a", options(signal)), value: path },
   {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type * as z from "zod";
 import { methods, notifications } from "../../src/protocol/index.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
@@ -39,6 +40,8 @@ const EXTENSIONS = [
   "process/start.terminalSize",
   "fs/chmod",
   "fs/getMetadata.includeMode",
+  "fs/hash",
+  "fs/openPart",
   "fs/readDirectory.detailed",
   "fs/readLink",
   "fs/rename",
@@ -316,8 +319,11 @@ function fileAnswer(method: string, params: Fields): unknown {
     }
     case "fs/readFile":
       return { dataBase64: base64("file") };
-    case "fs/hash":
-      return { hashes: [{ bytes: 4, sha256: "0".repeat(64) }] };
+    case "fs/hash": {
+      const { names, length = 4 } = params as { names?: string[]; length?: number };
+      const sha256 = createHash("sha256").update(new Uint8Array(length)).digest("hex");
+      return { hashes: (names ?? [""]).map(() => ({ bytes: length, sha256 })) };
+    }
     case "fs/open":
     case "fs/openPart":
       return { handleId: params["handleId"] };
