@@ -165,7 +165,7 @@ describe.runIf(process.env["TEST_LARGE"] === "1")("cp of a gigabyte and of ten t
       const { status, memory } = await cp(relay.url, argsOf(path));
       expect(status).toBe(0);
       const again = relay.bytes / WIRE_FACTOR / bytes;
-      console.log(`again: ${(again * 100).toFixed(1)} %, memory: ${Math.round(memory / MIB)} MiB`);
+      process.stdout.write(`again: ${(again * 100).toFixed(1)} %, memory: ${Math.round(memory / MIB)} MiB\n`);
       expect(again).toBeLessThan(MAX_AGAIN);
       expect(Math.max(killed.memory, memory)).toBeLessThan(MAX_MEMORY);
       expect(await of(at("to"))).toBe(await of(at(path)));
@@ -202,7 +202,7 @@ describe.runIf(process.env["TEST_LARGE"] === "1")("cp of a gigabyte and of ten t
           await timed("cp back", () => cp(server.url, [`:${at("from/large")}`, "to"]));
         }
         const medians = Object.fromEntries(Object.entries(times).map(([name, each]) => [name, median(each)]));
-        console.log(times);
+        process.stdout.write(`${JSON.stringify(times)}\n`);
         expect(medians["scp there"]! / medians["cp there"]!).toBeGreaterThan(MIN_SPEED);
         expect(medians["scp back"]! / medians["cp back"]!).toBeGreaterThan(MIN_SPEED);
       } finally {
