@@ -25,7 +25,7 @@ const NOTHING: Completion = { candidates: [], files: false };
 const FILES: Completion = { candidates: [], files: true };
 const SHELLS = ["bash", "zsh", "fish"];
 const FILE_OPTIONS = new Set(["token-file", "output"]);
-const FILE_COMMANDS = new Set(["cp", "ls", "cat", "run"]);
+const FILE_COMMANDS = new Set(["cp", "ls", "cat", "run", "replay"]);
 const KEPT_COMMANDS = new Set(["attach", "logs", "wait", "kill"]);
 
 /** Finds what can complete the last word. */
