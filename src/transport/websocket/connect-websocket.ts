@@ -59,7 +59,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       settle();
       const transport = new WebSocketTransport(webSocket, socket!, {
         side: "client",
-        masks: !url.startsWith("ws+unix:"),
+        masks: !staysOnMachine(url),
         describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
       });
       transport.expectLife(options.life ?? DEFAULT_LIFE);
@@ -75,10 +75,19 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
   });
 }
 
+/** Masks protect proxies on the way, and there are none on one machine. Zeros spare both sides the work. */
+const NO_MASK = { generateMask: (mask: Buffer): void => void mask.fill(0) };
+const LOOPBACK = /^ws:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?:[:/]|$)/;
+
+function staysOnMachine(url: string): boolean {
+  return url.startsWith("ws+unix:") || LOOPBACK.test(url);
+}
+
 function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
   const options = { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, ...CLOSING };
   try {
-    if (!url.startsWith("ws+unix:")) return new WebSocket(url, options);
+    if (!url.startsWith("ws+unix:"))
+      return new WebSocket(url, staysOnMachine(url) ? { ...options, ...NO_MASK } : options);
     const path = socketPathOf(url, "ws+unix");
     if (path === undefined) throw new Error("expected ws+unix:///PATH");
     if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
@@ -87,8 +96,7 @@ function createWebSocket(url: string, headers: Readonly<Record<string, string>>)
     return new WebSocket("ws://localhost/", {
       ...options,
       createConnection: () => connect({ path }),
-      // Masks protect proxies on the way, and there are none. Zeros spare both sides the work.
-      generateMask: (mask) => mask.fill(0),
+      ...NO_MASK,
     });
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
