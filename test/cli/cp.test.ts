@@ -163,6 +163,26 @@ describe("cp", () => {
     });
   });
 
+  it("copies the rest if a name is not UTF-8", async () => {
+    await writeFile(at("from/good"), "good");
+    await writeFile(Buffer.concat([Buffer.from(at("from/")), Buffer.from([0xff])]), "");
+    const { status, stderr } = await cp("from", remote("to"));
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^exec-server: .*is not UTF-8\n$/);
+    expect(await readdir(at("to"))).toEqual(["good"]);
+  });
+
+  it("refuses to copy a directory into itself", async () => {
+    await mkdir(at("from/sub"));
+    await writeFile(at("from/file"), "x");
+    await fails(
+      `${remote("from/sub/new")} is inside from: a directory cannot be copied into itself`,
+      "from",
+      remote("from/sub/new"),
+    );
+    await expect(lstat(at("from/sub/new/sub/new/sub"))).rejects.toThrow("ENOENT");
+  });
+
   it("is not led astray by names and links", async () => {
     const names = ["a\nb", "...", " ", "-rf", "*", "c:d", "\u001b[31m", "..\\x", "é"];
     for (const name of names) await writeFile(at("from", name), name);

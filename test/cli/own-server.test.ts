@@ -18,6 +18,7 @@ import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { launch } from "../conformance/server-process.ts";
+import { startCommand } from "./command.ts";
 import { Person } from "./person.ts";
 
 const NOBODY = 65_534;
@@ -138,6 +139,20 @@ describe("the user's own server", () => {
       expect(met).toBe(1);
     },
   );
+
+  it("that was killed ends a command within seconds, with one line", async () => {
+    await using person = new Person();
+    const command = startCommand(["run", "--", "sh", "-c", "echo $PPID; exec sleep 60"], {
+      env: person.env,
+      cwd: person.home,
+    });
+    await command.shows("\n");
+    const begun = performance.now();
+    process.kill(Number(command.stdout), "SIGKILL");
+    const { status, stderr } = await command.ended();
+    expect({ status, lines: stderr.trimEnd().split("\n").length }).toEqual({ status: 255, lines: 1 });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+  });
 
   it("stays beyond its idle time for what it keeps", async () => {
     await using person = new Person();

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -6,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Relay } from "../client/relay.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
-import { type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
+import { builtCli, type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
 import { type CommandOptions, type Ended, runCommand, startCommand, startUnread } from "./command.ts";
 
 // `exec-server run` on pipes.
@@ -179,6 +180,18 @@ describe.concurrent("run", () => {
     expect(signal ?? status).toSatisfy((end) => end === 130 || end === "SIGINT");
     expect(isAlive(alive)).toBe(false);
     child.stdout!.destroy();
+  });
+
+  test("says in one line that its output cannot be written", async () => {
+    const command = `exec "$0" "$1" run --url "$2" -- seq 100000 > /dev/full`;
+    const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, builtCli, server.url], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    expect({ status, stderr }).toEqual({
+      status: 255,
+      stderr: "exec-server: cannot write the output: No space left on device (os error 28)\n",
+    });
   });
 
   test("continues after the connection was cut, without losing or repeating a line", async () => {

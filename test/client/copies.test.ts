@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { truncateSync } from "node:fs";
 import {
   appendFile,
   chmod,
@@ -238,6 +239,22 @@ describe.each(WAYS)("%s", (_, copy) => {
     expect(
       (await readFile(to)).subarray(0, 10 * MIB).equals((await readFile(source)).subarray(0, 10 * MIB)),
     ).toBe(true);
+  });
+
+  it("a file that becomes shorter while it is copied is an error, and does not take the place of the copy", async () => {
+    const source = join(from, "large");
+    await writeFile(source, randomBytes(40 * MIB));
+    await writeFile(to, "as it was");
+    let isCut = false;
+    const onProgress = ({ bytes }: TreeProgress): void => {
+      if (bytes < 4 * MIB || isCut) return;
+      isCut = true;
+      truncateSync(source, 2 * MIB);
+    };
+    await expect(copy(host, source, to, { ...RESUME, onProgress })).rejects.toMatchObject({
+      message: expect.stringMatching(/it became shorter while it was copied|differs/) as string,
+    });
+    expect(await readFile(to, "utf8")).toBe("as it was");
   });
 
   it("twice at once gives one whole file", async () => {

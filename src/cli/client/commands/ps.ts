@@ -3,6 +3,7 @@ import { endWith } from "../end-with.ts";
 import { keptTable, nameOf } from "../kept/kept-table.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
+import { printable } from "../print/printable.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -45,7 +46,8 @@ async function list(options: ListOptions): Promise<void> {
   const processes = await host.processes({ scope: "kept" });
   processes.sort((one, other) => one.startedAtMs - other.startedAtMs);
   if (options.json === true) await printJson(processes);
-  else if (options.quiet === true) await print(processes.map((one) => `${nameOf(one)}\n`).join(""));
+  else if (options.quiet === true)
+    await print(processes.map((one) => `${printable(nameOf(one))}\n`).join(""));
   else if (processes.length === 0)
     complain("no kept processes; start one with 'exec-server run -d --name NAME -- COMMAND'");
   else await print(keptTable(processes, { now: Date.now(), width: terminalWidth(), colors: stdoutColors() }));

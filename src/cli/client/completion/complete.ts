@@ -30,9 +30,14 @@ export async function complete(program: Command, words: readonly string[]): Prom
   process.exit(0);
 }
 
+/** A shell inserts candidates as they are: what it could take for something else than a word is not offered. */
+function isPlain(word: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9_.@-]*$/.test(word);
+}
+
 function hosts(): readonly string[] {
   try {
-    return ["local", ...readHosts().hosts.map(({ id }) => id)];
+    return ["local", ...readHosts().hosts.map(({ id }) => id)].filter(isPlain);
   } catch {
     return [];
   }
@@ -51,5 +56,5 @@ async function kept(options: Readonly<Record<string, string>>): Promise<readonly
     connectTimeoutMs: DEADLINE_MS,
     initializeTimeoutMs: DEADLINE_MS,
   });
-  return (await host.processes({ scope: "kept" })).map(({ name = "" }) => name);
+  return (await host.processes({ scope: "kept" })).map(({ name = "" }) => name).filter(isPlain);
 }

@@ -1,7 +1,7 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { ConnectionError } from "../../../base/errors.ts";
 import { FileError } from "../../../client/files/file-error.ts";
-import type { TreeOptions, TreeResult } from "../../../client/files/trees.ts";
+import type { TreeEntry, TreeOptions, TreeResult } from "../../../client/files/trees.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import { oneLine } from "../one-line.ts";
 import { pathFailure } from "../path-failure.ts";
@@ -139,14 +139,20 @@ class CopyRun {
 
   async #tree(source: CopyPlace, target: CopyPlace, unfinished: UnfinishedTree): Promise<TreeResult> {
     const failed = this.#failed.length;
-    const result = await this.#copy(source, target);
+    // Whoever meets the mark in the source is copying into it, and would never end.
+    const filter = ({ path }: TreeEntry): boolean => {
+      if (basename(path) !== unfinished.name) return true;
+      throw new Failure(`${target.text} is inside ${source.text}: a directory cannot be copied into itself`);
+    };
+    const result = await this.#copy(source, target, { filter });
     if (this.#failed.length === failed) await unfinished.clear();
     return result;
   }
 
-  #copy(source: CopyPlace, target: CopyPlace): Promise<TreeResult> {
+  #copy(source: CopyPlace, target: CopyPlace, given: Pick<TreeOptions, "filter"> = {}): Promise<TreeResult> {
     const memory = new FrugalMemory({ receives: source.files !== undefined });
     const options: TreeOptions = {
+      ...given,
       resume: true,
       verify: true,
       remoteLinks: "replace",

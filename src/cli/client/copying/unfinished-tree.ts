@@ -8,13 +8,14 @@ import { type CopyPlace, isMissing, placeFailure, siblingOf } from "./copy-place
  * command would find a directory there, and copy into it.
  */
 export class UnfinishedTree {
+  readonly name: string;
   readonly #place: CopyPlace;
   /** For messages: who may not write a name beside the copy may not write the copy either. */
   readonly #directory: string;
 
   constructor(source: CopyPlace, destination: CopyPlace) {
-    const name = `.exec-server-part-${shortHash(nameOf(destination))}-${shortHash(identityOf(source))}`;
-    this.#place = siblingOf(destination, name);
+    this.name = `.exec-server-part-${shortHash(nameOf(destination))}-${shortHash(identityOf(source))}`;
+    this.#place = siblingOf(destination, this.name);
     this.#directory = `${this.#place.prefix}${dirname(this.#place.path)}`;
   }
 

@@ -7,11 +7,13 @@ import { printableJson } from "./printable.ts";
 const BROKEN_PIPE_STATUS = 141;
 /** Narrower terminals get lines that wrap. */
 const MIN_WIDTH = 20;
+const DEFAULT_WIDTH = 80;
 
 /** Columns of the terminal on stdout; undefined if stdout is not a terminal. */
 export function terminalWidth(): number | undefined {
   const { isTTY, columns } = process.stdout;
-  return isTTY && columns > 0 ? Math.max(columns, MIN_WIDTH) : undefined;
+  // A terminal that does not know its size is still one.
+  return isTTY ? Math.max(columns > 0 ? columns : DEFAULT_WIDTH, MIN_WIDTH) : undefined;
 }
 
 /** Colours for stdout. */

@@ -33,6 +33,8 @@ export class LargeCopy {
   #copied = 0;
   #hasBegun = false;
   #differences = 0;
+  /** Where the source ended. */
+  #reached = 0;
 
   constructor(options: LargeCopyOptions) {
     this.#options = options;
@@ -51,6 +53,7 @@ export class LargeCopy {
           isComplete = await this.#transfer(target, start, signal);
         }
       });
+      if (this.#reached < this.#version!.size) throw this.#becameShorter();
       await this.#target!.finish(signal);
     } catch (error) {
       await this.#target?.abandon();
@@ -113,6 +116,7 @@ export class LargeCopy {
     const read = async (): Promise<AsyncIterable<Uint8Array>> => {
       await reading?.return();
       this.#begin(start);
+      this.#reached = start;
       const blocks = this.#counted(source.blocks(job.from, start, signal));
       reading = check === undefined ? blocks : check.through(blocks, start);
       return following(await reading.next(), reading);
@@ -143,6 +147,14 @@ export class LargeCopy {
     return sent !== undefined && sent === arrived;
   }
 
+  /** What was added meanwhile is left to the next copy; what is missing would go unnoticed. */
+  #becameShorter(): FileError {
+    const { operation, job } = this.#options;
+    return new FileError("OS_ERROR", `${operation} ${job.from}: it became shorter while it was copied`, {
+      path: job.from,
+    });
+  }
+
   #begin(start: number): void {
     const { copy, job } = this.#options;
     const kept = this.#hasBegun ? Math.min(this.#kept, start) : start;
@@ -157,6 +169,7 @@ export class LargeCopy {
     const { copy, job } = this.#options;
     for await (const block of blocks) {
       yield block;
+      this.#reached += block.length;
       this.#copied += block.length;
       copy.copiedBytes(block.length, job.path);
     }

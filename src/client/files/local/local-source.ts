@@ -39,12 +39,15 @@ export class LocalSource implements Source {
   async list(directory: string): Promise<Listed[]> {
     const names = await this.#on(directory, () => listDirectory(directory, this.#reading));
     return names
-      .map((bytes) => this.#textOf(bytes, directory))
-      .sort()
-      .map((name) => ({ name }));
+      .map((bytes): Listed => {
+        const name = bytes.toString("utf8");
+        return isUtf8(bytes) ? { name } : { name, refused: this.#notText(name, directory) };
+      })
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  async describe(path: string): Promise<Found> {
+  async describe(path: string, { refused }: Listed): Promise<Found> {
+    if (refused !== undefined) throw refused;
     return foundOf(await this.#on(path, () => lstat(path)));
   }
 
@@ -117,8 +120,12 @@ export class LocalSource implements Source {
   /** What the wire can carry: paths and targets of links are text there. */
   #textOf(bytes: Buffer, path: string): string {
     if (isUtf8(bytes)) return bytes.toString("utf8");
-    const shown = JSON.stringify(bytes.toString("utf8"));
-    throw new FileError("UNSUPPORTED", `${this.#operation} ${path}: ${shown} is not UTF-8`, { path });
+    throw this.#notText(bytes.toString("utf8"), path);
+  }
+
+  #notText(text: string, path: string): FileError {
+    const shown = JSON.stringify(text);
+    return new FileError("UNSUPPORTED", `${this.#operation} ${path}: ${shown} is not UTF-8`, { path });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";
 
 /** Something of the source, as its side describes it. */
@@ -12,6 +13,8 @@ export interface Found {
 export interface Listed {
   readonly name: string;
   readonly found?: Found;
+  /** Why it cannot be copied. */
+  readonly refused?: FileError;
 }
 
 /** Differs if a file was changed. */

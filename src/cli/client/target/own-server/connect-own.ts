@@ -6,10 +6,13 @@ import type { Host } from "../../../../client/host.ts";
 import { Failure } from "../../failure.ts";
 import { findOwnPlace } from "./place.ts";
 
+/** No network is in between: a server that is gone takes its sessions along. */
+const IMPATIENT = { recoveryTimeoutMs: 2_000 };
+
 /** Connects to the user's own server. If there is none, starts it. */
 export async function connectOwn(options: ConnectOptions): Promise<Host> {
   const place = findOwnPlace();
-  const open = (): Promise<Host> => connect(socketUrl(place.socket), options);
+  const open = (): Promise<Host> => connect(socketUrl(place.socket), { ...options, ...IMPATIENT });
   const host = place.exists ? await hostOrNobody(open) : undefined;
   if (host !== undefined) return host;
   const { startOwnServer } = await import("./start-own-server.ts");
@@ -19,7 +22,9 @@ export async function connectOwn(options: ConnectOptions): Promise<Host> {
 /** Connects to the user's own server if it runs. */
 export async function findOwn(options: ConnectOptions): Promise<Host | undefined> {
   const place = findOwnPlace();
-  return place.exists ? hostOrNobody(() => connect(socketUrl(place.socket), options)) : undefined;
+  return place.exists
+    ? hostOrNobody(() => connect(socketUrl(place.socket), { ...options, ...IMPATIENT }))
+    : undefined;
 }
 
 /**
