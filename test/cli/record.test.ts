@@ -76,6 +76,7 @@ test("A file that exists is not replaced by accident, and what is no recording i
     status: 255,
     stderr: `exec-server: ${file} exists; --force replaces it\n`,
   });
+  expect((await runCommand(["record", "--force", file, "no-such-program"], { env })).status).toBe(127);
   expect(readFileSync(file, "utf8")).toBe("precious\n");
   expect(await runCommand(["replay", file])).toMatchObject({
     status: 1,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { truncateSync } from "node:fs";
+import { closeSync, openSync, truncateSync, writeSync } from "node:fs";
 import {
   appendFile,
   chmod,
@@ -252,9 +252,25 @@ describe.each(WAYS)("%s", (_, copy) => {
       truncateSync(source, 2 * MIB);
     };
     await expect(copy(host, source, to, { ...RESUME, onProgress })).rejects.toMatchObject({
-      message: expect.stringMatching(/it became shorter while it was copied|differs/) as string,
+      message: expect.stringMatching(/it was changed while it was copied|differs/) as string,
     });
     expect(await readFile(to, "utf8")).toBe("as it was");
+  });
+
+  it("a file that is overwritten while it is copied is an error", async () => {
+    const source = join(from, "large");
+    await writeFile(source, randomBytes(40 * MIB));
+    let isChanged = false;
+    const onProgress = ({ bytes }: TreeProgress): void => {
+      if (bytes < 4 * MIB || isChanged) return;
+      isChanged = true;
+      const file = openSync(source, "r+");
+      writeSync(file, "changed", 0);
+      closeSync(file);
+    };
+    await expect(copy(host, source, to, { ...RESUME, onProgress })).rejects.toMatchObject({
+      message: expect.stringMatching(/it was changed while it was copied|differs/) as string,
+    });
   });
 
   it("twice at once gives one whole file", async () => {

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { CastWriter } from "../cast/cast-file.ts";
 import { recordProcess } from "../cast/record-process.ts";
 import { endWith } from "../end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { repeated } from "../repeated.ts";
 import { failedStart } from "../running/exit-status.ts";
 import { homeOf, loginShell } from "../running/login-shell.ts";
@@ -57,13 +58,16 @@ async function record(file: string, argv: readonly string[], options: RecordOpti
     const connected = await connectTarget(options);
     await using host = connected.host;
     const size = new LocalTerminal().size ?? DEFAULT_SIZE;
-    const writer = await CastWriter.create(file, { version: 2, ...size }, { force: options.force === true });
+    const force = options.force === true;
+    if (!force && existsSync(file)) throw new Failure(`${file} exists; --force replaces it`);
     const isShell = argv.length === 0;
     const start = { ...(isShell ? homeOf(host) : {}), ...startOptions(connected, options) };
     const stop = new AbortController();
     let recorded: Promise<void> | undefined;
     try {
-      return await runOnTerminal(host, isShell ? loginShell(host) : argv, start, (remote, terminal) => {
+      return await runOnTerminal(host, isShell ? loginShell(host) : argv, start, async (remote, terminal) => {
+        // Only now: a command that cannot be started replaces nothing.
+        const writer = await CastWriter.create(file, { version: 2, ...size }, { force });
         recorded = recordProcess(writer, remote, { terminal, signal: stop.signal });
         // Reported when the terminal is as it was.
         recorded.catch(() => {});
@@ -73,7 +77,7 @@ async function record(file: string, argv: readonly string[], options: RecordOpti
       stop.abort();
       throw error;
     } finally {
-      await (recorded ?? writer.end());
+      await recorded;
     }
   } catch (error) {
     throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;

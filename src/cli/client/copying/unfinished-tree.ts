@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, rm } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
 import { type CopyPlace, isMissing, placeFailure, siblingOf } from "./copy-place.ts";
 
 /**
- * A file beside a directory that is being copied under a new name, until the copy is complete. Without it, the same
- * command would find a directory there, and copy into it.
+ * An empty directory beside one that is being copied under a new name, until the copy is complete. Without it, the same
+ * command would find a directory there, and copy into it. It is no file: a link that somebody else has put in its place
+ * would lead that elsewhere.
  */
 export class UnfinishedTree {
   readonly name: string;
@@ -22,8 +23,8 @@ export class UnfinishedTree {
   async exists(): Promise<boolean> {
     const { files, path } = this.#place;
     try {
-      await (files === undefined ? stat(path) : files.stat(path));
-      return true;
+      if (files === undefined) return (await lstat(path)).isDirectory();
+      return (await files.stat(path)).kind === "directory";
     } catch (error) {
       if (isMissing(error)) return false;
       throw placeFailure(error, this.#directory);
@@ -33,8 +34,8 @@ export class UnfinishedTree {
   async mark(): Promise<void> {
     const { files, path } = this.#place;
     try {
-      if (files === undefined) await writeFile(path, "", { flag: "wx" });
-      else await files.write(path, "");
+      if (files === undefined) await mkdir(path);
+      else await files.mkdir(path, { recursive: false });
     } catch (error) {
       throw placeFailure(error, this.#directory);
     }
@@ -42,8 +43,8 @@ export class UnfinishedTree {
 
   async clear(): Promise<void> {
     const { files, path } = this.#place;
-    if (files === undefined) await rm(path, { force: true });
-    else await files.remove(path, { force: true });
+    if (files === undefined) await rm(path, { recursive: true, force: true });
+    else await files.remove(path, { recursive: true, force: true });
   }
 }
 

@@ -26,7 +26,7 @@ export async function runOnTerminal(
   host: Host,
   argv: readonly string[],
   options: Omit<StartOptions, "stdin">,
-  started: (remote: RemoteProcess, terminal: LocalTerminal) => void = () => {},
+  started: (remote: RemoteProcess, terminal: LocalTerminal) => void | Promise<void> = () => {},
 ): Promise<number> {
   const remote = await host.terminal(argv, {
     ...terminalOptions(options),
@@ -35,7 +35,7 @@ export async function runOnTerminal(
     ...(host.supports("process/start.closeOnExit") ? { closeOnExit: true } : {}),
   });
   const terminal = new LocalTerminal();
-  started(remote, terminal);
+  await started(remote, terminal);
   const outcome = await converse(terminal, host, remote);
   if (outcome.kind !== "left") return statusOfOutcome(outcome);
   throw new Failure("left, and ended what ran here", OWN_FAILURE_STATUS);

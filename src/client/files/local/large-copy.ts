@@ -53,7 +53,7 @@ export class LargeCopy {
           isComplete = await this.#transfer(target, start, signal);
         }
       });
-      if (this.#reached < this.#version!.size) throw this.#becameShorter();
+      await this.#checkUnchanged(signal);
       await this.#target!.finish(signal);
     } catch (error) {
       await this.#target?.abandon();
@@ -147,10 +147,14 @@ export class LargeCopy {
     return sent !== undefined && sent === arrived;
   }
 
-  /** What was added meanwhile is left to the next copy; what is missing would go unnoticed. */
-  #becameShorter(): FileError {
-    const { operation, job } = this.#options;
-    return new FileError("OS_ERROR", `${operation} ${job.from}: it became shorter while it was copied`, {
+  /** What was added meanwhile, as to a log, is left to the next copy. Any other change would be half in this one. */
+  async #checkUnchanged(signal: AbortSignal): Promise<void> {
+    const { operation, source, job } = this.#options;
+    const { size, modifiedMs } = this.#version!;
+    const now = await source.version(job.from, signal);
+    const hasGrown = now.size > size && this.#reached >= size;
+    if (hasGrown || (now.size === size && now.modifiedMs === modifiedMs)) return;
+    throw new FileError("OS_ERROR", `${operation} ${job.from}: it was changed while it was copied`, {
       path: job.from,
     });
   }
