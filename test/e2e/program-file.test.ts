@@ -35,7 +35,7 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "exec-server-program-"));
   const target = join(directory, "dist");
   mkdirSync(target);
-  for (const name of ["cli.js", "program.js", "package.json"])
+  for (const name of ["cli.js", "program.js", "client.js", "package.json"])
     copyFileSync(join(packageRoot, "dist", name), join(target, name));
   // Dependencies outside the bundle.
   symlinkSync(join(packageRoot, "node_modules"), join(target, "node_modules"));
