@@ -1,4 +1,5 @@
 import { ConnectionError, ExecError } from "../../base/errors.ts";
+import { describeFileError } from "./describe-file-error.ts";
 import { oneLine } from "./one-line.ts";
 
 /** The program ends with this status because of a mistake in the command line. */
@@ -34,9 +35,16 @@ export function silentFailure(exitCode: number): Failure {
 export function asFailure(error: unknown, exitCode: number): Failure | undefined {
   if (error instanceof Failure)
     return error.exitCode === undefined ? new Failure(error.message, exitCode) : error;
+  if (isWriteError(error))
+    return new Failure(`cannot write the output: ${describeFileError(error)}`, exitCode);
   if (!(error instanceof ExecError)) return undefined;
   const status = error.code === "USAGE" ? USAGE_STATUS : exitCode;
   return new Failure(withRemedy(error), status);
+}
+
+/** True if this program could not write to its own output. */
+export function isWriteError(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall === "write";
 }
 
 function withRemedy(error: ExecError): string {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { endWith } from "../end-with.ts";
-import { Failure } from "../failure.ts";
+import { Failure, isWriteError } from "../failure.ts";
 import { attachByName } from "../kept/attach.ts";
 import { EventTimes } from "../kept/event-times.ts";
 import { jsonPrinter, plainPrinter, timedPrinter } from "../kept/log-printer.ts";
@@ -69,10 +69,6 @@ async function logs(name: string, options: LogOptions): Promise<void> {
   } catch (error) {
     throw isWriteError(error) ? writeFailure(error, "stdout") : error;
   }
-}
-
-function isWriteError(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall === "write";
 }
 
 function parseCount(text: string): number {

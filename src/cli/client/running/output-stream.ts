@@ -1,8 +1,6 @@
 import { constants, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Writable } from "node:stream";
-import { describeFileError } from "../describe-file-error.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 
 /**
  * Opens stdout or stderr. Node writes to pipes and sockets synchronously, so that a stalled reader would stop signals
@@ -41,14 +39,8 @@ export class OutputWriter {
   /** Rejects if nobody can read it any more. */
   write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#error !== undefined) reject(described(this.#error));
-      else this.#stream.write(bytes, (error) => (error ? reject(described(error)) : resolve()));
+      if (this.#error !== undefined) reject(this.#error);
+      else this.#stream.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
   }
-}
-
-/** A reader that has left is recognized by its code; anything else, such as a full disk, is said in one line. */
-function described(error: NodeJS.ErrnoException): Error {
-  if (error.code === "EPIPE") return error;
-  return new Failure(`cannot write the output: ${describeFileError(error)}`, OWN_FAILURE_STATUS);
 }
