@@ -338,6 +338,16 @@ const httpOperations: Operation[] = [
     }),
   },
   {
+    name: "a TCP connection",
+    run: async (host, signal) => {
+      await using connection = await host.connectTcp("upstream.test", 80, options(signal));
+      await connection.writable.getWriter().write(new Uint8Array(3));
+      const { value } = await connection.readable.getReader().read();
+      return { remote: connection.remote, read: value };
+    },
+    value: strict({ remote: strict({ address: z.string(), port: count }), read: bytes.optional() }),
+  },
+  {
     name: "a fetch whose body is left",
     run: async (host, signal) => {
       const response = await host.fetch("http://upstream.test/", options(signal));

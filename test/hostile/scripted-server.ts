@@ -50,6 +50,7 @@ const EXTENSIONS = [
   "fs/watch",
   "http/cancel",
   "http/flow",
+  "tcp/connect",
 ];
 
 interface ScriptedProcess {
@@ -252,6 +253,10 @@ export class ScriptedServer {
       case "http/request":
         if (params["url"] === "http://upstream.test/stays") return { result: HEAD };
         return { result: HEAD, after: () => this.#sendBody(params["requestId"] as string) };
+      case "tcp/connect":
+        return { result: { address: "127.0.0.1", port: 80 } };
+      case "tcp/read":
+        return { result: { chunk: base64("tcp"), ended: false } };
       default:
         return { result: fileAnswer(method, params) };
     }
