@@ -2,7 +2,6 @@ import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
-import net, { type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
@@ -11,6 +10,7 @@ import { Relay } from "../client/relay.ts";
 import { type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 import { builtCli } from "../fault/server-under-test.ts";
+import { startSshd } from "./sshd.ts";
 
 // The figures that are promised, with a gigabyte and ten thousand files: `npm run test:cp`. Takes a few minutes.
 
@@ -30,6 +30,7 @@ let base: string;
 let treeBytes = 0;
 
 const at = (...names: string[]): string => join(base, ...names);
+const scp = (from: string, to: string) => execute("scp", ["-q", "-F", at("ssh/config"), from, to]);
 
 async function digest(path: string): Promise<string> {
   const hash = createHash("sha256");
@@ -79,46 +80,6 @@ function residentPeak(pid: number): number {
 }
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-
-async function freePort(): Promise<number> {
-  const listener = net.createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => listener.once("listening", resolve));
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}
-
-/** An SSH server of our own, for `scp`. Returns the arguments of `scp`, and what ends the server. */
-async function startSshd(): Promise<{ args: string[]; stop: () => void }> {
-  const port = await freePort();
-  await mkdir(at("ssh"), { mode: 0o700 });
-  await mkdir("/run/sshd", { recursive: true }).catch(() => {});
-  for (const key of ["host", "id"])
-    await execute("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at("ssh", key)]);
-  await execute("cp", [at("ssh/id.pub"), at("ssh/authorized_keys")]);
-  const config = {
-    Port: port,
-    ListenAddress: "127.0.0.1",
-    HostKey: at("ssh/host"),
-    AuthorizedKeysFile: at("ssh/authorized_keys"),
-    PidFile: "none",
-    StrictModes: "no",
-    UsePAM: "no",
-    Subsystem: "sftp internal-sftp",
-  };
-  await writeFile(
-    at("ssh/config"),
-    Object.entries(config)
-      .map(([key, value]) => `${key} ${value}\n`)
-      .join(""),
-  );
-  const sshd = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", at("ssh/config")], { stdio: "ignore" });
-  const options = ["StrictHostKeyChecking=no", `UserKnownHostsFile=${at("ssh/known")}`, "LogLevel=ERROR"];
-  return {
-    args: ["-q", "-i", at("ssh/id"), "-P", String(port), ...options.flatMap((option) => ["-o", option])],
-    stop: () => sshd.kill(),
-  };
-}
 
 describe.runIf(process.env["TEST_LARGE"] === "1")("cp of a gigabyte and of ten thousand files", () => {
   beforeAll(async () => {
@@ -177,8 +138,8 @@ describe.runIf(process.env["TEST_LARGE"] === "1")("cp of a gigabyte and of ten t
   it(
     "a gigabyte takes at most 1/0.7 of the time of scp, there and back",
     async () => {
-      const sshd = await startSshd();
-      try {
+      await using _sshd = await startSshd(at("ssh"), {});
+      {
         const times: Record<string, number[]> = {
           "scp there": [],
           "cp there": [],
@@ -192,21 +153,15 @@ describe.runIf(process.env["TEST_LARGE"] === "1")("cp of a gigabyte and of ten t
           times[name]!.push(performance.now() - began);
         };
         for (let round = 0; round < ROUNDS; round += 1) {
-          await timed("scp there", () =>
-            execute("scp", [...sshd.args, at("from/large"), `127.0.0.1:${at("to")}`]),
-          );
+          await timed("scp there", () => scp(at("from/large"), `machine:${at("to")}`));
           await timed("cp there", () => cp(server.url, ["from/large", `:${at("to")}`]));
-          await timed("scp back", () =>
-            execute("scp", [...sshd.args, `127.0.0.1:${at("from/large")}`, at("to")]),
-          );
+          await timed("scp back", () => scp(`machine:${at("from/large")}`, at("to")));
           await timed("cp back", () => cp(server.url, [`:${at("from/large")}`, "to"]));
         }
         const medians = Object.fromEntries(Object.entries(times).map(([name, each]) => [name, median(each)]));
         process.stdout.write(`${JSON.stringify(times)}\n`);
         expect(medians["scp there"]! / medians["cp there"]!).toBeGreaterThan(MIN_SPEED);
         expect(medians["scp back"]! / medians["cp back"]!).toBeGreaterThan(MIN_SPEED);
-      } finally {
-        sshd.stop();
       }
     },
     TIMEOUT_MS,

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { UnfinishedTree } from "../../src/cli/client/copying/unfinished-tree.ts";
 import { Relay } from "../client/relay.ts";
 import { type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
 import { type CommandOptions, runCommand, startCommand } from "./command.ts";
@@ -181,6 +182,17 @@ describe("cp", () => {
       remote("from/sub/new"),
     );
     await expect(lstat(at("from/sub/new/sub/new/sub"))).rejects.toThrow("ENOENT");
+  });
+
+  it("makes nothing where a planted link in place of its mark leads", async () => {
+    await writeFile(at("from/file"), "x");
+    const place = { files: undefined, prefix: "", text: "", typed: "" };
+    const source = { ...place, path: at("from") };
+    const { name } = new UnfinishedTree(source, { ...place, path: at("to") });
+    await symlink(at("planted"), at(name));
+    const { status } = await cp("from", remote("to"));
+    expect(status).toBe(1);
+    await expect(lstat(at("planted"))).rejects.toThrow("ENOENT");
   });
 
   it("is not led astray by names and links", async () => {

@@ -17,6 +17,14 @@ beforeAll(async () => {
 });
 afterAll(async () => line?.[Symbol.asyncDispose]());
 
+test.concurrent("ls escapes names on a terminal that does not know its width", async () => {
+  const { stdout } = await line.runInTerminal(`exec-server ls ${line.directory}/tree`, 0, {
+    env: { NO_COLOR: "1" },
+  });
+  expect(stdout).toContain("evil\\x1b[31m\\nname");
+  expect(stdout).not.toContain("\u001b[31m");
+});
+
 test.concurrent("ls prints names for programs, one on each line", async () => {
   expect(await line.run(`exec-server ls ${line.directory}/tree`)).toEqual({
     status: 0,

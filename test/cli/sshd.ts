@@ -52,6 +52,7 @@ export async function startSshd(
       "KbdInteractiveAuthentication no",
       "PermitRootLogin yes",
       "PermitUserEnvironment yes",
+      "Subsystem sftp internal-sftp",
     ].join("\n"),
   );
   writeFileSync(

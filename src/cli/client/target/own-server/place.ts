@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { MAX_SOCKET_PATH_BYTES } from "../../../../base/socket-url.ts";
 import { Failure } from "../../failure.ts";
 
-/** A server binds its socket in a directory beside the final place: `.es-XXXXXX/s`. */
-const ROOM_FOR_BINDING = "/.es-XXXXXX/s".length;
+/** A server binds its socket in a directory beside the final place, with six random characters in its name. */
+const ROOM_FOR_BINDING = "/.es-abcdef/s".length;
 const OTHERS = 0o077;
 const OTHERS_MAY_WRITE = 0o022;
 

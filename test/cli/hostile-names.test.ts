@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { runCommand } from "./command.ts";
+
+// A server that gives its kept processes names that no server of ours would accept.
+
+const NAMES = ["plain", "t$(touch /tmp/pwned)", "`id`", "-rf", "a b", "\u001b[31mred\nline"];
+
+let server: WebSocketServer;
+let url: string;
+
+const listed = (name: string) => ({
+  processId: name,
+  name,
+  own: false,
+  pid: 1,
+  argv: ["sh"],
+  cwd: "file:///",
+  label: null,
+  tty: false,
+  startedAtMs: 1,
+  state: "running",
+  exitCode: null,
+  outputBytes: 0,
+  retainedBytes: 0,
+});
+
+const RESULTS: Readonly<Record<string, unknown>> = {
+  initialize: {
+    sessionId: "s",
+    environmentInfo: {
+      shell: { name: "sh", path: "/bin/sh" },
+      extensions: ["process/list", "process/start.keep", "process/attach"],
+    },
+  },
+  "process/list": { processes: NAMES.map(listed) },
+};
+
+beforeAll(async () => {
+  server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  server.on("connection", (socket) =>
+    socket.on("message", (data: Buffer) => {
+      const { id, method } = JSON.parse(data.toString()) as { id?: number; method: string };
+      if (id !== undefined) socket.send(JSON.stringify({ id, result: RESULTS[method] ?? {} }));
+    }),
+  );
+  await once(server, "listening");
+  url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  for (const client of server.clients) client.terminate();
+  server.close();
+});
+
+test("Completion offers no name that a shell could take for more than a word", async () => {
+  const { stdout } = await runCommand(["complete", "--", "--url", url, "attach", ""]);
+  const words = stdout.split("\n").map((line) => line.split("\t")[0]);
+  expect(words).toContain("plain");
+  for (const name of NAMES.slice(1)) expect(stdout).not.toContain(name);
+});
+
+test("ps prints nothing that a terminal would carry out, and one line for each name", async () => {
+  const { status, stdout } = await runCommand(["ps", "--quiet", "--url", url]);
+  expect(status).toBe(0);
+  expect(stdout).not.toContain("\u001b");
+  expect(stdout.trimEnd().split("\n")).toHaveLength(NAMES.length);
+  const table = await runCommand(["ps", "--url", url]);
+  expect(table.stdout).not.toContain("\u001b");
+  expect(table.stdout.trimEnd().split("\n")).toHaveLength(NAMES.length + 1);
+});
