@@ -93,15 +93,18 @@ export async function untilOutput(
   pattern: RegExp,
   timeoutMs = EVENTS_TIMEOUT_MS,
 ): Promise<string> {
-  for (;;) {
-    const text = arrivedEvents(peer, processId)
-      .map((event) => event.bytes?.toString() ?? "")
-      .join("");
+  const isOutput = ({ method, params }: Message) =>
+    method === "process/output" && params.processId === processId;
+  let text = "";
+  for (let looked = 0; ; ) {
+    const arrived = peer.notifications.slice(looked);
+    looked += arrived.length;
+    for (const { params } of arrived.filter(isOutput)) text += Buffer.from(params.chunk, "base64").toString();
     if (pattern.test(text)) return text;
     await peer.next(
-      (message) => message.method === "process/output" && message.params.processId === processId,
+      isOutput,
       timeoutMs,
-      `output of ${processId} that matches ${pattern}; so far ${JSON.stringify(text)}`,
+      `output of ${processId} that matches ${pattern}; so far ${JSON.stringify(text.slice(-1000))}`,
     );
   }
 }
