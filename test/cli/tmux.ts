@@ -115,6 +115,16 @@ export class TmuxTerminal {
     return (await this.#tmux.command("capture-pane", "-p", "-t", this.name)).trimEnd();
   }
 
+  /** What a person can scroll back to, and the screen. Lines that the terminal has wrapped are whole. */
+  async history(): Promise<string> {
+    const text = await this.#tmux.command("capture-pane", "-p", "-J", "-S", "-", "-t", this.name);
+    return text.replaceAll(/ +$/gm, "").trimEnd();
+  }
+
+  async forgetHistory(): Promise<void> {
+    await this.#tmux.command("clear-history", "-t", this.name);
+  }
+
   async state(): Promise<ScreenState> {
     const captured = await this.#tmux.command("capture-pane", "-p", "-e", "-t", this.name);
     return {

@@ -1,0 +1,112 @@
+import { Tmux, type TmuxTerminal } from "../tmux.ts";
+import { Machines } from "./machines.ts";
+import { scrub } from "./scrub.ts";
+
+const SHELL = ["bash", "--norc", "--noprofile", "-i"];
+const PROMPT = "$ ";
+const SIZE = { columns: 100, rows: 24 } as const;
+
+/** Where Ann sits: her machines, and as many terminals as she likes, each with a shell in her project. */
+export class Desk implements AsyncDisposable {
+  static async open(): Promise<Desk> {
+    return new Desk(await Machines.create(), await Tmux.start());
+  }
+
+  readonly machines: Machines;
+  readonly #tmux: Tmux;
+
+  private constructor(machines: Machines, tmux: Tmux) {
+    this.machines = machines;
+    this.#tmux = tmux;
+  }
+
+  async terminal(): Promise<DeskTerminal> {
+    const { here, project, root } = this.machines;
+    const variables = Object.entries(here).map(([name, value]) => `${name}=${value}`);
+    const terminal = await this.#tmux.open(["env", "-i", ...variables, `PS1=${PROMPT}`, ...SHELL], {
+      ...SIZE,
+      cwd: project,
+    });
+    const opened = new DeskTerminal(terminal, root);
+    await opened.prompt();
+    return opened;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tmux[Symbol.asyncDispose]();
+    await this.machines[Symbol.asyncDispose]();
+  }
+}
+
+/** A terminal with a shell. */
+export class DeskTerminal {
+  readonly #terminal: TmuxTerminal;
+  readonly #root: string;
+  #lines = 0;
+
+  constructor(terminal: TmuxTerminal, root: string) {
+    this.#terminal = terminal;
+    this.#root = root;
+  }
+
+  /** Types a line for the shell, and waits until the shell is ready for another. */
+  async run(line: string): Promise<void> {
+    await this.begin(line);
+    await this.prompt();
+  }
+
+  /** Types a line for the shell, which starts something. */
+  async begin(line: string): Promise<void> {
+    await this.#terminal.enter(line);
+    this.#lines += 1;
+  }
+
+  /** Types a line for what was started. */
+  async enter(line: string): Promise<void> {
+    await this.#terminal.enter(line);
+  }
+
+  /** Types text for what was started, without Enter. */
+  async type(text: string): Promise<void> {
+    await this.#terminal.type(text);
+  }
+
+  /** Presses keys by the names that tmux has for them. */
+  async press(...keys: string[]): Promise<void> {
+    await this.#terminal.press(...keys);
+  }
+
+  /** Waits until the screen shows something. */
+  async shows(what: string | RegExp): Promise<string> {
+    return await this.#terminal.shows(what);
+  }
+
+  /** Waits until the shell is ready: its prompt is there once more than lines were typed, and at the end. */
+  async prompt(): Promise<void> {
+    let text = "";
+    await this.#terminal.until(
+      async () => {
+        text = await this.#terminal.history();
+        const prompts = text.split("\n").filter((line) => line === "$" || line.startsWith(PROMPT));
+        return prompts.length === this.#lines + 1 && prompts.at(-1) === "$" && text.endsWith("$");
+      },
+      () => `a prompt after ${this.#lines} lines:\n${text}`,
+    );
+  }
+
+  /** Empties the screen, but for the prompt. */
+  async clear(): Promise<void> {
+    await this.press("C-l");
+    this.#lines = 0;
+    await this.#terminal.shows(/^\$$/);
+    await this.#terminal.forgetHistory();
+  }
+
+  /** What a person has seen since the terminal was empty, without the prompt at the end. */
+  async screen(): Promise<string> {
+    const text = await this.#terminal.history();
+    return scrub(text, this.#root)
+      .replace(/\n?\$$/, "")
+      .replaceAll(/\n{3,}/g, "\n\n");
+  }
+}
