@@ -1,9 +1,13 @@
 export {
   type Authenticate,
+  type Authentication,
   type AuthenticationPolicy,
   createAuthenticator,
+  type Presented,
 } from "./access/authentication.ts";
-export { localPrincipal, principalOf } from "./access/principal.ts";
+export type { Credential } from "./access/credential.ts";
+export { localPrincipal } from "./access/principal.ts";
+export type { Rights } from "./access/rights.ts";
 export {
   LIMITS,
   type LimitDefinition,

@@ -4,7 +4,7 @@ import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
 import { type AuthenticationPolicy, createAuthenticator } from "./access/authentication.ts";
-import { principalOf } from "./access/principal.ts";
+import type { Credential } from "./access/credential.ts";
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
 import { createServerFor, type Server, type ServerOptions } from "./server.ts";
 
@@ -83,9 +83,8 @@ function listenFor(server: Server, place: ListenPlace, { authentication, limits,
     // With authentication, a sandbox does not get in: no policy shows it the secret.
     ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     refuse: () => server.refusal(),
-    accept: (transport, authorization) => {
-      const principal = authentication && principalOf(authentication, authorization);
-      server.accept(transport, principal === undefined ? {} : { principal });
+    accept: (transport, credential: Credential | undefined) => {
+      server.accept(transport, credential === undefined ? {} : { credential });
     },
   });
 }

@@ -14,7 +14,7 @@ import type { Transport } from "../transport/transport.ts";
 import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { KeptProcesses } from "./kept/kept-processes.ts";
-import { localPrincipal } from "./access/principal.ts";
+import { type Credential, localCredential } from "./access/credential.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
@@ -64,6 +64,8 @@ export interface AcceptOptions {
    * client is handed over only to the same principal. Default: the user that runs this program.
    */
   readonly principal?: string;
+  /** The same, and what the client may do, as `createAuthenticator` finds out. Default: everything. */
+  readonly credential?: Credential;
   readonly ended?: () => void;
 }
 
@@ -102,7 +104,7 @@ class ExecServer implements Server {
   readonly #sandbox: Sandbox;
   readonly #sessions: SessionRegistry;
   readonly #kept: KeptProcesses;
-  readonly #localPrincipal = localPrincipal();
+  readonly #localCredential = localCredential();
   /** What every connection is given. */
   readonly #shared: Pick<
     ClientConnectionOptions,
@@ -179,13 +181,15 @@ class ExecServer implements Server {
     });
   }
 
-  accept(
-    transport: Transport,
-    { resumable = true, principal = this.#localPrincipal, ended }: AcceptOptions = {},
-  ): void {
+  accept(transport: Transport, { resumable = true, principal, credential, ended }: AcceptOptions = {}): void {
     const refused = this.refusal();
     if (refused === undefined) {
-      this.#serve((hooks) => new TransportPeer(transport, hooks), { resumable, principal, ended });
+      const local = this.#localCredential;
+      this.#serve((hooks) => new TransportPeer(transport, hooks), {
+        resumable,
+        credential: credential ?? (principal === undefined ? local : { ...local, principal }),
+        ended,
+      });
       return;
     }
     this.#logger.warn("a connection was refused", { reason: refused });
@@ -199,7 +203,7 @@ class ExecServer implements Server {
     if (refused === undefined)
       this.#serve((hooks) => link.serve(hooks), {
         resumable: false,
-        principal: this.#localPrincipal,
+        credential: this.#localCredential,
         ended: undefined,
       });
     else link.destroy(refused);
@@ -213,13 +217,13 @@ class ExecServer implements Server {
 
   #serve(
     connect: (hooks: PeerHooks) => Peer,
-    options: { resumable: boolean; principal: string; ended: (() => void) | undefined },
+    options: { resumable: boolean; credential: Credential; ended: (() => void) | undefined },
   ): void {
     const leave = this.#occupancy.enter();
     const client = new ClientConnection(connect, {
       ...this.#shared,
       resumable: options.resumable,
-      principal: options.principal,
+      credential: options.credential,
       ended: () => {
         this.#clients.delete(client);
         leave();

@@ -3,7 +3,10 @@ import { UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { parseJson } from "../../protocol/json-scan.ts";
 import { bearerToken } from "./bearer-token.ts";
+import type { Credential } from "./credential.ts";
+import { principalOf } from "./principal.ts";
 import { LoginLog } from "./refused-logins.ts";
+import { FULL_RIGHTS } from "./rights.ts";
 
 /** Who may open a connection. */
 export type AuthenticationPolicy =
@@ -20,10 +23,18 @@ export type AuthenticationPolicy =
       readonly maxClockSkewSeconds: number;
     };
 
-/**
- * Resolves with the refusal message for the peer, or undefined if it may connect. `from` is its address, for the log.
- */
-export type Authenticate = (authorization: string | undefined, from?: string) => Promise<string | undefined>;
+/** What a peer shows when it connects. */
+export interface Presented {
+  /** Its Authorization header. */
+  readonly authorization: string | undefined;
+  /** Its address, for the log. */
+  readonly from?: string;
+}
+
+/** The refusal message for the peer, or the credential with which it connects. */
+export type Authentication = { readonly refusal: string } | { readonly credential: Credential };
+
+export type Authenticate = (presented: Presented) => Promise<Authentication>;
 
 /** A shorter secret could be guessed. */
 export const MIN_SECRET_BYTES = 32;
@@ -37,10 +48,12 @@ export function createAuthenticator(
   checkPolicy(policy);
   const log = new LoginLog(logger);
   const check = authenticator(policy);
-  return async (authorization, from) => {
+  return async ({ authorization, from }) => {
     const refusal = await check(authorization);
-    if (refusal !== undefined) log.refused(refusal, from);
-    return refusal;
+    if (refusal === undefined)
+      return { credential: { principal: principalOf(policy, authorization), rights: FULL_RIGHTS } };
+    log.refused(refusal, from);
+    return { refusal };
   };
 }
 
@@ -57,7 +70,9 @@ function checkPolicy(policy: AuthenticationPolicy | null): void {
   }
 }
 
-function authenticator(policy: AuthenticationPolicy): Authenticate {
+function authenticator(
+  policy: AuthenticationPolicy,
+): (authorization: string | undefined) => Promise<string | undefined> {
   return async (authorization) => {
     if (authorization === undefined) return "missing websocket bearer token";
     const token = bearerToken(authorization);

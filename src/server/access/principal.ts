@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
-import type { AuthenticationPolicy } from "./authentication.ts";
 import { bearerToken } from "./bearer-token.ts";
 
 /** Longer names are hashed: the claims of a token have no limit of their own. */
@@ -12,7 +11,7 @@ const MAX_NAME_CHARACTERS = 256;
  * token is the same principal, or without a subject for itself. It reveals nothing else about the token.
  */
 export function principalOf(
-  { mode }: Pick<AuthenticationPolicy, "mode">,
+  { mode }: { readonly mode: "capability-token" | "signed-bearer-token" },
   authorization: string | undefined,
 ): string {
   if (mode === "capability-token") return "token";

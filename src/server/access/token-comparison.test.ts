@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { afterEach, expect, it, vi } from "vitest";
 import { createAuthenticator } from "./authentication.ts";
+import { FULL_RIGHTS } from "./rights.ts";
 
 vi.mock("node:crypto", async (load) => {
   const actual = await load<typeof import("node:crypto")>();
@@ -9,6 +10,8 @@ vi.mock("node:crypto", async (load) => {
 
 const TOKEN = "a token of some length";
 const SHA256_BYTES = 32;
+const ADMITTED = { credential: { principal: "token", rights: FULL_RIGHTS } };
+const REFUSED = { refusal: "invalid websocket bearer token" };
 const compare = vi.mocked(timingSafeEqual);
 const authenticate = createAuthenticator({
   mode: "capability-token",
@@ -23,8 +26,8 @@ it("a token of any length is compared once, in constant time, as a hash of the s
   const wrong = ["x", `${TOKEN.slice(0, -1)}x`, `x${TOKEN.slice(1)}`, TOKEN + TOKEN, "y".repeat(8_000)];
   for (const token of [TOKEN, ...wrong]) {
     compare.mockClear();
-    const refusal = await authenticate(`Bearer ${token}`);
-    expect(refusal).toBe(token === TOKEN ? undefined : "invalid websocket bearer token");
+    const answer = await authenticate({ authorization: `Bearer ${token}` });
+    expect(answer).toEqual(token === TOKEN ? ADMITTED : REFUSED);
     const lengths = compare.mock.calls.map(([one, other]) => [one.byteLength, other.byteLength]);
     expect(lengths).toEqual([[SHA256_BYTES, SHA256_BYTES]]);
   }
@@ -32,7 +35,7 @@ it("a token of any length is compared once, in constant time, as a hash of the s
 
 it("nothing but that comparison decides", async () => {
   compare.mockReturnValueOnce(false);
-  expect(await authenticate(`Bearer ${TOKEN}`)).toBe("invalid websocket bearer token");
+  expect(await authenticate({ authorization: `Bearer ${TOKEN}` })).toEqual(REFUSED);
   compare.mockReturnValueOnce(true);
-  expect(await authenticate("Bearer wrong")).toBeUndefined();
+  expect(await authenticate({ authorization: "Bearer wrong" })).toEqual(ADMITTED);
 });

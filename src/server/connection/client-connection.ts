@@ -17,6 +17,7 @@ import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
 import type { HandlerResult, Router } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { HIGH_WATER_BYTES } from "../../transport/transport.ts";
+import type { Credential } from "../access/credential.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "../limits.ts";
 import { limitError } from "../limit-error.ts";
@@ -40,8 +41,7 @@ export interface ClientConnectionOptions {
   readonly budget: ByteBudget;
   /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
-  /** See `SessionHolder`. */
-  readonly principal: string;
+  readonly credential: Credential;
   ended(): void;
 }
 
@@ -60,7 +60,7 @@ export class ClientConnection implements SessionHolder {
   /** Memory budget of this client. A handler that collects a lot reserves it first; see `ConnectionBudget`. */
   readonly budget: ConnectionBudget;
   readonly peer: Peer;
-  readonly principal: string;
+  readonly credential: Credential;
   readonly #options: ClientConnectionOptions;
   readonly #requests: RequestQueue;
   readonly #order = new ProcessOrder({
@@ -87,7 +87,7 @@ export class ClientConnection implements SessionHolder {
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
-    this.principal = options.principal;
+    this.credential = options.credential;
     this.peer = connect({
       request: (request, bytes) => this.#enqueue(request, bytes),
       notification: (method) => {
@@ -104,6 +104,11 @@ export class ClientConnection implements SessionHolder {
       ping: (answered) => this.peer.ping(answered),
     });
     this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
+  }
+
+  /** See `SessionHolder`. */
+  get principal(): string {
+    return this.credential.principal;
   }
 
   /** Aborted when the connection ends, for handlers that wait. */

@@ -32,27 +32,39 @@ export interface WebSocketListener {
 export type ListenPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** Where to listen, and whom to admit. */
-export type ListenOptions = ListenPlace & AdmissionOptions;
+export type ListenOptions<Credential = unknown> = ListenPlace & AdmissionOptions<Credential>;
+
+/** What a peer shows when it connects. */
+interface PresentedCredentials {
+  /** Its Authorization header. */
+  readonly authorization: string | undefined;
+  /** Its address. */
+  readonly from: string;
+}
 
 /** Whom to admit. `PendingLimits` limits sockets that are not connections yet. */
-export interface AdmissionOptions extends PendingLimits {
+export interface AdmissionOptions<Credential = unknown> extends PendingLimits {
   /**
-   * Checks the Authorization header of an upgrade from an address; resolves with the reason of a refusal. Without it,
-   * everyone is admitted.
+   * Checks what the peer of an upgrade shows; resolves with the reason of a refusal, which is answered with 401, or with
+   * what `accept` is given. Without it, everyone is admitted.
    */
-  authenticate?(authorization: string | undefined, from: string): Promise<string | undefined>;
+  authenticate?(
+    presented: PresentedCredentials,
+  ): Promise<{ readonly refusal: string } | { readonly credential: Credential }>;
   /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Why no further connection is accepted, if so; the answer is then 503. */
   refuse?(): string | undefined;
   /** Maximum message length. Default and maximum: the limit of the wire. */
   readonly maxMessageBytes?: number;
-  /** Also gets the Authorization header, which has been verified. */
-  accept(transport: Transport, authorization: string | undefined): void;
+  /** Also gets the result of `authenticate`, if there is one. */
+  accept(transport: Transport, credential: Credential | undefined): void;
 }
 
 /** Serves WebSockets on `/`, and answers plain HTTP requests for probes and stray browsers. */
-export async function listenWebSocket(options: ListenOptions): Promise<WebSocketListener> {
+export async function listenWebSocket<Credential = unknown>(
+  options: ListenOptions<Credential>,
+): Promise<WebSocketListener> {
   const maxMessageBytes = Math.min(options.maxMessageBytes ?? MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -89,23 +101,28 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
       turnAway(formatRefusal(refused));
       return;
     }
-    const decide = (refusal: Refusal | undefined): void => {
+    const decide = ({ refusal, credential }: Examined<Credential>): void => {
       if (socket.destroyed) return;
       // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
       const full = options.refuse?.();
       if (refusal !== undefined) turnAway(formatRefusal(refusal));
       else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
-      else upgrade(request, socket, head);
+      else upgrade(request, socket, head, credential);
     };
     const examined = examine(socket, request.headers.authorization, options);
-    if (examined === undefined) decide(undefined);
+    if (examined === undefined) decide({});
     else
       examined.then(decide, () =>
         turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
       );
   });
 
-  function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+  function upgrade(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    credential: Credential | undefined,
+  ): void {
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       pending.release(socket);
       const transport = new WebSocketTransport(webSocket, socket, {
@@ -119,7 +136,7 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
         frameTooLong: () => transport.destroy(`a frame is longer than ${MAX_FRAME_BYTES} bytes`),
       });
       transport.keepAlive();
-      options.accept(transport, request.headers.authorization);
+      options.accept(transport, credential);
     });
   }
 
@@ -139,23 +156,26 @@ export async function listenWebSocket(options: ListenOptions): Promise<WebSocket
   };
 }
 
+interface Examined<Credential> {
+  readonly refusal?: Refusal;
+  readonly credential?: Credential;
+}
+
 /** Who connects, and with what right. Undefined if nobody asks. */
-function examine(
+function examine<Credential>(
   socket: Socket,
   authorization: string | undefined,
-  options: AdmissionOptions,
-): Promise<Refusal | undefined> | undefined {
+  options: AdmissionOptions<Credential>,
+): Promise<Examined<Credential>> | undefined {
   const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
   const excluded = remoteAddress && options.exclude?.({ remoteAddress, remotePort, localAddress, localPort });
-  const unauthorized = options.authenticate?.(authorization, addressOf(socket));
-  if (!excluded && unauthorized === undefined) return undefined;
-  return Promise.all([excluded, unauthorized]).then(([forbidden, reason]) =>
-    forbidden
-      ? { status: 403, body: forbidden }
-      : reason === undefined
-        ? undefined
-        : { status: 401, body: reason },
-  );
+  const authenticated = options.authenticate?.({ authorization, from: addressOf(socket) });
+  if (!excluded && authenticated === undefined) return undefined;
+  return Promise.all([excluded, authenticated]).then(([forbidden, answer]) => {
+    if (forbidden) return { refusal: { status: 403, body: forbidden } };
+    if (answer === undefined) return {};
+    return "refusal" in answer ? { refusal: { status: 401, body: answer.refusal } } : answer;
+  });
 }
 
 interface Refusal {
