@@ -50,6 +50,9 @@ export function isWriteError(error: unknown): boolean {
 function withRemedy(error: ExecError): string {
   const message = oneLine(error.message);
   if (!(error instanceof ConnectionError)) return message;
+  // Another of these programs was started to reach the server, and has said why it could not.
+  const [, said] = / its last words on stderr: exec-server: (.*)/.exec(message) ?? [];
+  if (said !== undefined) return said;
   if (error.code === "UNAUTHORIZED")
     return `${message}; give the server's token in EXEC_SERVER_TOKEN or with --token-file`;
   if (error.errno === "ECONNREFUSED" || error.errno === "ENOENT")

@@ -4,6 +4,7 @@ import type { OpenTransport } from "../../../client/connect/connectors.ts";
 import { observed } from "../../../client/connect/observed-transport.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { findOwnPlace } from "./own-server/place.ts";
+import { serverChild } from "./program/server-child.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
 import type { Target } from "./target.ts";
@@ -33,16 +34,7 @@ async function transports(target: Target): Promise<Transports> {
       const { url, token } = target;
       return transportsTo(url, token === undefined ? {} : { token });
     }
-    case "program": {
-      const { command, cwd, env } = target;
-      return transportsTo(
-        {
-          command,
-          ...(cwd === undefined ? {} : { cwd }),
-          ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
-        },
-        {},
-      );
-    }
+    case "program":
+      return transportsTo(serverChild(target, target.command), {});
   }
 }

@@ -1,4 +1,4 @@
-import type { ServerProgram } from "./program/connect-program.ts";
+import type { ServerProgram } from "./program/server-child.ts";
 
 /** A server at a URL. */
 interface UrlTarget {

@@ -4,18 +4,9 @@ import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
 import type { Host } from "../../../../client/host.ts";
 import { Failure } from "../../failure.ts";
 import { keptCommand } from "./kept-command.ts";
+import { patiently } from "./patience.ts";
+import { serverChild, type ServerProgram } from "./server-child.ts";
 
-/** A command that serves on its stdin and stdout, here or on another machine. */
-export interface ServerProgram {
-  /** As the user names it. */
-  readonly name: string;
-  readonly command: readonly [string, ...string[]];
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Time for a password to be typed. */
-const PATIENCE_MS = 120_000;
 /** Of a shell that does not find a program. */
 const NOT_FOUND_STATUS = 127;
 
@@ -35,16 +26,16 @@ export async function connectProgram(
     throw new Failure(
       `'${program.name}' starts a server that ends with each command, so nothing is kept there; let its program end in 'exec-server bridge --stdio'`,
     );
-  const { cwd, env } = program;
-  const patience = { connectTimeoutMs: PATIENCE_MS, initializeTimeoutMs: PATIENCE_MS };
-  const child = {
-    command: [...WITHOUT_KEYS, ...command] as const,
-    sharesTerminal: true,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
-  };
+  const child = { ...serverChild(program, [...WITHOUT_KEYS, ...command]), sharesTerminal: true };
+  const waiting = { name: program.name, program: command[0], silenceMs: options.initializeTimeoutMs };
+  // Whoever waits has the time; a password has to be typed before anything is answered.
+  const timeless = { connectTimeoutMs: Number.POSITIVE_INFINITY, initializeTimeoutMs: Number.POSITIVE_INFINITY };
   try {
-    return await untilInterrupted((signal) => connect(child, { ...patience, ...options, signal }));
+    return await untilInterrupted((interrupted) =>
+      patiently(waiting, ({ signal, logger }) =>
+        connect(child, { ...options, ...timeless, logger, signal: AbortSignal.any([signal, interrupted]) }),
+      ),
+    );
   } catch (error) {
     throw error instanceof ConnectionError ? explained(error, program, command) : error;
   }
@@ -73,7 +64,7 @@ function explained(
   [program]: readonly [string, ...string[]],
 ): Failure {
   const [, status] = / exited with status (\d+)/.exec(error.message) ?? [];
-  const [, said = ""] = /its last words on stderr: (.*)/s.exec(error.message) ?? [];
+  const [, said = ""] = /its last words on stderr: (?:exec-server: )?(.*)/s.exec(error.message) ?? [];
   const words = said === "" ? "" : `: ${said.trim()}`;
   if (Number(status) === NOT_FOUND_STATUS)
     return new Failure(
