@@ -25,7 +25,9 @@ const MALFORMED_ID = String(MALFORMED_MESSAGE_ID);
 const FIRST_CONNECTION_MS = 5_000;
 /** How long the end of the client waits for a connection, if there is none. Clients kill a command after 2 s. */
 const LAST_RECOVERY_MS = 1_000;
-/** How long it waits for the server's answers. */
+/** How long it waits for the answers to the client's last requests, if there is one. */
+const LAST_ANSWERS_MS = 1_000;
+/** How long it waits for the server's answers to its own. */
 const FAREWELL_MS = 500;
 
 /** Where a bridge leads, and how long it tries. */
@@ -90,6 +92,7 @@ export class Bridge {
       message: (text) => bridge.#receive(() => RelayedMessage.ofText(text)),
       longMessage: (long) => bridge.#receive(() => RelayedMessage.ofLong(long)),
       drain: () => bridge.#link?.resume(),
+      inputEnd: () => void bridge.#clientEnded(),
       close: () => void bridge.close(),
     });
     bridge.#use(link);
@@ -105,6 +108,12 @@ export class Bridge {
   close(): Promise<void> {
     this.#left ??= this.#leave();
     return this.#left;
+  }
+
+  /** The client asks for nothing more, but may read: `echo … | exec-server bridge --stdio`. */
+  async #clientEnded(): Promise<void> {
+    if (this.#link !== undefined) await settledWithin(this.#calls.answered(), LAST_ANSWERS_MS);
+    await this.close();
   }
 
   async #leave(): Promise<void> {

@@ -69,6 +69,7 @@ export class ClientCalls {
   #waitingBytes = 0;
   #unansweredBytes = 0;
   #link: UpstreamLink | undefined;
+  #allAnswered: (() => void) | undefined;
 
   /** `answer` sends text to the client. */
   constructor(answer: (text: string) => void) {
@@ -82,6 +83,14 @@ export class ClientCalls {
       this.#unansweredBytes >= MAX_UNANSWERED_BYTES ||
       this.#sent.size + this.#waiting.length >= MAX_UNANSWERED
     );
+  }
+
+  /** Resolves when everything has been answered. */
+  answered(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#sent.size === 0 && this.#waiting.length === 0) resolve();
+      else this.#allAnswered = resolve;
+    });
   }
 
   /** Sends a message of the client, now or when there is a connection. */
@@ -183,6 +192,7 @@ export class ClientCalls {
   #forget(call: ClientCall): void {
     this.#unsent(call);
     call.message.release();
+    if (this.#sent.size === 0 && this.#waiting.length === 0) this.#allAnswered?.();
   }
 
   #unsent(call: ClientCall): void {

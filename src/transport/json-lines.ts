@@ -32,6 +32,8 @@ export class JsonLinesTransport implements Transport {
   #paused = false;
   #ended = false;
   #inputEnded = false;
+  /** The end of the input has been reported. */
+  #finished = false;
 
   constructor(input: Readable, output: Writable, source: string, maxLineBytes: number = MAX_MESSAGE_BYTES) {
     this.source = source;
@@ -214,8 +216,11 @@ export class JsonLinesTransport implements Transport {
 
   /** Everything read has been delivered, except for a last line without a line ending. */
   #finish(): void {
-    if (this.#partialBytes > 0 && !this.#ended) this.#deliver();
-    this.#end();
+    if (this.#ended || this.#finished) return;
+    this.#finished = true;
+    if (this.#partialBytes > 0) this.#deliver();
+    if (this.#events?.inputEnd === undefined) this.#end();
+    else if (!this.#ended) this.#events.inputEnd();
   }
 
   #end(reason?: string): void {

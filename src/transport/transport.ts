@@ -28,6 +28,11 @@ export interface TransportEvents {
    * still flushed; then the transport ends.
    */
   tooLong?(): void;
+  /**
+   * The peer sends no more, but still reads, until `close` is called. A receiver that does not implement it gets `close`
+   * instead. Only carriers whose directions end separately call it.
+   */
+  inputEnd?(): void;
   /** The queue of unsent bytes has drained after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
   /** The end, reported once. `reason` is absent if the peer closed normally. */
