@@ -8,12 +8,15 @@ beforeAll(async () => {
 });
 afterAll(() => line[Symbol.asyncDispose]());
 
-const request = (id: number, method: string, params: unknown): string => JSON.stringify({ id, method, params });
+const request = (id: number, method: string, params: unknown): string =>
+  JSON.stringify({ id, method, params });
 const INITIALIZE = request(1, "initialize", { clientName: "test" });
 const INITIALIZED = JSON.stringify({ method: "initialized" });
 
 async function answers(...messages: string[]): Promise<{ status: number | null; answered: unknown[] }> {
-  const { status, stdout } = await line.run("exec-server bridge --stdio", { input: `${messages.join("\n")}\n` });
+  const { status, stdout } = await line.run("exec-server bridge --stdio", {
+    input: `${messages.join("\n")}\n`,
+  });
   const texts = stdout.split("\n").filter((text) => text !== "");
   return { status, answered: texts.map((text) => (JSON.parse(text) as { id?: unknown }).id) };
 }
@@ -22,7 +25,10 @@ test("A bridge answers everything that came before the end of its stdin", async 
   expect(await answers(INITIALIZE)).toEqual({ status: 0, answered: [1] });
   const read = (id: number): string => request(id, "fs/readFile", { path: "file:///etc/hostname" });
   const ids = Array.from({ length: 50 }, (_, index) => index + 2);
-  expect(await answers(INITIALIZE, INITIALIZED, ...ids.map(read))).toEqual({ status: 0, answered: [1, ...ids] });
+  expect(await answers(INITIALIZE, INITIALIZED, ...ids.map(read))).toEqual({
+    status: 0,
+    answered: [1, ...ids],
+  });
 });
 
 test("A bridge does not stay for an answer that takes its time", async () => {

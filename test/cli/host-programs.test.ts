@@ -55,7 +55,10 @@ test("Whoever waits on a terminal is told for what", async () => {
     stdout: "exec-server: waiting for 'slow'; Ctrl-C gives up\nserved\n",
   });
   // A program that asks for something on the terminal has as long as a person needs.
-  expect({ status: asked.status, last: asked.stdout.split("\n").at(-2) }).toEqual({ status: 0, last: "served" });
+  expect({ status: asked.status, last: asked.stdout.split("\n").at(-2) }).toEqual({
+    status: 0,
+    last: "served",
+  });
 });
 
 test("A host that leads to itself is an error", async () => {

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
-import { withDeadline } from "../fault/deadline.ts";
+import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { clientTargets, usingTarget } from "./client-targets.ts";
 
 // This server's extensions through the library, and the library's errors if they are missing.
@@ -65,6 +66,29 @@ describe.each(ours)("$name", ({ start }) => {
     await inTime(stubborn.output()[Symbol.asyncIterator]().next(), "the trap");
     await stubborn.terminate({ timeoutMs: 100 });
     expect(await inTime(stubborn.exited, "the end")).toMatchObject({ exitCode: 137, signal: "SIGKILL" });
+  });
+
+  test.each([
+    ["a process", ""],
+    ["what a process has started", "exec setsid "],
+  ])("a graceful end reaches %s that is stopped", async (_, through) => {
+    const polite = "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; echo $$; while :; do sleep 0.05; done";
+    await using stopped = await host.start(["sh", "-c", `${through}sh -c "$0" & wait`, polite]);
+    const output = stopped.output()[Symbol.asyncIterator]();
+    const { value } = await inTime(output.next(), "the number of the process");
+    const pid = Number(Buffer.from(value!.bytes).toString());
+    process.kill(pid, "SIGSTOP");
+    if (through === "") await stopped.signal("SIGSTOP");
+    await pollUntil(
+      () => readFileSync(`/proc/${pid}/stat`, "utf8").includes(") T "),
+      DEADLINE_MS,
+      () => "a stop",
+    );
+    await stopped.terminate({ timeoutMs: 60_000 });
+    expect(Buffer.from((await inTime(output.next(), "its last words")).value!.bytes).toString()).toBe(
+      "bye\n",
+    );
+    await inTime(stopped.closed, "the end");
   });
 
   test("a process that takes too long is ended, and it is said why", async () => {

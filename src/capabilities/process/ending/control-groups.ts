@@ -50,10 +50,11 @@ export class ControlGroups {
     }
   }
 
-  /** Sends SIGTERM to everything that can be found in the group. */
+  /** Sends SIGTERM to everything that can be found in the group, and lets what is stopped act on it. */
   ask(group: ControlGroup): void {
     try {
       group.signal("SIGTERM");
+      group.signal("SIGCONT");
     } catch {
       // Without a descriptor no member can be found. The caller kills the group later.
     }

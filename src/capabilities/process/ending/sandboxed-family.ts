@@ -41,10 +41,12 @@ export class SandboxedFamily implements ProcessFamily {
       const found = new Map<number, ProcessStat>();
       takeSteps(findDescendants(first, found, { stop: false }), () => {
         if (this.#reaped) return;
-        for (const member of found.values())
-          unlessBlind(() => signalProcess(member, constants.signals.SIGTERM));
-        // Without a free descriptor, nothing is found.
-        if (found.size === 0) libc().kill(-program, constants.signals.SIGTERM);
+        // A process that is stopped acts on SIGTERM only when it continues.
+        for (const signal of [constants.signals.SIGTERM, constants.signals.SIGCONT]) {
+          for (const member of found.values()) unlessBlind(() => signalProcess(member, signal));
+          // Without a free descriptor, nothing is found.
+          if (found.size === 0) libc().kill(-program, signal);
+        }
       });
     });
   }

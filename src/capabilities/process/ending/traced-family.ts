@@ -59,6 +59,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
       else if (below.some(({ group }) => group !== this.pid)) this.#askAtRest(sweep);
       else {
         this.#group.signal("SIGTERM");
+        this.#group.signal("SIGCONT");
         sweep();
       }
     });
@@ -84,7 +85,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
   }
 
   askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void {
-    this.#ask(this.#find(snapshot, holders));
+    this.#continue(this.#ask(this.#find(snapshot, holders)));
   }
 
   async killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean> {
@@ -123,22 +124,29 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#group.signal("SIGSTOP");
     this.#findBelow({ stop: true }, (below) => {
       if (!this.#killing) {
+        // Everyone has the signal before the first can act on it.
         this.#group.signal("SIGTERM");
         unlessBlind(() => this.#ask(below));
-        for (const member of below)
-          if (!member.stopped) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
-        if (this.#leader?.stopped !== true) this.#group.signal("SIGCONT");
+        this.#continue(below);
+        this.#group.signal("SIGCONT");
       }
       done();
     });
   }
 
-  #ask(found: readonly ProcessStat[]): void {
-    for (const member of found) {
-      if (member.group === this.pid || this.#members.has(member.pid)) continue;
+  /** Returns those that had not been asked before. */
+  #ask(found: readonly ProcessStat[]): readonly ProcessStat[] {
+    const asked = found.filter(({ group, pid }) => group !== this.pid && !this.#members.has(pid));
+    for (const member of asked) {
       signalProcess(member, constants.signals.SIGTERM);
       this.#add([member]);
     }
+    return asked;
+  }
+
+  /** A process that is stopped acts on SIGTERM only when it continues. */
+  #continue(members: readonly ProcessStat[]): void {
+    for (const member of members) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
   }
 
   #add(found: readonly ProcessStat[]): void {

@@ -29,7 +29,10 @@ export async function connectProgram(
   const child = { ...serverChild(program, [...WITHOUT_KEYS, ...command]), sharesTerminal: true };
   const waiting = { name: program.name, program: command[0], silenceMs: options.initializeTimeoutMs };
   // Whoever waits has the time; a password has to be typed before anything is answered.
-  const timeless = { connectTimeoutMs: Number.POSITIVE_INFINITY, initializeTimeoutMs: Number.POSITIVE_INFINITY };
+  const timeless = {
+    connectTimeoutMs: Number.POSITIVE_INFINITY,
+    initializeTimeoutMs: Number.POSITIVE_INFINITY,
+  };
   try {
     return await untilInterrupted((interrupted) =>
       patiently(waiting, ({ signal, logger }) =>

@@ -15,7 +15,10 @@ const SAYS_NOTHING = () => false;
 /** Seconds until a program that never answers is given up, and what is said. */
 async function givenUp(
   isAsking: (second: number) => boolean,
-  { silenceMs, words = () => undefined }: { silenceMs?: number; words?: (second: number) => string | undefined } = {},
+  {
+    silenceMs,
+    words = () => undefined,
+  }: { silenceMs?: number; words?: (second: number) => string | undefined } = {},
 ): Promise<{ second: number; message: string }> {
   let second = 0;
   let warn = (_line: string): void => {};
