@@ -33,14 +33,14 @@ async function givenUp(
     () => "answered",
     (error: Error) => error.message,
   );
-  let message: string | undefined;
-  void ended.then((text) => (message = text));
-  for (; message === undefined && second < 1_000; second += 1) {
+  const outcome: { message?: string } = {};
+  void ended.then((text) => (outcome.message = text));
+  for (; outcome.message === undefined && second < 1_000; second += 1) {
     const line = words(second);
     if (line !== undefined) warn(line);
     await vi.advanceTimersByTimeAsync(1_000);
   }
-  return { second, message: message ?? "" };
+  return { second, message: outcome.message ?? "" };
 }
 
 it("a program that says nothing is given up after 15 s", async () => {
