@@ -10,7 +10,7 @@ import {
 import { verifies } from "./verifies.ts";
 
 const STREAM = { streamResponse: true };
-const CLOSE_TIMEOUT_MS = 5000;
+const CLOSE_TIMEOUT_MS = 15_000;
 
 /** Waits until the connection that carried a request has ended. */
 async function expectAborted(request: UpstreamRequest): Promise<void> {

@@ -21,7 +21,7 @@ import { base64, expectError, fromBase64, verifies } from "./verifies.ts";
 const DELTA = "http/request/bodyDelta";
 const STREAM = { streamResponse: true };
 const MAX_DELTA_BYTES = 1_048_576;
-const STREAM_TIMEOUT_MS = 10_000;
+const STREAM_TIMEOUT_MS = 25_000;
 const DECODING_FAILED = "error decoding response body";
 
 interface Delta {
@@ -257,7 +257,7 @@ verifies("http-stream:truncated", async (context) => {
 verifies(
   "http-stream:timeout",
   onUpstream(beginning, async ({ connection, send }) => {
-    await send("/", { ...STREAM, timeoutMs: 1000 });
+    await send("/", { ...STREAM, timeoutMs: 2000 });
     const { bytes, error } = await readStream(connection);
     expect({ text: bytes.toString(), error }).toEqual({ text: "hello", error: DECODING_FAILED });
   }),

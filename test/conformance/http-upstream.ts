@@ -19,7 +19,7 @@ export interface UpstreamRequest {
 
 export type Answer = (request: UpstreamRequest) => void | Promise<void>;
 
-const REQUEST_TIMEOUT_MS = 5000;
+const REQUEST_TIMEOUT_MS = 15_000;
 
 /**
  * An HTTP/1.1 server on loopback that writes exactly what it is given, valid or not, and records every request byte for

@@ -42,7 +42,7 @@ export async function expectDropped(peer: RawPeer, act: () => void): Promise<voi
 }
 
 /** Asserts that the connection ends on its own. */
-export async function expectClosed(peer: RawPeer, timeoutMs = 3000): Promise<void> {
+export async function expectClosed(peer: RawPeer, timeoutMs = 15_000): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(

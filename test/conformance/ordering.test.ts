@@ -73,7 +73,7 @@ verifies("order:notifications-while-waiting", async ({ peer }) => {
   const connection = await peer();
   await connection.request("process/start", start("quiet", ["sleep", "60"]));
   await connection.request("process/start", start("loud", ["sh", "-c", "sleep 0.2; echo x"]));
-  send(connection, "poll", "process/read", { processId: "quiet", waitMs: 3000 });
+  send(connection, "poll", "process/read", { processId: "quiet", waitMs: 25_000 });
   const first = await connection.next(({ id, method }) => id === "poll" || method === "process/output");
   expect(first.method).toBe("process/output");
 });
@@ -81,16 +81,16 @@ verifies("order:notifications-while-waiting", async ({ peer }) => {
 verifies("order:long-poll-blocks-nobody", async ({ peer }) => {
   const connection = await peer();
   await connection.request("process/start", cat("p"));
-  send(connection, "poll", "process/read", { processId: "p", waitMs: 10_000 });
+  send(connection, "poll", "process/read", { processId: "p", waitMs: 25_000 });
   for (let round = 0; round < 3; round++) {
-    expect(await connection.request("environment/status", null, { timeoutMs: 2000 })).toEqual({
+    expect(await connection.request("environment/status", null, { timeoutMs: 10_000 })).toEqual({
       status: "ready",
     });
   }
   await connection.request(
     "process/write",
     { processId: "p", chunk: base64("x"), writeId: "1" },
-    { timeoutMs: 2000 },
+    { timeoutMs: 10_000 },
   );
   const { result } = await connection.next((message) => message.id === "poll");
   expect(result.chunks.map(({ chunk }: { chunk: string }) => fromBase64(chunk))).toEqual(["x"]);
@@ -118,9 +118,9 @@ verifies("order:control-lane", async (context) => {
   const connection = await openConcurrent(context);
   await connection.handshake();
   await connection.request("process/start", cat("p"));
-  send(connection, "poll 1", "process/read", { processId: "p", waitMs: 10_000 });
-  send(connection, "poll 2", "process/read", { processId: "p", waitMs: 10_000 });
-  const soon = { timeoutMs: 2000 };
+  send(connection, "poll 1", "process/read", { processId: "p", waitMs: 25_000 });
+  send(connection, "poll 2", "process/read", { processId: "p", waitMs: 25_000 });
+  const soon = { timeoutMs: 10_000 };
   expect(await connection.request("environment/status", null, soon)).toEqual({ status: "ready" });
   expect(await connection.request("environment/info", null, soon)).toHaveProperty("shell");
   const params = { processId: "other", signal: "interrupt" };

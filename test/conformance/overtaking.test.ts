@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { expect } from "vitest";
 import type { Message, RawPeer } from "./raw-peer.ts";
 import { base64, fromBase64, start, type VerifyContext, verifies } from "./verifies.ts";
@@ -19,6 +20,17 @@ interface Work {
   readonly answer: (id: string) => Promise<Message>;
 }
 
+/**
+ * What is sent before the next wait leaves in one piece. Otherwise a pause of this process between two messages would
+ * be time in which the server ends the work of the first.
+ */
+function sendTogether({ webSocket, child }: RawPeer): void {
+  const stream = (webSocket as { _socket?: Writable } | undefined)?._socket ?? child?.stdin;
+  if (!stream || stream.writableCorked > 0) return;
+  stream.cork();
+  queueMicrotask(() => stream.uncork());
+}
+
 function work(body: (work: Work) => Promise<void>, handshake: object = {}) {
   return async ({ connect }: VerifyContext): Promise<void> => {
     const directory = await mkdtemp(join(tmpdir(), "conformance-overtaking-"));
@@ -27,8 +39,10 @@ function work(body: (work: Work) => Promise<void>, handshake: object = {}) {
       const peer = await connect();
       await peer.request("initialize", { clientName: "conformance", ...handshake });
       peer.notify("initialized");
-      const send = (id: string, method: string, params?: object) =>
+      const send = (id: string, method: string, params?: object) => {
+        sendTogether(peer);
         peer.sendText(JSON.stringify({ id, method, params }));
+      };
       let copies = 0;
       await body({
         peer,

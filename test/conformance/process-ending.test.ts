@@ -53,7 +53,7 @@ verifies("process.terminate:grace-group", async ({ peer }) => {
   const argv = [...shell('"$0" "$1" & wait'), process.execPath, fixture("tell-signals.mjs")];
   await connection.request("process/start", start("p", argv));
   const child = await untilNumber(connection, "p");
-  await endGracefully(connection, "p", { timeoutMs: 200 });
+  await endGracefully(connection, "p", { timeoutMs: 1500 });
   expect(await reported(connection, "p")).toMatchObject({ signal: "SIGTERM", killedBy: "client" });
   expect(isRunning(child)).toBe(true);
   await untilGone(child);
@@ -73,14 +73,15 @@ verifies("process.terminate:now-in-grace", async ({ peer }) => {
 
 verifies("process.start:timeout", async ({ peer }) => {
   const connection = await peer();
+  const polite = shell("trap 'exit 5' TERM; while :; do sleep 0.02; done");
+  // Time enough to set the trap.
+  await connection.request("process/start", start("q", polite, { timeoutMs: 1500 }));
   await connection.request("process/start", start("p", ["sleep", "60"], { timeoutMs: 50 }));
   expect(await reported(connection, "p")).toMatchObject({
     signal: "SIGTERM",
     killedBy: "timeout",
     timedOut: true,
   });
-  const polite = shell("trap 'exit 5' TERM; while :; do sleep 0.02; done");
-  await connection.request("process/start", start("q", polite, { timeoutMs: 200 }));
   expect(await reported(connection, "q")).toEqual({ ...exitReport, timedOut: true });
   await connection.request("process/start", start("r", stubborn, { timeoutMs: 0 }));
   expect((await collect(connection, "r")).exitCode).toBeGreaterThan(128);

@@ -219,7 +219,7 @@ verifies("env:wildcard-work", async ({ launch }) => {
       "envPolicy: the wildcards take too many comparisons with the names",
     );
     // Each character with every other would take minutes.
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });
 

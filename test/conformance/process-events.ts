@@ -26,7 +26,7 @@ export interface ProcessRun {
   pty: Buffer;
 }
 
-const EVENTS_TIMEOUT_MS = 10_000;
+const EVENTS_TIMEOUT_MS = 25_000;
 
 /** The events of one process received so far, in the order of arrival. */
 export function arrivedEvents(peer: RawPeer, processId: string): ProcessEvent[] {
@@ -174,7 +174,7 @@ export function isRunning(pid: number): boolean {
 }
 
 export async function untilGone(pid: number): Promise<void> {
-  await expect.poll(() => isRunning(pid), { timeout: 5000, interval: 10 }).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 15_000, interval: 10 }).toBe(false);
 }
 
 /** A directory with these files in it for the length of `use`; a name that ends in "!" becomes an executable. */

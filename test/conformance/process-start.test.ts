@@ -242,11 +242,11 @@ verifies("process.start:pipelined", async ({ peer }) => {
   const answers = await Promise.all([
     connection.request("process/start", start("p", ["cat"], { pipeStdin: true })),
     connection.request("process/write", { processId: "p", chunk: base64("abc"), writeId: "1" }),
-    read(connection, "p", { waitMs: 5000 }),
+    read(connection, "p", { waitMs: 10_000 }),
     connection.request("process/start", start("p", ["true"])).catch((error: RpcFailure) => error.message),
     connection.request("process/start", start("q", ["sleep", "60"])),
     connection.request("process/terminate", { processId: "q" }),
-    read(connection, "q", { waitMs: 5000 }),
+    read(connection, "q", { waitMs: 10_000 }),
     connection.request("process/terminate", { processId: "r" }),
     connection.request("process/start", start("r", ["true"])),
   ]);

@@ -6,7 +6,7 @@ export interface HttpAnswer {
   body: string;
 }
 
-const TIMEOUT_MS = 5000;
+const TIMEOUT_MS = 15_000;
 
 /** The header lines of a websocket upgrade, one by one, so that a test can leave one out or change it. */
 export const upgradeHeaders = {

@@ -56,7 +56,8 @@ interface Received {
   text: string;
 }
 
-const DEFAULT_TIMEOUT_MS = 5000;
+/** Only what is broken takes that long, also on a busy machine. */
+const DEFAULT_TIMEOUT_MS = 15_000;
 
 /**
  * A JSON-RPC peer that shares no code with the project's own client or connection: what both would get wrong alike must

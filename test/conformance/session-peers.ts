@@ -1,6 +1,6 @@
 import { type RawPeer, RpcFailure } from "./raw-peer.ts";
 
-const RESUME_TIMEOUT_MS = 5000;
+const RESUME_TIMEOUT_MS = 15_000;
 
 /**
  * Resumes a session on a connection without handshake. The server may not have noticed yet that the old connection is

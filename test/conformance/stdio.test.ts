@@ -5,7 +5,7 @@ import type { RawPeer } from "./raw-peer.ts";
 import { fromBase64, start, verifies } from "./verifies.ts";
 
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const EXIT_TIMEOUT_MS = 5000;
+const EXIT_TIMEOUT_MS = 10_000;
 
 function childOf(peer: RawPeer) {
   const { child } = peer;

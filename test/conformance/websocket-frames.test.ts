@@ -149,11 +149,11 @@ verifies("ws:broken-frames", async ({ target }) => {
   };
   for (const [name, bytes] of Object.entries(broken)) {
     const socket = await openRawWebSocket(target.url ?? "");
-    const timer = setTimeout(() => socket.destroy(), 3000);
+    const timer = setTimeout(() => socket.destroy(), 8000);
     const began = Date.now();
     socket.write(bytes);
     await socket.ended;
     clearTimeout(timer);
-    expect(Date.now() - began, name).toBeLessThan(2500);
+    expect(Date.now() - began, name).toBeLessThan(7000);
   }
 });
