@@ -8,6 +8,8 @@ const PACKAGES = {
   tmux: "tmux",
   vim: "vim",
   top: "procps",
+  // A web page behind a tunnel.
+  curl: "curl",
   // Shells that complete commands.
   zsh: "zsh",
   fish: "fish",

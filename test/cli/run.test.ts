@@ -151,6 +151,13 @@ describe.concurrent("run", () => {
     expect(await command.ended()).toMatchObject({ status: 7, stdout: `ready\ngot ${name}\n` });
   });
 
+  test("is ended by Ctrl-C as the command is, so that a script stops there", async () => {
+    const command = start(["sh", "-c", "echo ready; exec sleep 60"]);
+    await command.shows("ready");
+    command.child.kill("SIGINT");
+    expect(await command.ended()).toMatchObject({ status: null, signal: "SIGINT", stderr: "" });
+  });
+
   test("ends the command when nobody reads its output any more", async () => {
     const alive = join(directory, "alive");
     const command = start(["sh", "-c", `echo $$ > ${alive}; exec yes`]);

@@ -4,6 +4,8 @@ import { scrub } from "./scrub.ts";
 
 const SHELL = ["bash", "--norc", "--noprofile", "-i"];
 const PROMPT = "$ ";
+/** After Ctrl-C, the prompt may follow on the same line. */
+const PROMPT_LINE = /^(?:\^C)?\$(?: |$)/;
 const SIZE = { columns: 100, rows: 24 } as const;
 
 /** Where Ann sits: her machines, and as many terminals as she likes, each with a shell in her project. */
@@ -87,8 +89,12 @@ export class DeskTerminal {
     await this.#terminal.until(
       async () => {
         text = await this.#terminal.history();
-        const prompts = text.split("\n").filter((line) => line === "$" || line.startsWith(PROMPT));
-        return prompts.length === this.#lines + 1 && prompts.at(-1) === "$" && text.endsWith("$");
+        const prompts = text.split("\n").filter((line) => PROMPT_LINE.test(line));
+        return (
+          prompts.length === this.#lines + 1 &&
+          text.endsWith(prompts.at(-1)!) &&
+          prompts.at(-1)!.endsWith("$")
+        );
       },
       () => `a prompt after ${this.#lines} lines:\n${text}`,
     );
@@ -106,7 +112,7 @@ export class DeskTerminal {
   async screen(): Promise<string> {
     const text = await this.#terminal.history();
     return scrub(text, this.#root)
-      .replace(/\n?\$$/, "")
+      .replace(/\n?(\^C)?\$$/, (_, interrupt = "") => (interrupt === "" ? "" : `\n${interrupt}`))
       .replaceAll(/\n{3,}/g, "\n\n");
   }
 }

@@ -1,8 +1,24 @@
 import type { Desk } from "./desk.ts";
+import { attach } from "./scenes/attach.ts";
+import { bridge } from "./scenes/bridge.ts";
+import { completion } from "./scenes/completion.ts";
+import { copy } from "./scenes/copy.ts";
+import { interrupt } from "./scenes/interrupt.ts";
+import { serve } from "./scenes/serve.ts";
 import { shell } from "./scenes/shell.ts";
+import { tunnel } from "./scenes/tunnel.ts";
 
 /** Somebody at a desk; returns what the screens show in the end, or at the moments that matter. */
 export type Scene = (desk: Desk) => Promise<readonly string[]>;
 
 /** What the page shows besides lines that are typed one after another. */
-export const SCENES: Readonly<Record<string, Scene>> = { shell };
+export const SCENES: Readonly<Record<string, Scene>> = {
+  attach,
+  bridge,
+  completion,
+  copy,
+  interrupt,
+  serve,
+  shell,
+  tunnel,
+};

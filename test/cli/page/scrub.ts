@@ -9,6 +9,15 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/pid \d+/g, "pid 4711"],
   [/("(?:user|system)": ?)[\d.]+/g, "$11.5"],
   [/,?\s*"peakMemoryBytes": ?\d+/g, ""],
+  // The progress of `cp`.
+  [/ *\d+% {2}[^\n]+ of 2\.0 GiB {2}[^\n]+ left/g, " 42%  860 MiB of 2.0 GiB  210 MiB/s  6s left"],
+  [/localhost:\d{4,5}/g, "localhost:3000"],
+  [/(running for +)[^\n]+/g, "$12s"],
+  [/(other sessions +)\d+/g, "$11"],
+  [/"sessionId":"[^"]+"/g, '"sessionId":"01a3c4de-5f60-4718-92ab-3c4d5e6f7081"'],
+  [/ on linux \S+, [^\n]+/g, " on linux 6.1.0, x64, as ann"],
+  [/ on linux \w+$/gm, " on linux x64"],
+  [/(bwrap has version )[\d.]+/g, "$10.8.0"],
   [/exec-server \d+\.\d+\.\d+/g, "exec-server 0.1.0"],
   [/[ \t]+$/gm, ""],
 ];

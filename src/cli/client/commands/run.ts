@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { Host } from "../../../client/host.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
-import { endWith } from "../end-with.ts";
+import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
@@ -63,7 +63,7 @@ export function define(program: Command): void {
 }
 
 /** Resolves with the exit status. */
-async function run(argv: readonly string[], options: RunOptions): Promise<number> {
+async function run(argv: readonly string[], options: RunOptions): Promise<End> {
   try {
     if (options.name !== undefined && options.detach !== true)
       throw usageFailure("--name is for a command that is left running; add -d");

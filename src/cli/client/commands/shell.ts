@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
+import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { failedStart } from "../running/exit-status.ts";
 import { repeated } from "../repeated.ts";
@@ -41,8 +41,8 @@ export function define(program: Command): void {
   });
 }
 
-/** Resolves with the exit status. */
-async function shell(options: ShellOptions): Promise<number> {
+/** Resolves with how it ended. */
+async function shell(options: ShellOptions): Promise<End> {
   try {
     const connected = await connectTarget(options);
     await using host = connected.host;

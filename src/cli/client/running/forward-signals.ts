@@ -12,12 +12,14 @@ const WHILE_LOST = "while the connection is lost; the server ends the command wh
 
 /**
  * Passes signals on to a process, until `stop` is called. One that cannot be passed on, because the connection is lost
- * or the process has ended, rejects `givenUp`: whoever presses Ctrl-C wants this command to end.
+ * or the process has ended, rejects `givenUp`: whoever presses Ctrl-C wants this command to end. `passed` are the
+ * others.
  */
 export function forwardSignals(
   host: Host,
   remote: RemoteProcess,
-): { stop: () => void; givenUp: Promise<never> } {
+): { stop: () => void; givenUp: Promise<never>; passed: ReadonlySet<NodeJS.Signals> } {
+  const passed = new Set<NodeJS.Signals>();
   const removals: (() => void)[] = [];
   const givenUp = new Promise<never>((_, reject) => {
     let isFirst = true;
@@ -26,7 +28,10 @@ export function forwardSignals(
       isFirst = false;
       if (host.state !== "connected") reject(interrupted(signal, WHILE_LOST));
       else if (isAgain && (await hasExited(remote))) reject(interrupted(signal, BEFORE_WRITTEN));
-      else await remote.signal(signal);
+      else {
+        passed.add(signal);
+        await remote.signal(signal);
+      }
     };
     for (const signal of SIGNALS) {
       // A process that is gone needs no signal; a lost session is reported by its output.
@@ -38,6 +43,7 @@ export function forwardSignals(
   givenUp.catch(() => {});
   return {
     givenUp,
+    passed,
     stop: () => {
       for (const remove of removals) remove();
     },

@@ -2,6 +2,7 @@ import type { Host } from "../../../client/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { ExecError } from "../../../base/errors.ts";
+import type { End } from "../end-with.ts";
 import { statusOf } from "./exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
 import { GatheredInput } from "./gathered-input.ts";
@@ -10,25 +11,28 @@ import { openOutput, OutputWriter } from "./output-stream.ts";
 
 /** What a shell reports for a program that SIGPIPE has ended. */
 const BROKEN_PIPE_STATUS = 141;
+/** The same for SIGINT. */
+const INTERRUPTED_STATUS = 130;
 
 export interface PipedOptions extends Omit<StartOptions, "stdin"> {
   /** Whether this program's stdin is passed on. */
   readonly stdin: boolean;
 }
 
-/** Runs a command on pipes, connected to those of this program. Resolves with its status when all is written. */
+/** Runs a command on pipes, connected to those of this program. Resolves with its end when all is written. */
 export async function runPiped(
   host: Host,
   argv: readonly string[],
   { stdin, ...options }: PipedOptions,
-): Promise<number> {
+): Promise<End> {
   reportRecovery(host);
   const remote = await host.start(argv, { ...options, stdin: stdin ? "pipe" : "none" });
   const signals = forwardSignals(host, remote);
   const input = stdin ? passInput(remote) : undefined;
   try {
     await Promise.race([passOutput(remote), signals.givenUp]);
-    return statusOf(await remote.exited);
+    const status = statusOf(await remote.exited);
+    return status === INTERRUPTED_STATUS && signals.passed.has("SIGINT") ? "SIGINT" : status;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
     // Nobody reads any more. A local command would be ended by SIGPIPE.
