@@ -71,6 +71,10 @@ export class Connection {
     return this.#transport.receivedBytes;
   }
 
+  get sentBytes(): number | undefined {
+    return this.#transport.sentBytes;
+  }
+
   /** See `Transport`. False if the transport has no ping. */
   ping(answered: () => void): boolean {
     this.#transport.ping?.(answered);

@@ -31,7 +31,20 @@ export type Handlers<Context> = {
   ) => HandlerResult<Result<M>>;
 };
 
-type Call<Context> = (context: Context, params: unknown, attachment?: Attachment) => HandlerResult<unknown>;
+type Run<Context> = (context: Context, params: unknown, attachment?: Attachment) => HandlerResult<unknown>;
+
+type Call<Context> = (
+  context: Context,
+  params: unknown,
+  attachment: Attachment | undefined,
+  watch: CallWatch | undefined,
+) => HandlerResult<unknown>;
+
+/** Follows one request. */
+export interface CallWatch {
+  /** The request has passed every check, and its handler runs next. Throws to refuse it all the same. */
+  allowed(params: unknown, attachment: Attachment | undefined): void;
+}
 
 interface Route<Context> extends Precedence {
   readonly call: Call<Context>;
@@ -51,14 +64,15 @@ export class Router<Context> {
     for (const [name, handler] of Object.entries(handlers)) {
       const definition: Method = methods[name as MethodName];
       // The handler's parameter type comes from this schema, which `parse` applies.
-      const run = handler as Call<Context>;
+      const run = handler as Run<Context>;
       this.#routes.set(name, {
         ...(definition.lane && { lane: definition.lane }),
         ...(definition.ordered && { ordered: definition.ordered }),
         ...(definition.overtakes && { overtakes: definition.overtakes }),
-        call: (context, params, attachment) => {
+        call: (context, params, attachment, watch) => {
           const checked = parse(definition, name, params);
           if (definition.family !== null) gate(context, definition.family);
+          watch?.allowed(checked, attachment);
           return run(context, checked, attachment);
         },
       });
@@ -71,14 +85,20 @@ export class Router<Context> {
   }
 
   /** Throws an RpcError for an unknown method, invalid parameters or a closed gate, in this order. */
-  call(name: string, context: Context, params: unknown, attachment?: Attachment): HandlerResult<unknown> {
+  call(
+    name: string,
+    context: Context,
+    params: unknown,
+    attachment?: Attachment,
+    watch?: CallWatch,
+  ): HandlerResult<unknown> {
     const route = this.#routes.get(name);
     if (route === undefined)
       throw new RpcError(
         RpcCode.methodNotFound,
         `exec-server stub does not implement \`${shorten(name)}\` yet`,
       );
-    return route.call(context, params, attachment);
+    return route.call(context, params, attachment, watch);
   }
 }
 

@@ -18,5 +18,15 @@ export {
   type SwitchLimit,
 } from "./limits.ts";
 export type { IdleOptions } from "./occupancy.ts";
+export type {
+  ObservedAnswer,
+  ObservedConnection,
+  ObservedEnd,
+  ObservedProcess,
+  ObservedRequest,
+  RefusalCause,
+  RefusedConnection,
+  ServerObserver,
+} from "./observer.ts";
 export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
 export { type AcceptOptions, createServer, type Server, type ServerOptions } from "./server.ts";

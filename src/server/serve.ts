@@ -6,6 +6,7 @@ import { listenWebSocket, type ListenPlace } from "../transport/websocket/websoc
 import { type AuthenticationPolicy, createAuthenticator } from "./access/authentication.ts";
 import type { Credential } from "./access/credential.ts";
 import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
+import { combineObservers } from "./observer.ts";
 import { createServerFor, type Server, type ServerOptions } from "./server.ts";
 
 /** Where a server listens, and whom it admits. */
@@ -70,8 +71,10 @@ function hiding(socket: string, options: ServerOptions): ServerOptions {
   return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), socket] };
 }
 
-function listenFor(server: Server, place: ListenPlace, { authentication, limits, logger }: ServeOptions) {
+function listenFor(server: Server, place: ListenPlace, options: ServeOptions) {
+  const { authentication, limits, logger } = options;
   const maxMessageBytes = limits?.maxMessageBytes;
+  const observer = combineObservers(options.observers ?? []);
   return listenWebSocket({
     ...place,
     ...(authentication === undefined
@@ -83,6 +86,7 @@ function listenFor(server: Server, place: ListenPlace, { authentication, limits,
     // With authentication, a sandbox does not get in: no policy shows it the secret.
     ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     refuse: () => server.refusal(),
+    refused: (connection) => observer?.refused?.(connection),
     accept: (transport, credential: Credential | undefined) => {
       server.accept(transport, credential === undefined ? {} : { credential });
     },

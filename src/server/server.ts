@@ -27,6 +27,8 @@ import { operatorPolicy } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
+import { ConnectionObservation } from "./connection/observation.ts";
+import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
 
 /** Deadline for reporting exits after the kill. */
@@ -55,6 +57,8 @@ export interface ServerOptions {
   readonly version?: string;
   /** Reports that for some time there was no connection, no session and no kept process. */
   readonly idle?: IdleOptions;
+  /** Are told what happens: for an audit log, for metrics. */
+  readonly observers?: readonly ServerObserver[];
 }
 
 export interface AcceptOptions {
@@ -66,6 +70,8 @@ export interface AcceptOptions {
   readonly principal?: string;
   /** The same, and what the client may do, as `createAuthenticator` finds out. Default: everything. */
   readonly credential?: Credential;
+  /** Address of the client, for observers. Default: that of the transport. */
+  readonly from?: string;
   readonly ended?: () => void;
 }
 
@@ -113,6 +119,8 @@ class ExecServer implements Server {
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
   readonly #occupancy: Occupancy;
+  readonly #observer: ServerObserver | undefined;
+  #connections = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: OwnListeners) {
@@ -136,6 +144,7 @@ class ExecServer implements Server {
       enter: () => occupancy.enter(),
     });
     this.#occupancy = occupancy;
+    this.#observer = combineObservers(options.observers ?? []);
     this.#limits = limits;
     this.#logger = logger;
     this.#starter = starter;
@@ -181,17 +190,23 @@ class ExecServer implements Server {
     });
   }
 
-  accept(transport: Transport, { resumable = true, principal, credential, ended }: AcceptOptions = {}): void {
+  accept(
+    transport: Transport,
+    { resumable = true, principal, credential, from, ended }: AcceptOptions = {},
+  ): void {
     const refused = this.refusal();
+    const address = (): string => from ?? transport.from ?? "unknown";
     if (refused === undefined) {
       const local = this.#localCredential;
       this.#serve((hooks) => new TransportPeer(transport, hooks), {
         resumable,
         credential: credential ?? (principal === undefined ? local : { ...local, principal }),
+        address,
         ended,
       });
       return;
     }
+    this.#observer?.refused?.({ cause: "limit", reason: refused, from: address() });
     this.#logger.warn("a connection was refused", { reason: refused });
     transport.destroy(refused);
     ended?.();
@@ -204,9 +219,13 @@ class ExecServer implements Server {
       this.#serve((hooks) => link.serve(hooks), {
         resumable: false,
         credential: this.#localCredential,
+        address: () => "local",
         ended: undefined,
       });
-    else link.destroy(refused);
+    else {
+      this.#observer?.refused?.({ cause: "limit", reason: refused, from: "local" });
+      link.destroy(refused);
+    }
     return link;
   }
 
@@ -217,13 +236,19 @@ class ExecServer implements Server {
 
   #serve(
     connect: (hooks: PeerHooks) => Peer,
-    options: { resumable: boolean; credential: Credential; ended: (() => void) | undefined },
+    options: {
+      resumable: boolean;
+      credential: Credential;
+      address: () => string;
+      ended: (() => void) | undefined;
+    },
   ): void {
     const leave = this.#occupancy.enter();
     const client = new ClientConnection(connect, {
       ...this.#shared,
       resumable: options.resumable,
       credential: options.credential,
+      observed: this.#observe(options),
       ended: () => {
         this.#clients.delete(client);
         leave();
@@ -232,6 +257,18 @@ class ExecServer implements Server {
     });
     this.#clients.add(client);
     client.open();
+  }
+
+  #observe(options: { credential: Credential; address: () => string }): ConnectionObservation | undefined {
+    if (this.#observer === undefined) return undefined;
+    this.#connections += 1;
+    const { credential, address } = options;
+    return new ConnectionObservation(this.#observer, {
+      number: this.#connections,
+      from: address(),
+      principal: credential.principal,
+      tokenName: credential.name,
+    });
   }
 
   async #end(): Promise<void> {

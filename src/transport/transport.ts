@@ -50,6 +50,10 @@ export interface Transport {
   readonly queuedBytes: number;
   /** Bytes received from the peer. Absent if they are not counted. */
   readonly receivedBytes?: number;
+  /** Bytes sent to the peer, likewise. */
+  readonly sentBytes?: number;
+  /** Address of the peer, such as `127.0.0.1:5023`, or `unix`. Absent if it has none. */
+  readonly from?: string;
   /**
    * True if the carrier can fail silently and nothing below would notice. A client then checks its server for signs of
    * life.

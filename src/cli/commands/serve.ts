@@ -208,7 +208,7 @@ async function serveStdio(options: ListenOptions): Promise<void> {
   const server = await orFailure(() => createServer({ ...options, keepProcesses: false }));
   const transport = openStdioTransport(options.limits.maxMessageBytes);
   onStopSignal(() => server.close());
-  server.accept(transport, { resumable: false, ended: () => exitAfter(server.close()) });
+  server.accept(transport, { resumable: false, from: "stdio", ended: () => exitAfter(server.close()) });
 }
 
 function onStopSignal(stop: (signal: string) => Promise<void>): void {

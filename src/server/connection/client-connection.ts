@@ -27,6 +27,7 @@ import { RequestIntake } from "./request-intake.ts";
 import type { Session } from "../sessions/session.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { SessionHolder, SessionRegistry } from "../sessions/session-registry.ts";
+import type { ConnectionObservation, ProcessObservation, RequestObservation } from "./observation.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
 
 export interface ClientConnectionOptions {
@@ -42,6 +43,8 @@ export interface ClientConnectionOptions {
   /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
   readonly credential: Credential;
+  /** Tells observers what this client does; undefined if there are none. */
+  readonly observed?: ConnectionObservation | undefined;
   ended(): void;
 }
 
@@ -50,6 +53,11 @@ export interface InitializeOptions {
   readonly resumeSessionId: string | undefined;
   /** See the parameter of `initialize`. */
   readonly urgentInput: boolean;
+}
+
+interface LateAnswer extends Pick<IncomingRequest, "id" | "method"> {
+  readonly make: () => unknown;
+  readonly watch: RequestObservation | undefined;
 }
 
 const AT_ONCE = { lazily: false };
@@ -83,7 +91,7 @@ export class ClientConnection implements SessionHolder {
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
   /** Answers to be built when there is room for them. */
-  readonly #late = new Fifo<Pick<IncomingRequest, "id" | "method"> & { readonly make: () => unknown }>();
+  readonly #late = new Fifo<LateAnswer>();
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
@@ -123,6 +131,7 @@ export class ClientConnection implements SessionHolder {
   }
 
   open(): void {
+    this.#options.observed?.open(this.peer);
     this.peer.open();
     const { resumable, limits } = this.#options;
     // The only client of a server on stdio or in this program has no deadline.
@@ -163,6 +172,11 @@ export class ClientConnection implements SessionHolder {
     this.#drainListeners.push(listener);
   }
 
+  /** Is to be called with the process that a request has started; undefined if nobody wants to know. */
+  observeStart(processId: string): ProcessObservation | undefined {
+    return this.#options.observed?.start(processId);
+  }
+
   /** Throws unless the handshake is complete. */
   gate(family: Family): void {
     if (this.#session === undefined)
@@ -201,6 +215,7 @@ export class ClientConnection implements SessionHolder {
 
   #begin(session: Session): Session {
     this.#session = session;
+    this.#options.observed?.entered(session.id);
     clearTimeout(this.#initializeTimer);
     return session;
   }
@@ -266,63 +281,77 @@ export class ClientConnection implements SessionHolder {
   }
 
   #run({ id, method, params, attachment }: IncomingRequest): Promise<void> | undefined {
+    const watch = this.#options.observed?.begin(method);
     let result: HandlerResult<unknown>;
     try {
-      result = this.#options.router.call(method, this, params, attachment);
+      result = this.#options.router.call(method, this, params, attachment, watch);
     } catch (error) {
-      this.#fail(id, method, error);
+      watch?.refused(error, params);
+      this.#fail(id, method, error, watch);
       return undefined;
     }
-    if (result instanceof Promise) return this.#settle(id, method, result);
-    this.#finish(id, method, result);
+    if (result instanceof Promise) return this.#settle(id, method, result, watch);
+    this.#finish(id, method, result, watch);
     return undefined;
   }
 
-  #settle(id: IdText, method: string, result: Promise<unknown>): Promise<void> {
+  #settle(
+    id: IdText,
+    method: string,
+    result: Promise<unknown>,
+    watch: RequestObservation | undefined,
+  ): Promise<void> {
     return result.then(
-      (value) => this.#finish(id, method, value),
-      (error: unknown) => this.#fail(id, method, error),
+      (value) => this.#finish(id, method, value, watch),
+      (error: unknown) => this.#fail(id, method, error, watch),
     );
   }
 
   /** A deferred answer no longer holds up later requests. */
-  #finish(id: IdText, method: string, result: unknown): void {
+  #finish(id: IdText, method: string, result: unknown, watch: RequestObservation | undefined): void {
     if (!(result instanceof DeferredAnswer)) {
-      this.#respond(id, result);
+      this.#respond(id, result, AT_ONCE, watch);
       return;
     }
     void (result as DeferredAnswer<unknown>).promise.then(
       (value) => {
-        if (value instanceof LazyAnswer) this.#late.push({ id, method, make: value.make as () => unknown });
-        else this.#respond(id, value, LAZILY);
+        if (value instanceof LazyAnswer)
+          this.#late.push({ id, method, make: value.make as () => unknown, watch });
+        else this.#respond(id, value, LAZILY, watch);
         this.#makeLate();
       },
-      (error: unknown) => this.#fail(id, method, error),
+      (error: unknown) => this.#fail(id, method, error, watch),
     );
   }
 
   /** Thousands may have waited for the same event. Their order does not matter, so build a few at a time. */
   #makeLate(): void {
     while (this.#late.size > 0 && !this.full) {
-      const { id, method, make } = this.#late.shift()!;
+      const { id, method, make, watch } = this.#late.shift()!;
       let result: unknown;
       try {
         result = make();
       } catch (error) {
-        this.#fail(id, method, error);
+        this.#fail(id, method, error, watch);
         continue;
       }
-      this.#respond(id, result, LAZILY);
+      this.#respond(id, result, LAZILY, watch);
     }
   }
 
-  #respond(id: IdText, result: unknown, when: { lazily: boolean } = AT_ONCE): void {
+  #respond(
+    id: IdText,
+    result: unknown,
+    when: { lazily: boolean },
+    watch: RequestObservation | undefined,
+  ): void {
+    watch?.answered({ result });
     this.peer.respond(id, result, when);
     if (this.full) this.budget.queueChanged();
     this.#intake.answered();
   }
 
-  #fail(id: IdText, method: string, error: unknown): void {
+  #fail(id: IdText, method: string, error: unknown, watch: RequestObservation | undefined): void {
     let wire = toWire(error);
     if (wire === undefined) {
       this.#options.logger.error("a handler failed", {
@@ -331,6 +360,7 @@ export class ClientConnection implements SessionHolder {
       });
       wire = { code: RpcCode.internal, message: `${method}: internal error` };
     }
+    watch?.answered({ error: wire });
     this.peer.fail(id, wire);
     this.#intake.answered();
   }
@@ -372,6 +402,7 @@ export class ClientConnection implements SessionHolder {
     });
     clearTimeout(this.#initializeTimer);
     this.#stop();
+    this.#options.observed?.close(reason);
     if (this.#session !== undefined && !this.#surrendered) {
       if (this.#options.resumable) this.#options.sessions.detach(this.#session);
       else void this.#options.sessions.end(this.#session);

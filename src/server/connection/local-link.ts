@@ -57,6 +57,7 @@ export class LocalLink implements Link {
         return queuedBytes();
       },
       receivedBytes: undefined,
+      sentBytes: undefined,
       ping: () => false,
       open: () => this.#toServer.resume(),
       respond: (id, result) => this.#respond(id, result),

@@ -25,6 +25,8 @@ export interface Peer {
   readonly queuedBytes: number;
   /** Bytes received from the client; undefined if they are not counted. */
   readonly receivedBytes: number | undefined;
+  /** Bytes sent to the client, likewise. */
+  readonly sentBytes: number | undefined;
   open(): void;
   /** Pings the client, and calls `answered` when it responds. False if it cannot be pinged. */
   ping(answered: () => void): boolean;

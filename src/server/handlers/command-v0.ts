@@ -98,6 +98,10 @@ class Commands {
       place.free();
       throw startError(error);
     }
+    this.#client.observeStart(sessionId)?.(process, {
+      argv: request.argv,
+      isConfined: request.confinement !== undefined,
+    });
     this.#open.add(process);
     this.#known.set(sessionId, process);
     process.listen((event) => {

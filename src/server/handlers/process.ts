@@ -87,6 +87,7 @@ export function processHandlers({
           throw refusal("INVALID_INPUT", `process ${processId} already exists`);
         const details: StartDetails = {
           ...startDetails(params),
+          observe: client.observeStart(processId),
           ...(policy === undefined ? {} : { confine: () => sandboxes.confinement(policy) }),
           ...(launch === undefined
             ? {}

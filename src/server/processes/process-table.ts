@@ -4,6 +4,7 @@ import type { ManagedProcess } from "../../capabilities/process/managed-process.
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
 import type { Audience } from "../kept/audience.ts";
+import type { ProcessObservation } from "../connection/observation.ts";
 import type { ProcessNetwork } from "../network/process-network.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
@@ -34,6 +35,8 @@ export interface StartDetails {
   readonly openNetwork?: (request: StartRequest) => Promise<ProcessNetwork>;
   /** Creates the audience of a kept process. */
   readonly createAudience?: (process: ManagedProcess) => Audience;
+  /** Tells observers about the process. */
+  readonly observe?: ProcessObservation | undefined;
   /** Called in the step in which the process enters the table. */
   readonly started?: () => void;
 }
@@ -166,7 +169,7 @@ export class ProcessTable {
   async #start(
     processId: string,
     wanted: StartRequest,
-    { label, idempotency, confine, openNetwork, createAudience, started }: StartDetails,
+    { label, idempotency, confine, openNetwork, createAudience, observe, started }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
     const confining = confine?.();
@@ -199,6 +202,7 @@ export class ProcessTable {
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
+    observe?.(process, { argv, isConfined: confinement !== undefined });
     started?.();
   }
 

@@ -7,10 +7,12 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import type { RefusalCause, RefusedConnection } from "../../base/refused-connection.ts";
 import { socketUrl } from "../../base/socket-url.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import { installFastPath } from "./fast-path.ts";
+import { addressOf, formatHost } from "./socket-address.ts";
 import type { Transport } from "../transport.ts";
 import { bindUnixSocket } from "./unix-socket.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
@@ -55,6 +57,8 @@ export interface AdmissionOptions<Credential = unknown> extends PendingLimits {
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Why no further connection is accepted, if so; the answer is then 503. */
   refuse?(): string | undefined;
+  /** Called for each upgrade that is turned away. */
+  refused?(connection: RefusedConnection): void;
   /** Maximum message length. Default and maximum: the limit of the wire. */
   readonly maxMessageBytes?: number;
   /** Also gets the result of `authenticate`, if there is one. */
@@ -85,7 +89,12 @@ export async function listenWebSocket<Credential = unknown>(
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
-    const turnAway = (text: string): void => {
+    const turnAway = (refusal: Refusal): void => {
+      const reason = refusal.body === "" ? (STATUS_TEXTS[refusal.status] ?? "") : refusal.body;
+      options.refused?.({ cause: refusal.cause, reason, from: addressOf(socket) });
+      answerAndEnd(formatRefusal(refusal));
+    };
+    const answerAndEnd = (text: string): void => {
       pending.renew(socket, LINGER_MS);
       // Unread bytes would turn the end into a reset, and the peer could lose the answer.
       socket.resume();
@@ -93,27 +102,27 @@ export async function listenWebSocket<Credential = unknown>(
     };
     const refusal = refuse(request);
     if (refusal === undefined && pathOf(request) === "/readyz") {
-      turnAway("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+      answerAndEnd("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
       return;
     }
     const refused = refusal ?? refuseUpgrade(request);
     if (refused !== undefined) {
-      turnAway(formatRefusal(refused));
+      turnAway(refused);
       return;
     }
     const decide = ({ refusal, credential }: Examined<Credential>): void => {
       if (socket.destroyed) return;
       // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
       const full = options.refuse?.();
-      if (refusal !== undefined) turnAway(formatRefusal(refusal));
-      else if (full !== undefined) turnAway(formatRefusal({ status: 503, body: full }));
+      if (refusal !== undefined) turnAway(refusal);
+      else if (full !== undefined) turnAway({ cause: "limit", status: 503, body: full });
       else upgrade(request, socket, head, credential);
     };
     const examined = examine(socket, request.headers.authorization, options);
     if (examined === undefined) decide({});
     else
       examined.then(decide, () =>
-        turnAway(formatRefusal({ status: 503, body: "authentication is not possible now" })),
+        turnAway({ cause: "login", status: 503, body: "authentication is not possible now" }),
       );
   });
 
@@ -172,13 +181,14 @@ function examine<Credential>(
   const authenticated = options.authenticate?.({ authorization, from: addressOf(socket) });
   if (!excluded && authenticated === undefined) return undefined;
   return Promise.all([excluded, authenticated]).then(([forbidden, answer]) => {
-    if (forbidden) return { refusal: { status: 403, body: forbidden } };
+    if (forbidden) return { refusal: { cause: "sandbox", status: 403, body: forbidden } };
     if (answer === undefined) return {};
-    return "refusal" in answer ? { refusal: { status: 401, body: answer.refusal } } : answer;
+    return "refusal" in answer ? { refusal: { cause: "login", status: 401, body: answer.refusal } } : answer;
   });
 }
 
 interface Refusal {
+  readonly cause: RefusalCause;
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -196,24 +206,25 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 
 /** Reasons to refuse any request, upgrade or not. Browsers send an Origin; no page may use this server. */
 function refuse(request: IncomingMessage): Refusal | undefined {
-  if (request.headers.origin !== undefined) return { status: 403, body: "" };
+  if (request.headers.origin !== undefined) return { cause: "origin", status: 403, body: "" };
   const path = pathOf(request);
   if (path === "/readyz") {
     const known = request.method === "GET" || request.method === "HEAD";
-    return known ? undefined : { status: 405, body: "", headers: { allow: "GET,HEAD" } };
+    return known ? undefined : { cause: "request", status: 405, body: "", headers: { allow: "GET,HEAD" } };
   }
-  return path === "/" ? undefined : { status: 404, body: "" };
+  return path === "/" ? undefined : { cause: "request", status: 404, body: "" };
 }
 
 function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
   const { headers } = request;
-  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  if (request.method !== "GET")
+    return { cause: "request", status: 405, body: "Request method must be `GET`" };
   if (headers.upgrade?.toLowerCase() !== "websocket")
-    return { status: 400, body: "`Upgrade` header did not include 'websocket'" };
+    return { cause: "request", status: 400, body: "`Upgrade` header did not include 'websocket'" };
   if (headers["sec-websocket-version"] !== "13")
-    return { status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
+    return { cause: "request", status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
   if (headers["sec-websocket-key"] === undefined)
-    return { status: 400, body: "`Sec-WebSocket-Key` header missing" };
+    return { cause: "request", status: 400, body: "`Sec-WebSocket-Key` header missing" };
   return undefined;
 }
 
@@ -228,9 +239,11 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 }
 
 function refusePlain(request: IncomingMessage): Refusal {
-  if (request.method !== "GET") return { status: 405, body: "Request method must be `GET`" };
+  if (request.method !== "GET")
+    return { cause: "request", status: 405, body: "Request method must be `GET`" };
   const asksForUpgrade = /\bupgrade\b/i.test(request.headers.connection ?? "");
   return {
+    cause: "request",
     status: 400,
     body: asksForUpgrade
       ? "`Upgrade` header did not include 'websocket'"
@@ -256,11 +269,6 @@ function destroyThis(this: Socket): void {
   this.destroy();
 }
 
-function addressOf({ remoteAddress, remotePort = 0 }: Socket): string {
-  // Peers of a Unix socket have no address.
-  return remoteAddress === undefined ? "unix" : `${formatHost(remoteAddress)}:${remotePort}`;
-}
-
 function describeSource(socket: Socket): string {
   return `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`;
 }
@@ -277,8 +285,4 @@ async function bind(http: HttpServer, place: ListenPlace): Promise<{ url: string
   });
   const { address, port } = http.address() as AddressInfo;
   return { url: `ws://${formatHost(address)}:${port}`, release: () => {} };
-}
-
-function formatHost(address: string): string {
-  return address.includes(":") ? `[${address}]` : address;
 }

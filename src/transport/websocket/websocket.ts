@@ -12,6 +12,7 @@ import { liftLongString } from "../long-string.ts";
 import { SendQueue } from "../send-queue.ts";
 import { applyMask, MASK_BYTES, maskedHeader } from "./mask.ts";
 import { takeSmallMessages } from "./small-frames.ts";
+import { addressOf } from "./socket-address.ts";
 import type { Farewell, Transport, TransportEvents } from "../transport.ts";
 
 /** Time a peer has for its part of a close, whichever side started it, before the connection is cut. */
@@ -81,6 +82,14 @@ export class WebSocketTransport implements Transport {
 
   get receivedBytes(): number {
     return this.#socket.bytesRead;
+  }
+
+  get sentBytes(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  get from(): string {
+    return addressOf(this.#socket);
   }
 
   /** Earlier messages precede the ping, so only a peer that reads can answer. */
