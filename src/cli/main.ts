@@ -2,6 +2,8 @@ import { CliError } from "./cli-error.ts";
 import { serve } from "./commands/serve.ts";
 import { help } from "./help.ts";
 import { doctorHelp, sandboxHelp } from "./help-sandbox.ts";
+import { printResult } from "./print-result.ts";
+import { writeErr } from "./standard-streams.ts";
 import { VERSION } from "./version.ts";
 
 interface Command {
@@ -31,11 +33,11 @@ async function main(args: readonly string[]): Promise<void> {
   const flags = named === undefined ? args : rest;
   const command = named ?? SERVE;
   if (flags.includes("--help") || flags.includes("-h")) {
-    process.stdout.write(command.help());
+    await printResult(command.help());
     return;
   }
   if (flags.includes("--version") || flags.includes("-V")) {
-    process.stdout.write(`exec-server ${VERSION}\n`);
+    await printResult(`exec-server ${VERSION}\n`);
     return;
   }
   await command.run(flags);
@@ -43,6 +45,6 @@ async function main(args: readonly string[]): Promise<void> {
 
 void main(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof CliError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  writeErr(`${error.message}\n`);
   process.exitCode = error.exitCode;
 });

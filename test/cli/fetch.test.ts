@@ -1,9 +1,11 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
+import { startCommand } from "./command.ts";
 import { CommandLine } from "./command-line.ts";
 
 let line: CommandLine;
@@ -19,6 +21,7 @@ beforeAll(async () => {
     else if (request.url === "/binary") response.end(Buffer.from([0, 255, 128]));
     else if (request.url === "/cut")
       response.writeHead(200, { "content-length": 100 }).write("begin", () => response.destroy());
+    else if (request.url === "/silent") response.writeHead(200, { "content-length": 100 }).write("begin");
     else {
       let body = "";
       request.setEncoding("utf8").on("data", (text: string) => (body += text));
@@ -33,6 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   upstream?.close();
+  upstream?.closeAllConnections();
   await line?.[Symbol.asyncDispose]();
 });
 
@@ -78,6 +82,33 @@ test.concurrent("a status of 400 or more is an answer, and with --fail the exit 
 test.concurrent("fetch --output writes a file here", async () => {
   expect(await line.run(`exec-server fetch -o body ${url}/binary`)).toEqual(ok(""));
   expect([...(await readFile(join(line.directory, "body")))]).toEqual([0, 255, 128]);
+});
+
+test.concurrent("fetch --output replaces a file only with a whole body, and leaves nothing else", async () => {
+  const directory = join(line.directory, "outputs");
+  const shown = async () => ({
+    names: (await readdir(directory)).toSorted(),
+    kept: await readFile(join(directory, "kept"), "utf8"),
+    mode: ((await stat(join(directory, "kept"))).mode & 0o777).toString(8),
+  });
+  await line.run("mkdir outputs; echo old > outputs/kept; chmod 640 outputs/kept; ln -s kept outputs/link");
+  const before = { names: ["kept", "link"], kept: "old\n", mode: "640" };
+  expect((await line.run(`exec-server fetch -o outputs/kept ${url}/cut`)).status).toBe(1);
+  expect(await shown()).toEqual(before);
+  const { environment: env } = line;
+  const slow = startCommand(["fetch", "-o", "outputs/kept", `${url}/silent`], { env, cwd: line.directory });
+  await pollUntil(
+    async () => (await readdir(directory)).length === 3,
+    20_000,
+    () => "an unfinished file",
+  );
+  slow.child.kill("SIGINT");
+  expect(await slow.ended()).toMatchObject({ status: 130, stderr: "exec-server: interrupted\n" });
+  expect(await shown()).toEqual(before);
+  expect(await line.run(`exec-server fetch -o outputs/link ${url}/x`)).toEqual(ok(""));
+  expect(await shown()).toEqual({ ...before, kept: "GET /x   \n" });
+  expect((await lstat(join(directory, "link"))).isSymbolicLink()).toBe(true);
+  expect(await line.run(`exec-server fetch -o /dev/stdout ${url}/x | cat`)).toEqual(ok("GET /x   \n"));
 });
 
 test.concurrent("fetch --json holds text or base64", async () => {

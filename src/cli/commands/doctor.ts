@@ -4,6 +4,7 @@ import {
   type Examination,
 } from "../../capabilities/sandbox/doctor/examination.ts";
 import { parseFlags } from "../flags.ts";
+import { printResult } from "../print-result.ts";
 import { VERSION } from "../version.ts";
 
 /** Tries the sandbox on this machine. Exits with 0 if it works, otherwise with 1. */
@@ -13,8 +14,8 @@ export async function doctor(args: readonly string[]): Promise<void> {
   const text = flags.has("json")
     ? `${JSON.stringify({ version: VERSION, ...examination }, undefined, 2)}\n`
     : describe(examination);
-  process.stdout.write(text);
   process.exitCode = examination.ok ? 0 : 1;
+  await printResult(text);
 }
 
 function describe({ ok, machine, checks }: Examination): string {

@@ -17,6 +17,7 @@ import { describeIssue } from "../../rpc/describe-issue.ts";
 import { failure, usageError } from "../cli-error.ts";
 import { readConfiguration } from "../config-file.ts";
 import { parseFlags } from "../flags.ts";
+import { printResult } from "../print-result.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 
 const FLAGS = { cwd: "DIR", sandbox: "NAME", context: "FILE", config: "PATH" };
@@ -37,10 +38,10 @@ export async function sandbox(args: readonly string[]): Promise<void> {
   const described = await describe(flags, cwd);
   if (flags.has("json")) {
     const object = { cwd, sandbox: described !== undefined, ...described };
-    process.stdout.write(`${JSON.stringify(object, undefined, 2)}\n`);
+    await printResult(`${JSON.stringify(object, undefined, 2)}\n`);
   } else if (described === undefined)
-    process.stdout.write("The context asks for no sandbox: everything is allowed.\n");
-  else process.stdout.write(`A process in ${cwd}:\n\n${policyLines(described).join("\n")}\n`);
+    await printResult("The context asks for no sandbox: everything is allowed.\n");
+  else await printResult(`A process in ${cwd}:\n\n${policyLines(described).join("\n")}\n`);
 }
 
 /** Undefined if nothing is confined. */

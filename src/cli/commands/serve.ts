@@ -22,6 +22,8 @@ import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 import { createLogger, LOG_LEVELS, type LogLevel } from "../log.ts";
 import { parseDuration } from "../parse-duration.ts";
+import { cannotWrite } from "../print-result.ts";
+import { writeErr, writeOut } from "../standard-streams.ts";
 import { openStdioTransport } from "../stdio-streams.ts";
 import { VERSION } from "../version.ts";
 import { welcome } from "../welcome.ts";
@@ -198,9 +200,11 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
     options.logger.info("stopping", { signal });
     await server.close();
   });
-  process.stdout.write(`${server.url}\n`);
-  if (isatty(2))
-    process.stderr.write(welcome({ url: server.url, needsToken: options.authentication !== undefined }));
+  await writeOut(`${server.url}\n`).catch(async (error: unknown) => {
+    await server.close();
+    throw cannotWrite(error);
+  });
+  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken: options.authentication !== undefined }));
 }
 
 async function serveStdio(options: ListenOptions): Promise<void> {
@@ -219,7 +223,7 @@ function exitAfter(stopped: Promise<unknown>): void {
   stopped.then(
     () => process.exit(0),
     (error: unknown) => {
-      process.stderr.write(`the server could not stop in order: ${String(error)}\n`);
+      writeErr(`the server could not stop in order: ${String(error)}\n`);
       process.exit(1);
     },
   );

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Host } from "../../../client/host.ts";
+import { writeErr } from "../../standard-streams.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { attachByName } from "../kept/attach.ts";
@@ -55,7 +56,7 @@ async function attach(name: string, { readOnly = false, ...options }: AttachOpti
       // It would end a shell.
       keepsInput: remote.tty,
     });
-    if (outcome.kind !== "ended") process.stderr.write(`detached from ${name}\n`);
+    if (outcome.kind !== "ended") writeErr(`detached from ${name}\n`);
     return outcome.kind === "left" ? 0 : statusOfOutcome(outcome);
   } catch (error) {
     const failure = asFailure(error, OWN_FAILURE_STATUS);

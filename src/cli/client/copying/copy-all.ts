@@ -2,6 +2,7 @@ import { basename, resolve } from "node:path";
 import { ConnectionError } from "../../../base/errors.ts";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { TreeEntry, TreeOptions, TreeResult } from "../../../client/files/trees.ts";
+import { writeErr } from "../../standard-streams.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import { oneLine } from "../one-line.ts";
 import { pathFailure } from "../path-failure.ts";
@@ -17,7 +18,7 @@ import { checkTexts, type CopyPlace, kindOfPlace, landingOf, localPlace, remoteP
 import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
 import { UnfinishedTree } from "./unfinished-tree.ts";
-import { untilInterrupted } from "./until-interrupted.ts";
+import { untilInterrupted } from "../until-interrupted.ts";
 
 export interface CopyOptions extends TargetOptions {
   readonly follow?: boolean;
@@ -206,7 +207,7 @@ class CopyRun {
       ...(keptBytes > 0 ? [`${formatSize(keptBytes)} were there`] : []),
       ...(this.#verified ? [] : ["not verified: the server cannot tell hashes"]),
     ];
-    process.stderr.write(`${parts.join(", ")}\n`);
+    writeErr(`${parts.join(", ")}\n`);
   }
 
   #names(): string {

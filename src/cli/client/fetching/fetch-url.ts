@@ -5,7 +5,7 @@ import { complain } from "../print/complain.ts";
 import { print, printJson } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
 import { connectTarget } from "../target/connect-target.ts";
-import { openDestination } from "./destination.ts";
+import { writeBody } from "./write-body.ts";
 import { readBody } from "./request-body.ts";
 
 /** As curl. */
@@ -80,12 +80,7 @@ async function printAnswer(response: Response, options: FetchOptions, isRefused:
     await response.body?.cancel();
     return;
   }
-  const destination = await openDestination(options.output);
-  try {
-    for await (const piece of response.body ?? []) await destination.write(piece);
-  } finally {
-    await destination.close();
-  }
+  await writeBody(response.body ?? [], options.output);
 }
 
 function headText(response: Response): string {

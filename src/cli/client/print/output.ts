@@ -1,3 +1,4 @@
+import { writeOut } from "../../standard-streams.ts";
 import { describeFileError } from "../describe-file-error.ts";
 import { Failure, silentFailure } from "../failure.ts";
 import { type Colors, colorsFor, hasColors } from "./colors.ts";
@@ -22,13 +23,12 @@ export function stdoutColors(): Colors {
 }
 
 /** Writes text or bytes to stdout. Resolves when the system has taken them. */
-export function print(data: string | Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const { stdout } = process;
-    // The callback reports the error; without a listener it would also end the program.
-    if (stdout.listenerCount("error") === 0) stdout.on("error", () => {});
-    stdout.write(data, (error) => (error ? reject(writeFailure(error, "stdout")) : resolve()));
-  });
+export async function print(data: string | Uint8Array): Promise<void> {
+  try {
+    await writeOut(data);
+  } catch (error) {
+    throw writeFailure(error, "stdout");
+  }
 }
 
 /** Writes a value as one JSON document. */

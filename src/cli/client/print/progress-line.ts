@@ -1,3 +1,4 @@
+import { writeErr } from "../../standard-streams.ts";
 import { fit } from "./width.ts";
 
 const REDRAW_MS = 200;
@@ -34,12 +35,12 @@ export class ProgressLine {
   }
 
   #draw(): void {
-    this.#stream.write(`${CLEAR}${fit(this.#text(), this.#stream.columns - 1)}`);
+    writeErr(`${CLEAR}${fit(this.#text(), this.#stream.columns - 1)}`);
     this.#isDrawn = true;
   }
 
   #clear(): void {
-    if (this.#isDrawn) this.#stream.write(CLEAR);
+    if (this.#isDrawn) writeErr(CLEAR);
     this.#isDrawn = false;
   }
 }

@@ -1,5 +1,6 @@
 import { after } from "../../../base/duration.ts";
 import type { Host } from "../../../client/host.ts";
+import { writeErr } from "../../standard-streams.ts";
 
 /** A shorter interruption is not worth a line. */
 const PATIENCE_MS = 1_000;
@@ -11,7 +12,7 @@ export function reportRecovery(host: Host): void {
   let cancel = (): void => {};
   const tell = (text: string): void => {
     isTold = !isTold;
-    process.stderr.write(`exec-server: ${text}\n`);
+    writeErr(`exec-server: ${text}\n`);
   };
   host.onStateChange((state) => {
     cancel();

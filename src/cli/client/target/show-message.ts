@@ -1,4 +1,5 @@
 import { shorten } from "../../../base/shorten.ts";
+import { writeErr } from "../../standard-streams.ts";
 
 /** Longer messages are mostly base64. */
 const MAX_CHARACTERS = 2_000;
@@ -6,5 +7,5 @@ const ARROWS = { sent: "-->", received: "<--" } as const;
 
 /** Prints one message of the wire on stderr, for `--debug`. */
 export function showMessage(direction: keyof typeof ARROWS, text: string): void {
-  process.stderr.write(`${ARROWS[direction]} ${shorten(text.trimEnd(), MAX_CHARACTERS)}\n`);
+  writeErr(`${ARROWS[direction]} ${shorten(text.trimEnd(), MAX_CHARACTERS)}\n`);
 }

@@ -2,6 +2,7 @@ import type { Host } from "../../../client/host.ts";
 import type { ExitReport } from "../../../client/process/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { createDeferred } from "../../../base/deferred.ts";
+import { writeOut } from "../../standard-streams.ts";
 import { ESCAPE_HELP, type EscapeCommand } from "./escape-keys.ts";
 import { passKeys } from "./keyboard.ts";
 import type { EndingSignal, LocalTerminal } from "./local-terminal.ts";
@@ -38,7 +39,7 @@ export async function converse(
   const screen = new RemoteScreen(terminal, host, remote);
   const command = (name: EscapeCommand): void => {
     if (name === "leave") left.resolve({ kind: "left" });
-    else if (name === "help") process.stdout.write(ESCAPE_HELP.replaceAll("\n", "\r\n"));
+    else if (name === "help") void writeOut(ESCAPE_HELP.replaceAll("\n", "\r\n")).catch(() => {});
     else terminal.suspend();
   };
   const resize = (): void => {

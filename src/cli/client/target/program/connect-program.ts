@@ -3,6 +3,7 @@ import { connect } from "../../../../client/connect/connect.ts";
 import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
 import type { Host } from "../../../../client/host.ts";
 import { Failure } from "../../failure.ts";
+import { untilInterrupted } from "../../until-interrupted.ts";
 import { keptCommand } from "./kept-command.ts";
 import { patiently } from "./patience.ts";
 import { serverChild, type ServerProgram } from "./server-child.ts";
@@ -34,6 +35,7 @@ export async function connectProgram(
     initializeTimeoutMs: Number.POSITIVE_INFINITY,
   };
   try {
+    // A signal meanwhile ends the command too, which would otherwise go on asking for a password.
     return await untilInterrupted((interrupted) =>
       patiently(waiting, ({ signal, logger }) =>
         connect(child, { ...options, ...timeless, logger, signal: AbortSignal.any([signal, interrupted]) }),
@@ -41,22 +43,6 @@ export async function connectProgram(
     );
   } catch (error) {
     throw error instanceof ConnectionError ? explained(error, program, command) : error;
-  }
-}
-
-/** A signal meanwhile ends the command too, which would otherwise go on asking for a password. */
-async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const abort = new AbortController();
-  const signals = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
-  const listeners = Object.entries(signals).map(([name, number]) => {
-    const listener = (): void => abort.abort(new Failure("interrupted", 128 + number));
-    process.once(name, listener);
-    return () => process.off(name, listener);
-  });
-  try {
-    return await work(abort.signal);
-  } finally {
-    for (const remove of listeners) remove();
   }
 }
 

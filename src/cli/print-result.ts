@@ -1,0 +1,22 @@
+import { describeErrno } from "../native/os-error.ts";
+import { type CliError, failure } from "./cli-error.ts";
+import { writeOut } from "./standard-streams.ts";
+
+/** What a shell reports for a program that SIGPIPE has ended. */
+const BROKEN_PIPE_STATUS = 141;
+
+/** Prints what a command of the server's program was asked for. A reader that has left is no error to report. */
+export async function printResult(text: string): Promise<void> {
+  try {
+    await writeOut(text);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw cannotWrite(error);
+    process.exitCode = BROKEN_PIPE_STATUS;
+  }
+}
+
+/** The error of a program whose stdout takes nothing. */
+export function cannotWrite(error: unknown): CliError {
+  const { code = "", errno = 0 } = error as NodeJS.ErrnoException;
+  return failure(`cannot write to stdout: ${describeErrno(code, Math.abs(errno))}`);
+}
