@@ -16,6 +16,8 @@ const PACKAGES = {
   // A machine that is reached over ssh; only the tests start the server.
   ssh: "openssh-client",
   "/usr/sbin/sshd": "openssh-server",
+  // Judges the unit in deploy/systemd.
+  "systemd-analyze": "systemd",
 };
 
 if (!ensurePrograms(PACKAGES)) process.exitCode = 1;

@@ -1,0 +1,47 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const UNIT = fileURLToPath(new URL("../../deploy/systemd/exec-server.service", import.meta.url));
+const PROGRAM = "/usr/local/bin/exec-server";
+/** Ten times the highest exposure that is allowed. */
+const THRESHOLD = 29;
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "exec-server-unit-"));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+/** A copy of the unit with a program that exists on this machine. */
+async function copyUnit(change = (text: string) => text): Promise<string> {
+  const text = await readFile(UNIT, "utf8");
+  expect(text).toContain(PROGRAM);
+  const path = join(directory, "exec-server.service");
+  await writeFile(path, change(text.replace(PROGRAM, process.execPath)));
+  return path;
+}
+
+const verify = async (path: string) => run("systemd-analyze", ["verify", path]);
+const judge = async (path: string) =>
+  run("systemd-analyze", ["security", "--offline=true", "--no-pager", `--threshold=${THRESHOLD}`, path]);
+
+it("systemd accepts the unit without a warning", async () => {
+  expect(await verify(await copyUnit())).toEqual({ stdout: "", stderr: "" });
+  const wrong = await copyUnit((text) => text.replace("KillMode=mixed", "KillMod=mixed"));
+  expect((await verify(wrong)).stderr).toContain("KillMod");
+});
+
+it("systemd rates the exposure of the unit below 3", async () => {
+  expect((await judge(await copyUnit())).stdout).toMatch(/Overall exposure level .* [0-2]\.[0-9] OK/);
+  const open = await copyUnit((text) => text.replace("ProtectSystem=strict", ""));
+  await expect(judge(open)).rejects.toThrow("Command failed");
+});
