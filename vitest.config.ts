@@ -5,7 +5,13 @@ export default defineConfig({
   test: {
     pool: "forks",
     projects: [
-      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", "test/pins/**/*.test.ts", "test/deploy/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "test/pins/**/*.test.ts", "test/deploy/**/*.test.ts"],
+        },
+      },
       {
         extends: true,
         test: {

@@ -98,7 +98,8 @@ async function main() {
   const settingsFile = join(ROOT, ".cache", "systemd-tests.conf");
   mkdirSync(join(ROOT, ".cache"), { recursive: true });
   writeFileSync(settingsFile, settings());
-  const enter = 'echo $$ > "$GROUP/cgroup.procs"; exec unshare -m -p -f -C -i --kill-child --propagation private sh -c "$BOOT"';
+  const enter =
+    'echo $$ > "$GROUP/cgroup.procs"; exec unshare -m -p -f -C -i --kill-child --propagation private sh -c "$BOOT"';
   const unshare = spawn("sh", ["-c", enter], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { PATH: process.env.PATH, GROUP: group, BOOT, UNIT, SETTINGS: settingsFile },
