@@ -181,14 +181,64 @@ describe("cp", () => {
       "from",
       remote("from/sub/new"),
     );
-    await expect(lstat(at("from/sub/new/sub/new/sub"))).rejects.toThrow("ENOENT");
+    // Into a directory that exists, and one that has such a copy.
+    await fails(
+      `${remote("from/sub")} is inside from: a directory cannot be copied into itself`,
+      "from",
+      remote("from/sub"),
+    );
+    await mkdir(at("from/sub/from"));
+    await fails(
+      `${remote("from/sub")} is inside from: a directory cannot be copied into itself`,
+      "from",
+      remote("from/sub"),
+    );
+    await fails(
+      `${remote("from")} is inside from/.: a directory cannot be copied into itself`,
+      "from/.",
+      remote("from"),
+    );
+    expect(await readdir(at("from"), { recursive: true })).toEqual(["file", "sub", "sub/from"]);
+    expect(await readdir(base)).toEqual(["from"]);
+  });
+
+  it("ends if a link that is followed leads to the copy", async () => {
+    await writeFile(at("from/file"), "x");
+    await symlink("..", at("from/up"));
+    for (const destination of ["to", "to", "from/up"]) {
+      const { status, stderr } = await cp("-L", "from", remote(destination));
+      expect({ status, isClear: stderr.includes("a directory cannot be copied into itself") }).toEqual({
+        status: 1,
+        isClear: true,
+      });
+    }
+    expect((await readdir(base)).toSorted()).toEqual(["from", "to"]);
+    const names = await readdir(at("to"), { recursive: true });
+    expect(names.filter((name) => name.split("/").length > 5 || name.includes("part"))).toEqual([]);
+  });
+
+  it("leaves no mark if nothing was copied, and copies no mark of another copy", async () => {
+    await mkdir(at("from/.exec-server-part-0123456789abcdef-0123456789abcdef"));
+    await writeFile(at("from/.exec-server-part-of-mine"), "mine");
+    expect((await cp("from", remote("to"))).status).toBe(0);
+    expect(await readdir(at("to"))).toEqual([".exec-server-part-of-mine"]);
+    await mkdir(at("unreadable"), { mode: 0 });
+    await chmod(base, 0o777);
+    const someone = { through: ["setpriv", "--reuid", "54321", "--clear-groups"] };
+    expect(
+      await runCommand(["cp", "unreadable", remote("new")], { ...through(server.url), ...someone }),
+    ).toMatchObject({
+      status: 1,
+      stderr: `exec-server: ${at("unreadable")}: permission denied\n`,
+    });
+    expect((await readdir(base)).toSorted()).toEqual(["from", "to", "unreadable"]);
   });
 
   it("makes nothing where a planted link in place of its mark leads", async () => {
     await writeFile(at("from/file"), "x");
     const place = { files: undefined, prefix: "", text: "", typed: "" };
     const source = { ...place, path: at("from") };
-    const { name } = new UnfinishedTree(source, { ...place, path: at("to") });
+    const { name } = UnfinishedTree.beside({ ...place, path: at("to") }, source);
     await symlink(at("planted"), at(name));
     const { status } = await cp("from", remote("to"));
     expect(status).toBe(1);

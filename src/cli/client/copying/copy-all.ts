@@ -17,7 +17,7 @@ import { CopyProgress } from "./copy-progress.ts";
 import { checkTexts, type CopyPlace, kindOfPlace, landingOf, localPlace, remotePlace } from "./copy-place.ts";
 import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
-import { UnfinishedTree } from "./unfinished-tree.ts";
+import { isMark, UnfinishedTree } from "./unfinished-tree.ts";
 import { untilInterrupted } from "../until-interrupted.ts";
 
 export interface CopyOptions extends TargetOptions {
@@ -67,6 +67,9 @@ function placeOfError(error: FileError, places: readonly [CopyPlace, CopyPlace])
     error.path.startsWith(files === undefined ? resolve(path) : path);
   return possible.find(isIn) ?? possible[0] ?? places[0];
 }
+
+/** A copy into its own source, which would never end. */
+class SelfCopy extends Failure {}
 
 class CopyRun {
   readonly #options: CopyOptions;
@@ -127,27 +130,55 @@ class CopyRun {
     }
   }
 
-  /** A directory under a new name is marked until it is complete, so that the same command goes on with it. */
   async #place(source: CopyPlace, kind: "file" | "directory", destination: CopyPlace): Promise<TreeResult> {
-    const unfinished = new UnfinishedTree(source, destination);
-    if (kind === "directory" && (await unfinished.exists()))
-      return this.#tree(source, destination, unfinished);
+    if (kind === "file") return this.#copy(source, (await landingOf(source, kind, destination)).target);
+    const unfinished = UnfinishedTree.beside(destination, source);
+    if (await unfinished.exists()) return this.#newTree(source, destination, unfinished);
     const { target, isNew } = await landingOf(source, kind, destination);
-    if (kind !== "directory" || !isNew) return this.#copy(source, target);
+    if (!isNew) return this.#merge(source, target, destination);
     await unfinished.mark();
-    return this.#tree(source, target, unfinished);
+    return this.#newTree(source, target, unfinished);
   }
 
-  async #tree(source: CopyPlace, target: CopyPlace, unfinished: UnfinishedTree): Promise<TreeResult> {
+  /** A directory under a new name is marked until it is complete, so that the same command goes on with it. */
+  async #newTree(source: CopyPlace, target: CopyPlace, unfinished: UnfinishedTree): Promise<TreeResult> {
     const failed = this.#failed.length;
-    // Whoever meets the mark in the source is copying into it, and would never end.
+    try {
+      const result = await this.#tree(source, target, unfinished);
+      if (this.#failed.length === failed) await unfinished.clear();
+      return result;
+    } catch (error) {
+      // What has not begun, or can never be complete, is not continued. Without a connection the mark has to stay.
+      if (error instanceof SelfCopy || (await kindOfPlace(target).catch(() => "other")) === undefined)
+        await unfinished.clear().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** A directory that is copied into one that exists is marked for as long as it takes. */
+  async #merge(source: CopyPlace, target: CopyPlace, destination: CopyPlace): Promise<TreeResult> {
+    const isThere = (await kindOfPlace(target)) === "directory";
+    const mark = UnfinishedTree.in(isThere ? target : destination);
+    try {
+      // Whoever may not write there may still replace files below.
+      await mark.mark().catch(() => {});
+      return await this.#tree(source, target, mark);
+    } finally {
+      await mark.clear().catch(() => {});
+    }
+  }
+
+  async #tree(source: CopyPlace, target: CopyPlace, mark: UnfinishedTree): Promise<TreeResult> {
+    const itself = (): SelfCopy =>
+      new SelfCopy(`${target.text} is inside ${source.text}: a directory cannot be copied into itself`);
+    if (await mark.isIn(source)) throw itself();
+    // The same machine may be reached in another way, or through a link.
     const filter = ({ path }: TreeEntry): boolean => {
-      if (basename(path) !== unfinished.name) return true;
-      throw new Failure(`${target.text} is inside ${source.text}: a directory cannot be copied into itself`);
+      const name = basename(path);
+      if (name === mark.name) throw itself();
+      return !isMark(name);
     };
-    const result = await this.#copy(source, target, { filter });
-    if (this.#failed.length === failed) await unfinished.clear();
-    return result;
+    return this.#copy(source, target, { filter });
   }
 
   #copy(source: CopyPlace, target: CopyPlace, given: Pick<TreeOptions, "filter"> = {}): Promise<TreeResult> {

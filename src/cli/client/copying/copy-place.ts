@@ -119,9 +119,14 @@ export async function landingOf(
   return { target: destination, isNew: true };
 }
 
+/** A name in a directory. */
+export function inPlace(directory: CopyPlace, name: string): CopyPlace {
+  return at(directory, childOf(directory, name));
+}
+
 /** Another name in the same directory. */
 export function siblingOf(place: CopyPlace, name: string): CopyPlace {
-  return at(place, childOf(at(place, parentOf(place)), name));
+  return inPlace(at(place, parentOf(place)), name);
 }
 
 /** The name under which a source is put into a directory; undefined if its contents are meant. */

@@ -1,12 +1,18 @@
-import { createHash } from "node:crypto";
-import { lstat, mkdir, rm } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { lstat, mkdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
-import { type CopyPlace, isMissing, placeFailure, siblingOf } from "./copy-place.ts";
+import { type CopyPlace, inPlace, isMissing, placeFailure, siblingOf } from "./copy-place.ts";
+
+const MARK = /^\.exec-server-part-[0-9a-f]{16}-[0-9a-f]{16}$/;
+
+/** Whether a name is that of a mark of this or another copy. Those are not copied. */
+export function isMark(name: string): boolean {
+  return MARK.test(name);
+}
 
 /**
- * An empty directory beside one that is being copied under a new name, until the copy is complete. Without it, the same
- * command would find a directory there, and copy into it. It is no file: a link that somebody else has put in its place
- * would lead that elsewhere.
+ * An empty directory that marks where a directory is being copied to. It is no file: a link that somebody else has put
+ * in its place would lead that elsewhere. A copy that finds its own mark in its source would never end.
  */
 export class UnfinishedTree {
   readonly name: string;
@@ -14,19 +20,31 @@ export class UnfinishedTree {
   /** For messages: who may not write a name beside the copy may not write the copy either. */
   readonly #directory: string;
 
-  constructor(source: CopyPlace, destination: CopyPlace) {
-    this.name = `.exec-server-part-${shortHash(nameOf(destination))}-${shortHash(identityOf(source))}`;
-    this.#place = siblingOf(destination, this.name);
-    this.#directory = `${this.#place.prefix}${dirname(this.#place.path)}`;
+  /**
+   * A mark beside a directory that is copied under a new name, until the copy is complete. Without it, the same command
+   * would find a directory there, and copy into it.
+   */
+  static beside(destination: CopyPlace, source: CopyPlace): UnfinishedTree {
+    const name = markName(shortHash(nameOf(destination)), shortHash(identityOf(source)));
+    return new UnfinishedTree(siblingOf(destination, name));
+  }
+
+  /** A mark in a directory that is copied into, for the time of the copy. */
+  static in(directory: CopyPlace): UnfinishedTree {
+    const random = (): string => randomBytes(8).toString("hex");
+    return new UnfinishedTree(inPlace(directory, markName(random(), random())));
+  }
+
+  private constructor(place: CopyPlace) {
+    this.#place = place;
+    this.name = nameOf(place);
+    this.#directory = `${place.prefix}${dirname(place.path)}`;
   }
 
   async exists(): Promise<boolean> {
-    const { files, path } = this.#place;
     try {
-      if (files === undefined) return (await lstat(path)).isDirectory();
-      return (await files.stat(path)).kind === "directory";
+      return await isDirectory(this.#place);
     } catch (error) {
-      if (isMissing(error)) return false;
       throw placeFailure(error, this.#directory);
     }
   }
@@ -46,6 +64,34 @@ export class UnfinishedTree {
     if (files === undefined) await rm(path, { recursive: true, force: true });
     else await files.remove(path, { recursive: true, force: true });
   }
+
+  /** Whether it is in the source, and the source on the machine where the mark is. */
+  async isIn(source: CopyPlace): Promise<boolean> {
+    try {
+      const [root, path] = await Promise.all([canonical(source), canonical(this.#place)]);
+      return path.startsWith(root === "/" ? root : `${root}/`) && (await isDirectory({ ...source, path }));
+    } catch {
+      return false; // The copy itself tells what cannot be reached.
+    }
+  }
+}
+
+async function isDirectory({ files, path }: CopyPlace): Promise<boolean> {
+  try {
+    if (files === undefined) return (await lstat(path)).isDirectory();
+    return (await files.stat(path)).kind === "directory";
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function canonical({ files, path }: CopyPlace): Promise<string> {
+  return files === undefined ? realpath(path) : files.realpath(path);
+}
+
+function markName(one: string, other: string): string {
+  return `.exec-server-part-${one}-${other}`;
 }
 
 function nameOf({ files, path }: CopyPlace): string {
