@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CommandLine } from "./command-line.ts";
 import { Tmux, type TmuxTerminal } from "./tmux.ts";
@@ -8,7 +10,9 @@ beforeAll(async () => {
   line = await CommandLine.start();
   tmux = await Tmux.start();
   await line.run(
-    "exec-server run -d --name nightly-build -- true && exec-server host add farm ws://127.0.0.1:1",
+    "exec-server run -d --name nightly-build -- true && exec-server host add farm ws://127.0.0.1:1 &&" +
+      ` exec-server host add near ${line.url} && exec-server host add distant -- sh -c 'touch asked; sleep 60' &&` +
+      " mkdir -p tree/@scope/inner tree/.hidden && touch tree/alpha.txt tree/größe tree/-rf 'tree/a b' 'tree/$(id)'",
   );
 });
 afterAll(async () => {
@@ -26,11 +30,21 @@ const SHELLS = {
   fish: { command: ["fish", "--no-config", "-i"], load: "exec-server completion fish | source" },
 } as const;
 
+/** How long a person waits before pressing Tab again: on a busy machine the server may be too late. */
+const PATIENCE_MS = 4_000;
+
+async function pressTab(terminal: TmuxTerminal, expected: string): Promise<void> {
+  for (let tries = 5; tries > 0; tries -= 1) {
+    await terminal.press("Tab");
+    const shown = terminal.shows(expected, tries === 1 ? undefined : PATIENCE_MS);
+    if (tries === 1 || (await shown.catch(() => undefined)) !== undefined) return void (await shown);
+  }
+}
+
 /** Types a line, presses Tab and waits for what the shell makes of it; then clears the line. */
 async function completes(terminal: TmuxTerminal, typed: string, expected: string): Promise<void> {
   await terminal.type(typed);
-  await terminal.press("Tab");
-  await terminal.shows(expected);
+  await pressTab(terminal, expected);
   await terminal.press("C-u");
   await terminal.hides(expected);
 }
@@ -56,6 +70,14 @@ test.concurrent.each(Object.entries(SHELLS))(
     await completes(terminal, "exec-server -H far", "exec-server -H farm");
     await completes(terminal, "exec-server cat far", "exec-server cat farm:");
     await completes(terminal, "exec-server completion fi", "exec-server completion fish");
+    const tree = `${line.directory}/tree`;
+    await completes(terminal, `exec-server cat ${tree}/al`, `exec-server cat ${tree}/alpha.txt`);
+    await completes(terminal, `exec-server cp x :${tree}/gr`, `exec-server cp x :${tree}/größe`);
+    await completes(terminal, `exec-server ls near:${tree}/al`, `exec-server ls near:${tree}/alpha.txt`);
+    // Nothing follows a directory, so that its contents can.
+    await terminal.type(`exec-server cp :${tree}/@sc`);
+    await pressTab(terminal, `${tree}/@scope/`);
+    await completes(terminal, "in", `exec-server cp :${tree}/@scope/inner/`);
     // Several candidates are listed.
     await terminal.type("exec-server host ");
     await terminal.press("Tab", "Tab");
@@ -70,14 +92,19 @@ const ask = async (words: string, env: Record<string, string | undefined> = {}):
   return stdout
     .trimEnd()
     .split("\n")
-    .map((text) => text.split("\t")[0]!);
+    .map((text) => text.split("\t")[0]!)
+    .sort();
 };
+
+/** On a busy machine the server may be too late. */
+const asked = (words: string, env?: Record<string, string | undefined>) =>
+  expect.poll(() => ask(words, env), { timeout: 30_000, interval: 100 });
 
 test("commands, options and values are completed", async () => {
   expect(await ask("''")).toEqual(expect.arrayContaining(["run", "ps", "serve", "completion"]));
   expect(await ask("help lo")).toEqual(["logs"]);
-  expect(await ask("--host ''")).toEqual(["local", "farm"]);
-  expect(await ask("host remove ''")).toEqual(["local", "farm"]);
+  expect(await ask("--host ''")).toEqual(["distant", "farm", "local", "near"]);
+  expect(await ask("host remove ''")).toEqual(["distant", "farm", "local", "near"]);
   expect(await ask("run --sandbox ''")).toEqual(["read-only", "workspace-write"]);
   expect(await ask("fetch --output ''")).toEqual([":files"]);
   // Words of the command that is run are its own.
@@ -86,15 +113,51 @@ test("commands, options and values are completed", async () => {
 });
 
 test("names come from the server that the line names, and nothing fails or starts without it", async () => {
-  expect(await ask("logs ''")).toEqual(["nightly-build"]);
-  expect(await ask(`--url ${line.url} logs ''`, { EXEC_SERVER_URL: undefined })).toEqual(["nightly-build"]);
-  expect(await ask("--url ws://127.0.0.1:1 logs ''")).toEqual([""]);
-  expect(await ask("-H farm logs ''")).toEqual([""]);
-  expect(await ask("-H nowhere logs ''")).toEqual([""]);
+  await asked("logs ''").toEqual(["nightly-build"]);
+  await asked(`--url ${line.url} logs ''`, { EXEC_SERVER_URL: undefined }).toEqual(["nightly-build"]);
+  await asked("--url ws://127.0.0.1:1 logs ''").toEqual([""]);
+  await asked("-H farm logs ''").toEqual([""]);
+  await asked("-H nowhere logs ''").toEqual([""]);
   const runtime = `${line.directory}/runtime`;
   await line.run(`mkdir -m 700 ${runtime}`);
-  expect(await ask("logs ''", { EXEC_SERVER_URL: undefined, XDG_RUNTIME_DIR: runtime })).toEqual([""]);
+  await asked("logs ''", { EXEC_SERVER_URL: undefined, XDG_RUNTIME_DIR: runtime }).toEqual([""]);
   expect((await line.run(`ls -A ${runtime}`)).stdout).toBe("");
+});
+
+test("paths are completed on the server that they name, if their names are plain words", async () => {
+  const tree = `${line.directory}/tree`;
+  const plain = [`:${tree}/-rf`, `:${tree}/@scope/`, `:${tree}/alpha.txt`, `:${tree}/größe`];
+  await asked(`cp :${tree}/`).toEqual(plain.sort());
+  await asked(`cp :${tree}/.h`).toEqual([`:${tree}/.hidden/`]);
+  await asked(`cat near:${tree}/al`, { EXEC_SERVER_URL: undefined }).toEqual([`near:${tree}/alpha.txt`]);
+  await asked(`-H near ls ${tree}/al`, { EXEC_SERVER_URL: undefined }).toEqual([`${tree}/alpha.txt`]);
+  await asked(`cp local:${tree}/al`).toEqual([`local:${tree}/alpha.txt`]);
+  await asked("cp farm:/et").toEqual([""]);
+  await asked(`cp :${tree}/nowhere/x`).toEqual([""]);
+  // A plain path of cp is on this machine, and so is one of ls on the own server.
+  await asked("cp al").toEqual([":files"]);
+  await asked("ls al", { EXEC_SERVER_URL: undefined }).toEqual([":files"]);
+});
+
+test("a path on this machine needs no server, and one on a host of ssh asks nobody", async () => {
+  const runtime = `${line.directory}/empty-runtime`;
+  await line.run(`mkdir -m 700 ${runtime}`);
+  const env = { EXEC_SERVER_URL: undefined, XDG_RUNTIME_DIR: runtime };
+  await asked(`cat :${line.directory}/tree/al`, env).toEqual([`:${line.directory}/tree/alpha.txt`]);
+  expect((await line.run(`ls -A ${runtime}`)).stdout).toBe("");
+  await asked("cat distant:/et").toEqual([""]);
+  expect((await line.run("ls asked")).status).not.toBe(0);
+});
+
+test("a server that does not answer is given up within a second", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const began = performance.now();
+  await asked(`cat --url ws://127.0.0.1:${port} /et`).toEqual([""]);
+  // The program itself needs time to start; a connection has 10 s otherwise.
+  expect(performance.now() - began).toBeLessThan(8_000);
+  silent.close();
 });
 
 test("a shell without a script is refused", async () => {

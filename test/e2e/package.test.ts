@@ -88,6 +88,17 @@ test("runs a command on a server, without the optional dependency", async () => 
   expect(await run(app, process.execPath, "run.js")).toBe("from the package\n");
 });
 
+test("runs the program of the README", async () => {
+  await using server = await startServer();
+  const readme = await readFile(join(packageRoot, "README.md"), "utf8");
+  const program = /^```js\n(.*?)^```$/ms.exec(readme)![1]!;
+  expect(program).toContain('"ws://127.0.0.1:7070"');
+  await writeFile(join(app, "readme.js"), program.replace("ws://127.0.0.1:7070", server.url));
+  const output = await run(app, process.execPath, "readme.js");
+  expect(output).toMatch(/^0 Linux\n\ncompiling\ndone\n\{\s*exitCode: 0/);
+  expect(output).toContain("{ name: 'etc', kind: 'directory' }");
+});
+
 test("says in one sentence that it cannot serve without the optional dependency", async () => {
   const sentence = "exec-server cannot serve without its optional dependency koffi: ";
   const program = join(app, "node_modules/.bin/exec-server");

@@ -1,5 +1,6 @@
 import type { Command, Option } from "commander";
 import { SIGNAL_WORDS } from "../kept/parse-signal.ts";
+import { isRemotePath } from "../target/remote-path.ts";
 
 /** A word that could be typed next. */
 interface Candidate {
@@ -12,8 +13,15 @@ export interface Lookups {
   /** Names of the hosts of hosts.toml. */
   readonly hosts: () => readonly string[];
   /** Names of kept processes, on the server that the words so far choose. */
-  readonly kept: (options: Readonly<Record<string, string>>) => Promise<readonly string[]>;
+  readonly kept: (options: GivenOptions) => Promise<readonly string[]>;
+  /** Whether that server is the user's own, on this machine. */
+  readonly isHere: (options: GivenOptions) => Promise<boolean>;
+  /** Words that continue a path on a server. */
+  readonly paths: (typed: string, options: GivenOptions) => Promise<readonly string[]>;
 }
+
+/** Options of the words so far. */
+type GivenOptions = Readonly<Record<string, string>>;
 
 /** What can come next: words, and perhaps also names of files of this machine. */
 export interface Completion {
@@ -25,7 +33,11 @@ const NOTHING: Completion = { candidates: [], files: false };
 const FILES: Completion = { candidates: [], files: true };
 const SHELLS = ["bash", "zsh", "fish"];
 const FILE_OPTIONS = new Set(["token-file", "output"]);
-const FILE_COMMANDS = new Set(["cp", "ls", "cat", "run", "replay"]);
+const FILE_COMMANDS = new Set(["run", "record", "replay"]);
+/** Their paths may be on servers; a plain one is on this machine. */
+const COPY_COMMANDS = new Set(["cp", "sync"]);
+/** All of their paths are on servers. */
+const REMOTE_COMMANDS = new Set(["ls", "cat"]);
 const KEPT_COMMANDS = new Set(["attach", "logs", "wait", "kill"]);
 
 /** Finds what can complete the last word. */
@@ -48,6 +60,9 @@ export async function completionFor(
   // Words after the command that `run` runs belong to that command.
   if (command.name() === "run" && operands > 0) return FILES;
   if (current.startsWith("-")) return matching(current, { candidates: optionsOf(command), files: false });
+  const name = command.name();
+  if (COPY_COMMANDS.has(name) || REMOTE_COMMANDS.has(name))
+    return await pathsOf(name, current, given, lookups);
   return matching(current, await argumentsOf(command, given, lookups));
 }
 
@@ -56,7 +71,7 @@ interface WordsRead {
   /** The option whose value comes next. */
   readonly waiting: Option | undefined;
   /** Values of the options so far. */
-  readonly given: Readonly<Record<string, string>>;
+  readonly given: GivenOptions;
   readonly operands: number;
 }
 
@@ -107,17 +122,32 @@ function valuesOf(option: Option, { hosts }: Lookups): Completion {
   return FILE_OPTIONS.has(name) ? FILES : NOTHING;
 }
 
+/** A path on a server, or the name of a host before its colon. */
+async function pathsOf(
+  command: string,
+  current: string,
+  given: GivenOptions,
+  { hosts, isHere, paths }: Lookups,
+): Promise<Completion> {
+  if (isRemotePath(current)) return { candidates: (await paths(current, given)).map(asWord), files: false };
+  const named = hosts().map((host) => ({ word: `${host}:` }));
+  if (COPY_COMMANDS.has(command)) return matching(current, { candidates: named, files: true });
+  // The shell knows this machine best, and can quote any name.
+  if (await isHere(given)) return matching(current, { candidates: named, files: true });
+  const words = (await paths(current, given)).map(asWord);
+  return matching(current, { candidates: [...named, ...words], files: false });
+}
+
 async function argumentsOf(
   command: Command,
-  given: Readonly<Record<string, string>>,
+  given: GivenOptions,
   { hosts, kept }: Lookups,
 ): Promise<Completion> {
   const name = command.name();
   if (name === "completion") return { candidates: SHELLS.map(asWord), files: false };
   if (KEPT_COMMANDS.has(name)) return { candidates: (await kept(given)).map(asWord), files: false };
   if (name === "remove") return { candidates: hosts().map(asWord), files: false };
-  if (FILE_COMMANDS.has(name))
-    return { candidates: hosts().map((host) => ({ word: `${host}:` })), files: true };
+  if (FILE_COMMANDS.has(name)) return FILES;
   // `help` takes what the program takes.
   const { commands } = name === "help" && command.parent !== null ? command.parent : command;
   const shown = commands.filter((one) => one.summary() !== "" || one.description() !== "");

@@ -3,14 +3,16 @@ export type ShellName = keyof typeof SCRIPTS;
 
 const BASH = String.raw`# Completion of exec-server for bash. In ~/.bashrc: source <(exec-server completion bash)
 _exec_server() {
-  local line word current prefix
+  local line word current prefix rest
   local -a words
   # The words as they are typed: bash has cut them at each colon and equals sign.
   IFS=$' \t\n' read -r -a words <<< "${"$"}{COMP_LINE:0:COMP_POINT}"
   if [[ "${"$"}{COMP_LINE:0:COMP_POINT}" == *[[:space:]] ]]; then words+=(""); fi
   current="${"$"}{words[${"$"}{#words[@]}-1]}"
-  # What bash regards as done already is not repeated.
-  prefix="${"$"}{current%"${"$"}{current##*[:=]}"}"
+  # What bash regards as done already is not repeated: it cuts words after a colon or an equals sign, and before an @.
+  rest="${"$"}{current##*[:=]}"
+  if [[ "$rest" == *@* ]]; then rest="@${"$"}{rest##*@}"; fi
+  prefix="${"$"}{current%"$rest"}"
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ "$line" == :files ]]; then
@@ -18,7 +20,7 @@ _exec_server() {
       continue
     fi
     word="${"$"}{line%%$'\t'*}"
-    if [[ "$word" == *: || "$word" == *= ]]; then compopt -o nospace 2>/dev/null; fi
+    if [[ "$word" == *[:=/] ]]; then compopt -o nospace 2>/dev/null; fi
     COMPREPLY+=("${"$"}{word#"$prefix"}")
   done < <("$1" complete -- "${"$"}{words[@]:1}" 2>/dev/null)
 }
@@ -36,7 +38,7 @@ _exec_server() {
     if [[ -z "$line" ]]; then continue; fi
     if [[ "$line" == :files ]]; then files=1; continue; fi
     word="${"$"}{line%%$'\t'*}"
-    if [[ "$word" == *: ]]; then
+    if [[ "$word" == *[:/] ]]; then
       open+=("$word")
     else
       described+=("${"$"}{word//:/\\:}:${"$"}{line#*$'\t'}")
@@ -61,7 +63,7 @@ function __exec_server_complete
         if test "$line" = ":files"
             __fish_complete_path "$current"
         else
-            echo $line
+            printf '%s\n' $line
         end
     end
 end

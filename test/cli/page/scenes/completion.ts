@@ -10,5 +10,12 @@ export async function completion(desk: Desk): Promise<readonly string[]> {
   await terminal.type("--t");
   await terminal.press("Tab", "Tab");
   await terminal.shows(/--timestamps[^]*\n\$ exec-server logs --t/);
+  await terminal.press("C-u");
+  await terminal.type("exec-server cat :sr");
+  await terminal.press("Tab");
+  await terminal.shows(/^\$ exec-server cat :src\/$/m);
+  await terminal.type("m");
+  await terminal.press("Tab");
+  await terminal.shows(/^\$ exec-server cat :src\/main\.c$/m);
   return [await terminal.screen()];
 }

@@ -1,0 +1,73 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { socketUrl } from "../../../base/socket-url.ts";
+import { connect } from "../../../client/connect/connect.ts";
+import type { Host } from "../../../client/host.ts";
+import { here } from "../here.ts";
+import { findOwnPlace } from "../target/own-server/place.ts";
+import { absolutePath, optionsFor, type RemotePath } from "../target/remote-path.ts";
+import { resolveTarget } from "../target/resolve-target.ts";
+import type { Target } from "../target/target.ts";
+import type { TargetOptions } from "../target/target-options.ts";
+import type { PathName } from "./complete-path.ts";
+
+/** Answers while somebody waits with a finger on the Tab key. */
+export class ServerWords {
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Names of kept processes. */
+  async kept(options: TargetOptions): Promise<readonly string[]> {
+    await using host = await this.#connect(await resolveTarget(options));
+    const processes = (await host?.processes({ scope: "kept" })) ?? [];
+    return processes.map(({ name = "" }) => name);
+  }
+
+  /** Whether these options mean this machine. */
+  async isHere(options: TargetOptions): Promise<boolean> {
+    return (await resolveTarget(options)).kind === "own";
+  }
+
+  /** What is in a directory. */
+  async list(directory: RemotePath, options: TargetOptions): Promise<readonly PathName[]> {
+    const target = await resolveTarget(optionsFor(directory, options));
+    // One's own server sees what this program sees, and need not run for it.
+    if (target.kind === "own") return await listHere(resolve(here(), directory.path));
+    await using host = await this.#connect(target);
+    if (host === undefined) return [];
+    const entries = await host.files.list(absolutePath({ host, isOwn: false }, directory));
+    return entries.map(({ name, kind }) => ({ name, isDirectory: kind === "directory" }));
+  }
+
+  /** Only to a server that runs: a program such as ssh could ask questions, and would take too long. */
+  async #connect(target: Target): Promise<Host | undefined> {
+    if (target.kind === "program") return undefined;
+    const own = target.kind === "own" ? findOwnPlace() : undefined;
+    if (own?.exists === false) return undefined;
+    const { url, ...more } = target.kind === "url" ? target : { url: socketUrl(own!.socket) };
+    return await connect(url, {
+      clientName: "exec-server-cli",
+      ...("token" in more ? { token: more.token } : {}),
+      connectTimeoutMs: this.#timeoutMs,
+      initializeTimeoutMs: this.#timeoutMs,
+    });
+  }
+}
+
+async function listHere(directory: string): Promise<readonly PathName[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  return await Promise.all(
+    entries.map(async (entry) => ({
+      name: entry.name,
+      isDirectory: entry.isSymbolicLink()
+        ? await stat(join(directory, entry.name)).then(
+            (target) => target.isDirectory(),
+            () => false,
+          )
+        : entry.isDirectory(),
+    })),
+  );
+}
