@@ -20,4 +20,4 @@ const PACKAGES = {
   "systemd-analyze": "systemd",
 };
 
-if (!ensurePrograms(PACKAGES)) process.exitCode = 1;
+if (!ensurePrograms(PACKAGES, { "openssh-server": "ssh" })) process.exitCode = 1;

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { builtCli } from "../fault/server-under-test.ts";
 
@@ -91,11 +91,19 @@ export async function startSshd(
   };
 }
 
+/** Not one of those that the system gives away, so that nobody else gets it before sshd does. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const isFree = once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    server.listen(port, "127.0.0.1");
+    if (!(await isFree)) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
