@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const BODY_BYTES = 256 * MIB;
 const PAUSE_AFTER_BYTES = 96 * MIB;
 const PAUSE_MS = 5_000;
-const STILL_MS = 1_000;
+const STILL_MS = 2_500;
 /**
  * Data that may be in transit between the upstream server and a client that does not read: buffers of the system and of
  * the server.
