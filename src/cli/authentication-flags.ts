@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { describeErrno } from "../native/os-error.ts";
 import { type AuthenticationPolicy, MIN_SECRET_BYTES } from "../server/access/authentication.ts";
 import { failure, usageError } from "./cli-error.ts";
+import { describeFileError } from "./describe-file-error.ts";
+import { readSmallFile } from "./read-small-file.ts";
 
 /** Authentication flags with the placeholders of their values. */
 export const AUTHENTICATION_FLAGS = {
@@ -126,10 +126,8 @@ function readSecret(path: string): Buffer {
 
 function readBytes(path: string): Buffer {
   try {
-    return readFileSync(path);
+    return readSmallFile(path);
   } catch (error) {
-    const { code, errno } = error as NodeJS.ErrnoException;
-    if (code === undefined || errno === undefined) throw error;
-    throw failure(`failed to read websocket auth secret ${path}: ${describeErrno(code, Math.abs(errno))}`);
+    throw failure(`failed to read websocket auth secret ${path}: ${describeFileError(error)}`);
   }
 }

@@ -1,12 +1,12 @@
-import { readFileSync } from "node:fs";
 import { UsageError } from "../base/errors.ts";
 import { uriFromPath } from "../base/file-uri.ts";
-import { describeErrno } from "../native/os-error.ts";
 import { SandboxContext } from "../protocol/sandbox.ts";
 import { type Sandbox, sandboxContext } from "../protocol/sandbox-options.ts";
 import { describeIssue } from "../rpc/describe-issue.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import { type CliError, failure } from "./cli-error.ts";
+import { describeFileError } from "./describe-file-error.ts";
+import { readSmallFile } from "./read-small-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
@@ -70,11 +70,9 @@ function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readSmallFile(path).toString("utf8");
   } catch (error) {
-    const { code, errno } = error as NodeJS.ErrnoException;
-    if (code === undefined || errno === undefined) throw error;
-    throw failure(`failed to read the configuration ${path}: ${describeErrno(code, Math.abs(errno))}`);
+    throw failure(`failed to read the configuration ${path}: ${describeFileError(error)}`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { describeErrno } from "../native/os-error.ts";
 import { type CliError, failure } from "./cli-error.ts";
+import { describeFileError } from "./describe-file-error.ts";
 import { writeOut } from "./standard-streams.ts";
 
 /** What a shell reports for a program that SIGPIPE has ended. */
@@ -17,6 +17,5 @@ export async function printResult(text: string): Promise<void> {
 
 /** The error of a program whose stdout takes nothing. */
 export function cannotWrite(error: unknown): CliError {
-  const { code = "", errno = 0 } = error as NodeJS.ErrnoException;
-  return failure(`cannot write to stdout: ${describeErrno(code, Math.abs(errno))}`);
+  return failure(`cannot write to stdout: ${describeFileError(error)}`);
 }

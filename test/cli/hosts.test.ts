@@ -47,6 +47,14 @@ it("hosts are added, listed, used and removed, and their file is for the user al
     const withToken = { EXEC_SERVER_URL: url, EXEC_SERVER_TOKEN: TOKEN };
     expect(await person.run(command, { env: withToken })).toMatchObject(served);
     expect(await person.run(["--url", url, "--token-file", tokenFile, ...command])).toMatchObject(served);
+    // A pipe of the shell holds it as well as a file.
+    const piped = { through: ["sh", "-c", `echo ${TOKEN} | "$@"`, "sh"] };
+    const fromStdin = ["--url", url, "--token-file", "/dev/stdin", ...command];
+    expect(await person.run(fromStdin, piped)).toMatchObject(served);
+    expect(await person.run(["--url", url, "--token-file", "/dev/zero", ...command])).toMatchObject({
+      status: 2,
+      stderr: "exec-server: cannot read the token in /dev/zero: it is larger than 1 MiB\n",
+    });
     const refused = await person.run(["--url", url, ...command]);
     expect(refused).toMatchObject({ status: 255, stdout: "" });
     expect(refused.stderr).toContain("give the server's token in EXEC_SERVER_TOKEN or with --token-file");
@@ -99,11 +107,25 @@ it("each mistake about hosts is one line", async () => {
     status: 0,
     stderr: `exec-server: other users can read the tokens in ${file}; run 'chmod 600 ${file}'\n`,
   });
-  writeFileSync(file, "[[environments]]\nid = 1");
-  expect(await person.run(["-H", "a", "run", "true"])).toMatchObject({
+  const good = '[[environments]]\nid = "good"\nprogram = "p"\n';
+  writeFileSync(file, `[[environments]]\nid = 1\n[[environments]]\nid = "bad"\n${good}`);
+  expect(await person.run(["-H", "bad", "run", "true"])).toMatchObject({
     status: 255,
-    stderr: `exec-server: ${file}: host 1 cannot be used: 'id' must be a text\n`,
+    stderr: `exec-server: ${file}: host 'bad' cannot be used: it must have either 'url' or 'program'\n`,
   });
+  expect(await person.run(["-H", "a", "run", "true"])).toMatchObject({
+    status: 2,
+    stderr: `exec-server: there is no host 'a'; known hosts: good; some entries of ${file} cannot be used: see 'exec-server host list'\n`,
+  });
+  expect(await person.run(["host", "list"])).toMatchObject({
+    status: 0,
+    stdout: "NAME  TOKEN  PLACE\ngood  -      p\n",
+    stderr: `exec-server: ${file}: host 1 cannot be used: 'id' must be a text
+exec-server: ${file}: host 'bad' cannot be used: it must have either 'url' or 'program'
+`,
+  });
+  expect(await person.run(["host", "remove", "bad"])).toMatchObject(done);
+  expect((await person.run(["host", "list"])).stderr).not.toContain("bad");
 });
 
 it("the real Codex takes hosts.toml as its environments.toml", async () => {

@@ -1,5 +1,5 @@
 import { ConnectionError, ExecError } from "../../base/errors.ts";
-import { describeFileError } from "./describe-file-error.ts";
+import { describeFileError } from "../describe-file-error.ts";
 import { oneLine } from "./one-line.ts";
 
 /** The program ends with this status because of a mistake in the command line. */

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { ExecError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
@@ -9,14 +9,15 @@ import {
 } from "../../capabilities/sandbox/policy/describe-policy.ts";
 import { narrow, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { viewOf } from "../../capabilities/sandbox/view/view-of.ts";
-import { describeErrno } from "../../native/os-error.ts";
 import { SandboxContext } from "../../protocol/sandbox.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";
 import { sandboxPolicy } from "../../server/sandbox/sandbox-context.ts";
 import { describeIssue } from "../../rpc/describe-issue.ts";
 import { failure, usageError } from "../cli-error.ts";
 import { readConfiguration } from "../config-file.ts";
+import { describeFileError } from "../describe-file-error.ts";
 import { parseFlags } from "../flags.ts";
+import { readSmallFile } from "../read-small-file.ts";
 import { printResult } from "../print-result.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 
@@ -73,11 +74,10 @@ function clientSandbox(flags: ReadonlyMap<string, string>): Sandbox | undefined 
 function readContext(path: string): Sandbox {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    value = JSON.parse(readSmallFile(path).toString("utf8"));
   } catch (error) {
-    const { code, errno, message } = error as NodeJS.ErrnoException;
-    if (code === undefined || errno === undefined) throw failure(`${path} is no JSON: ${message}`);
-    throw failure(`failed to read ${path}: ${describeErrno(code, Math.abs(errno))}`);
+    if (error instanceof SyntaxError) throw failure(`${path} is no JSON: ${error.message}`);
+    throw failure(`failed to read ${path}: ${describeFileError(error)}`);
   }
   if (typeof value !== "object" || value === null || !("permissions" in value)) return value as Sandbox;
   const context = SandboxContext().safeParse(value);

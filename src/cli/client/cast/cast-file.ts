@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { once } from "node:events";
-import { describeFileError } from "../describe-file-error.ts";
+import { describeFileError } from "../../describe-file-error.ts";
 import { Failure } from "../failure.ts";
 import {
   type CastEvent,

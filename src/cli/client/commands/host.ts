@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
-import { describeFileError } from "../describe-file-error.ts";
 import { usageFailure } from "../failure.ts";
 import { withHost, withoutHost } from "../hosts/edit-hosts.ts";
 import { knownNames } from "../hosts/find-host.ts";
@@ -12,6 +10,7 @@ import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
 import { table } from "../print/table.ts";
 import { isSshUrl, sshCommand } from "../target/program/ssh-command.ts";
+import { readToken } from "../target/read-token.ts";
 
 const EXAMPLES = `
 The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
@@ -70,8 +69,8 @@ async function addHost(name: string, place: readonly string[], options: AddOptio
   if (wrong !== undefined) throw usageFailure(`cannot add '${name}': ${wrong}`);
   const path = hostsPath();
   await replaceFile(path, () => {
-    const { text = "", hosts } = readHosts(path);
-    const isKnown = hosts.some(({ id }) => id === name);
+    const { text = "", names } = readHosts(path);
+    const isKnown = names.includes(name);
     if (isKnown && options.replace !== true)
       throw usageFailure(`there is a host '${name}' already; give --replace to replace it`);
     return withHost(isKnown ? withoutHost(text, name, path) : text, entry, path);
@@ -98,21 +97,14 @@ function entryFor(
   };
 }
 
-function readToken(path: string): string {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    throw usageFailure(`cannot read the token in ${path}: ${describeFileError(error)}`);
-  }
-}
-
 /** True for a connection without encryption to another machine. */
 function isPlain(url: string): boolean {
   return url.startsWith("ws://") && !/^ws:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)/.test(url);
 }
 
 async function listHosts({ json }: { json?: boolean }): Promise<void> {
-  const { path, hosts, isExposed } = readHosts();
+  const { path, hosts, isExposed, faults } = readHosts();
+  for (const { message } of faults) complain(message);
   if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
   if (json === true) {
     await printJson(hosts.map(shown));
@@ -145,8 +137,7 @@ function shown({ id, url, program, args, cwd, auth_bearer_token: token }: HostEn
 
 async function removeHost(name: string): Promise<void> {
   const path = hostsPath();
-  const { hosts } = readHosts(path);
-  if (!hosts.some(({ id }) => id === name))
-    throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
+  const { hosts, names } = readHosts(path);
+  if (!names.includes(name)) throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
   await replaceFile(path, () => withoutHost(readHosts(path).text ?? "", name, path));
 }

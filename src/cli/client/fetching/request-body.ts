@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { MAX_BYTES_IN_MESSAGE } from "../../../client/session/wire-bytes.ts";
-import { describeFileError } from "../describe-file-error.ts";
+import { describeFileError } from "../../describe-file-error.ts";
 import { Failure } from "../failure.ts";
 import { formatSize } from "../print/amounts.ts";
 

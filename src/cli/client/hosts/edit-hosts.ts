@@ -15,20 +15,18 @@ export function withHost(text: string, entry: HostEntry, path: string): string {
   const before = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   const block = stringify({ environments: [entry] });
   const added = `${before}${before === "" ? "" : "\n"}${block.trimEnd()}\n`;
-  const expected = [...parseHosts(text, path), entry];
+  const expected = [...parseHosts(text, path).entries, entry];
   return checked(added, expected, () => `cannot add to ${path} without touching the rest; do it by hand`);
 }
 
 /** The text without a host. Comments, also those above it, stay. */
 export function withoutHost(text: string, name: string, path: string): string {
-  const hosts = parseHosts(text, path);
+  const { entries, names } = parseHosts(text, path);
   const lines = text.split("\n");
-  const expected = hosts.filter(({ id }) => id !== name);
+  const at = names.indexOf(name);
+  const expected = entries.filter((_, index) => index !== at);
   const byHand = (): string => `cannot remove ${name} from ${path} without touching the rest; do it by hand`;
-  const { start, end } = linesOf(
-    lines,
-    hosts.findIndex(({ id }) => id === name),
-  );
+  const { start, end } = linesOf(lines, at);
   return checked([...lines.slice(0, start), ...lines.slice(end)].join("\n"), expected, byHand);
 }
 
@@ -45,7 +43,7 @@ function linesOf(lines: readonly string[], index: number): { start: number; end:
 }
 
 /** Lines were searched without a parser, so the parser has the last word about the result. */
-function checked(text: string, expected: readonly HostEntry[], otherwise: () => string): string {
+function checked(text: string, expected: readonly unknown[], otherwise: () => string): string {
   try {
     const { environments = [] } = parse(text);
     if (isDeepStrictEqual(plain(environments), plain(expected))) return text;

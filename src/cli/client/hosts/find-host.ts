@@ -1,4 +1,4 @@
-import { usageFailure } from "../failure.ts";
+import { Failure, usageFailure } from "../failure.ts";
 import { complain } from "../print/complain.ts";
 import type { Target } from "../target/target.ts";
 import type { HostEntry } from "./host-entry.ts";
@@ -8,11 +8,15 @@ const MAX_SHOWN_NAMES = 20;
 
 /** The host of that name in hosts.toml. */
 export function findHost(name: string): Target {
-  const { path, hosts, isExposed } = readHosts();
+  const { path, hosts, isExposed, faults } = readHosts();
+  const fault = faults.find(({ id }) => id === name);
+  if (fault !== undefined) throw new Failure(fault.message);
   const entry = hosts.find(({ id }) => id === name);
   if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
   if (entry !== undefined) return targetOf(entry);
-  throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
+  const others =
+    faults.length === 0 ? "" : `; some entries of ${path} cannot be used: see 'exec-server host list'`;
+  throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}${others}`);
 }
 
 /** For messages about a name that is not known. */

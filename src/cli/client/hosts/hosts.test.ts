@@ -21,11 +21,12 @@ let directory = "";
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), "es-hosts-"))));
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const names = (text: string): string[] => parseHosts(text, "hosts.toml").map(({ id }) => id);
+const names = (text: string): string[] => parseHosts(text, "hosts.toml").hosts.map(({ id }) => id);
 const faultOf = (text: string): string => {
   try {
-    parseHosts(text, "F");
-    return "";
+    const { hosts, faults } = parseHosts(text, "F");
+    expect(hosts).toEqual([]);
+    return faults.map(({ message }) => message).join();
   } catch (error) {
     return (error as Error).message;
   }
@@ -104,6 +105,16 @@ cwd = "."
     ["[[environments]\n", "F:1:16: Invalid TOML document: expected end of table array declaration"],
   ])("%j is refused", (text, why) => expect(faultOf(text)).toBe(why));
 
+  it("keeps the other hosts if one cannot be used", () => {
+    const text = `${entry('program = "p"')}[[environments]]\nid = "b"\n[[environments]]\nid = "c"\nurl = "ws://c"\n`;
+    expect(names(text)).toEqual(["a", "c"]);
+    expect(names(`${text}${entry('program = "q"')}`)).toEqual(["c"]);
+    expect(withHost(text, { id: "d", url: "ws://d" }, "F").startsWith(text)).toBe(true);
+    expect(names(withoutHost(text, "a", "F"))).toEqual(["c"]);
+    // What cannot be used can be removed.
+    expect(parseHosts(withoutHost(text, "b", "F"), "F").faults).toEqual([]);
+  });
+
   it("is exposed only if it holds a token that others can read", () => {
     const path = join(directory, "h.toml");
     const write = (lines: string, mode: number): boolean => {
@@ -156,7 +167,7 @@ describe("changing hosts.toml", () => {
       "F",
     );
     expect(added.startsWith(`${COMMENTED}\n`)).toBe(true);
-    expect(parseHosts(added, "F").at(-1)).toEqual({
+    expect(parseHosts(added, "F").hosts.at(-1)).toEqual({
       id: "four",
       program: "p",
       args: ['"\\\n'],

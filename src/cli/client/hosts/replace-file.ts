@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { describeFileError } from "../describe-file-error.ts";
+import { describeFileError } from "../../describe-file-error.ts";
 import { Failure } from "../failure.ts";
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

@@ -1,5 +1,5 @@
 import { writeOut } from "../../standard-streams.ts";
-import { describeFileError } from "../describe-file-error.ts";
+import { describeFileError } from "../../describe-file-error.ts";
 import { Failure, silentFailure } from "../failure.ts";
 import { type Colors, colorsFor, hasColors } from "./colors.ts";
 import { printableJson } from "./printable.ts";

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
-import { describeFileError } from "../describe-file-error.ts";
 import { usageFailure } from "../failure.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
+import { readToken } from "./read-token.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
@@ -40,12 +39,4 @@ async function namedTarget(name: string): Promise<Target> {
 
 function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
-}
-
-function readToken(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw usageFailure(`cannot read the token in ${path}: ${describeFileError(error)}`);
-  }
 }

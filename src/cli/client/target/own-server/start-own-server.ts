@@ -6,7 +6,7 @@ import type { Host } from "../../../../client/host.ts";
 import { tryToLock } from "../../../../native/file-lock.ts";
 import { withholdInheritedDescriptors } from "../../../../native/spawn.ts";
 import { openLog } from "../../../bounded-log-file.ts";
-import { describeFileError } from "../../describe-file-error.ts";
+import { describeFileError } from "../../../describe-file-error.ts";
 import { Failure } from "../../failure.ts";
 import { neutralStart } from "./neutral-start.ts";
 import { findOwnPlace, type OwnPlace } from "./place.ts";

@@ -1,4 +1,4 @@
-import { describeErrno } from "../../native/os-error.ts";
+import { describeErrno } from "../native/os-error.ts";
 
 /** The system's words for an error of `node:fs`, without the path, which the caller's message names. */
 export function describeFileError(error: unknown): string {
