@@ -1,19 +1,12 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { launch, SERVER_PATH, type ServerProcess } from "../conformance/server-process.ts";
-import { withDeadline } from "../fault/deadline.ts";
-
-const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
-const DEADLINE_MS = 30_000;
+import { builtCli } from "../fault/server-under-test.ts";
+import { type Ended as EndedCommand, RunningCommand } from "./command.ts";
 
 /** What a line left behind. */
-export interface Ended {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Ended = Omit<EndedCommand, "signal">;
 
 export interface LineOptions {
   /** Added to the environment; undefined removes a variable. */
@@ -26,7 +19,7 @@ export class CommandLine implements AsyncDisposable {
   static async start(args: readonly string[] = []): Promise<CommandLine> {
     const directory = await mkdtemp("/var/tmp/exec-server-cli-");
     await mkdir(join(directory, "bin"));
-    await symlink(PROGRAM, join(directory, "bin/exec-server"));
+    await symlink(builtCli, join(directory, "bin/exec-server"));
     const server = await launch("ours", ["--listen", "ws://127.0.0.1:0", ...args]);
     return new CommandLine(directory, server, await server.banner());
   }
@@ -51,20 +44,8 @@ export class CommandLine implements AsyncDisposable {
     });
     child.stdin.on("error", () => {});
     child.stdin.end(input ?? "");
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    const ended = new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", resolve);
-    });
     try {
-      const status = await withDeadline(ended, DEADLINE_MS, () => `the end of ${line}: ${stdout}${stderr}`);
+      const { status, stdout, stderr } = await new RunningCommand(child).collect().ended();
       return { status, stdout, stderr };
     } finally {
       child.kill("SIGKILL");
