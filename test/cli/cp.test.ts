@@ -341,7 +341,7 @@ describe("an interrupted cp", () => {
       interrupted.child.kill("SIGINT");
     };
     expect(await interrupted.ended()).toMatchObject({
-      status: 130,
+      signal: "SIGINT",
       stderr: "exec-server: interrupted; run the same command again to continue\n",
     });
     // A session ends with its server.

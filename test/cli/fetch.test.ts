@@ -103,7 +103,7 @@ test.concurrent("fetch --output replaces a file only with a whole body, and leav
     () => "an unfinished file",
   );
   slow.child.kill("SIGINT");
-  expect(await slow.ended()).toMatchObject({ status: 130, stderr: "exec-server: interrupted\n" });
+  expect(await slow.ended()).toMatchObject({ signal: "SIGINT", stderr: "exec-server: interrupted\n" });
   expect(await shown()).toEqual(before);
   expect(await line.run(`exec-server fetch -o outputs/link ${url}/x`)).toEqual(ok(""));
   expect(await shown()).toEqual({ ...before, kept: "GET /x   \n" });

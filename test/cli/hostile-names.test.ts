@@ -6,7 +6,7 @@ import { runCommand } from "./command.ts";
 
 // A server that gives its kept processes names that no server of ours would accept.
 
-const NAMES = ["plain", "t$(touch pwned)", "`id`", "-rf", "a b", "\u001b[31mred\nline"];
+const NAMES = ["plain", "t$(touch pwned)", "`id`", "-rf", "a b", "\u001b[31mred\nline", "long".repeat(100)];
 
 let server: WebSocketServer;
 let url: string;

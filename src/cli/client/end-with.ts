@@ -2,7 +2,7 @@
 export type End = number | "SIGINT";
 
 /** What a shell reports for a program that SIGINT has ended. */
-const INTERRUPTED_STATUS = 130;
+export const INTERRUPTED_STATUS = 130;
 /** A signal to oneself arrives at once. */
 const SIGNAL_DEADLINE_MS = 1_000;
 

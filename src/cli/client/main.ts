@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
+import { endWith, INTERRUPTED_STATUS } from "./end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./failure.ts";
 import { oneLine } from "./one-line.ts";
 import { overview, SERVER_COMMANDS } from "./overview.ts";
@@ -76,7 +77,7 @@ function report(error: unknown): void {
   const failure = asFailure(error, 1) ?? unexpected(error);
   if (failure.message !== "") complain(failure.message);
   // Without waiting for stdin, or for somebody to read stdout.
-  process.exit(failure.exitCode);
+  void endWith(failure.exitCode === INTERRUPTED_STATUS ? "SIGINT" : (failure.exitCode ?? 1));
 }
 
 /** A fault of this program: the stack helps whoever mends it. */

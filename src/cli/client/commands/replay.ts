@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { MAX_TIMER_MS } from "../../../base/duration.ts";
 import { readCast } from "../cast/cast-file.ts";
-import { endWith } from "../end-with.ts";
+import { type End, endWith } from "../end-with.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
@@ -12,8 +12,6 @@ interface ReplayOptions {
   readonly speed: number;
   readonly maxIdle?: number;
 }
-
-const INTERRUPTED_STATUS = 130;
 
 const EXAMPLES = `
 Status: 0, 1 if the file is no recording, 130 after Ctrl-C.
@@ -38,11 +36,11 @@ export function define(program: Command): void {
   });
 }
 
-/** Resolves with the exit status. */
+/** Resolves with how it ended. */
 async function replay(
   file: string,
   { speed, maxIdle = Number.POSITIVE_INFINITY }: ReplayOptions,
-): Promise<number> {
+): Promise<End> {
   const { events } = await readCast(file);
   const terminal = new LocalTerminal();
   const stop = new AbortController();
@@ -60,7 +58,7 @@ async function replay(
     if (!stop.signal.aborted) throw error;
     // The recorded program was cut off, and may have used the whole screen.
     if (terminal.size !== undefined) await print(leaveScreen(terminal.size));
-    return INTERRUPTED_STATUS;
+    return "SIGINT";
   } finally {
     unlisten();
   }

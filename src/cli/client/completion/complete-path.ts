@@ -13,12 +13,13 @@ const MAX_CANDIDATES = 1_000;
  * A shell inserts candidates as they are. What it could take for something else than one word is not offered: names
  * come from a server, which may be hostile.
  */
+const MAX_NAME_LENGTH = 255;
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.@-]*$/;
 const PLAIN_PATH = /^[\p{L}\p{N}_./:][\p{L}\p{M}\p{N}_.,:@+=/-]*$/u;
 
 /** Whether a name of a host or a process can be offered. */
 export function isPlainName(name: string): boolean {
-  return PLAIN_NAME.test(name);
+  return name.length <= MAX_NAME_LENGTH && PLAIN_NAME.test(name);
 }
 
 /** Words that continue a path as it was typed: `PATH`, `:PATH` or `HOST:PATH`. Those of directories end with a slash. */
@@ -34,7 +35,7 @@ export async function completePath(
   for (const { name, isDirectory } of await list({ host, path: directory })) {
     if (!name.startsWith(begun) || (name.startsWith(".") && !begun.startsWith("."))) continue;
     const word = `${before}${name}${isDirectory ? "/" : ""}`;
-    if (name.includes("/") || !PLAIN_PATH.test(word)) continue;
+    if (name.length > MAX_NAME_LENGTH || name.includes("/") || !PLAIN_PATH.test(word)) continue;
     if (words.push(word) === MAX_CANDIDATES) break;
   }
   return words;

@@ -2,7 +2,7 @@ import type { Host } from "../../../client/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { ExecError } from "../../../base/errors.ts";
-import type { End } from "../end-with.ts";
+import { type End, INTERRUPTED_STATUS } from "../end-with.ts";
 import { statusOf } from "./exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
 import { GatheredInput } from "./gathered-input.ts";
@@ -11,8 +11,6 @@ import { openOutput, OutputWriter } from "./output-stream.ts";
 
 /** What a shell reports for a program that SIGPIPE has ended. */
 const BROKEN_PIPE_STATUS = 141;
-/** The same for SIGINT. */
-const INTERRUPTED_STATUS = 130;
 
 export interface PipedOptions extends Omit<StartOptions, "stdin"> {
   /** Whether this program's stdin is passed on. */
