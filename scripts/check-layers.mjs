@@ -34,7 +34,7 @@ const ALLOWED = {
 
 /** Files that also run in a browser must not import Node modules, whatever their layer allows. */
 const ISOMORPHIC =
-  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|local)|files\/local\/.*)\.ts).*)/;
+  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|client-tls|local)|files\/local\/.*)\.ts).*)/;
 
 /** Handlers reach files only through places that `server/files/places.ts` creates from the paths of the wire. */
 const HANDLERS = /^server\/(?:handlers\/|files\/file-watches\.ts)/;

@@ -7,11 +7,13 @@ import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/
 import { type CliError, failure } from "./cli-error.ts";
 import { describeFileError } from "./describe-file-error.ts";
 import { readSmallFile } from "./read-small-file.ts";
+import type { Edge } from "./edge-flags.ts";
+import { EDGE_KEYS, edgeOf } from "./edge-keys.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
 /** What a configuration file can set. */
-export interface Configuration {
+export interface Configuration extends Edge {
   readonly limits: Partial<ServerLimits>;
   readonly sandbox?: Sandbox;
   readonly requireSandbox?: boolean;
@@ -19,7 +21,7 @@ export interface Configuration {
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox"];
+const KEYS = ["limits", "sandbox", "require_sandbox", ...EDGE_KEYS];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -34,6 +36,7 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, refuse) }),
     ...(requireSandbox === undefined ? {} : { requireSandbox }),
+    ...edgeOf(file, refuse),
   };
 }
 
@@ -97,7 +100,7 @@ function lineOf(text: string, key: string): number | undefined {
   const isKey = (line: string): boolean => {
     if (!line.includes("=") && !line.includes("]")) return false;
     const [written] = line.replaceAll(/[\s"'[\]]/g, "").split("=", 1);
-    return written === last || written === `limits.${last}`;
+    return written === last || written === key;
   };
   const index = text.split("\n").findIndex(isKey);
   return index < 0 ? undefined : index + 1;

@@ -9,9 +9,10 @@ Usage: exec-server [serve] [OPTIONS]
        exec-server --help            All commands, for people
 
 Options:
-      --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), unix:///PATH for
-                                     a socket that only this user can connect to, or stdio to serve
-                                     one client on stdin and stdout [default: ws://127.0.0.1:0]
+      --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), wss://IP:PORT with
+                                     TLS, unix:///PATH for a socket that only this user can connect to,
+                                     or stdio to serve one client on stdin and stdout
+                                     [default: ws://127.0.0.1:0]
       --stdio                        Same as --listen stdio
       --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
                                      1 runs them in the order they arrive [default: 1]
@@ -24,6 +25,16 @@ Options:
       --ws-audience <AUDIENCE>       Required 'aud' of a signed token
       --ws-max-clock-skew-seconds <SECONDS>
                                      Tolerated clock difference for signed tokens [default: 30]
+      --tls-cert <PATH>              Certificate for wss://, followed by those between it and the root;
+                                     this and the next two are read again when they change
+      --tls-key <PATH>               Private key of the certificate
+      --tls-client-ca <PATH>         Require a client certificate that one of these has signed
+      --public-url <URL>             Clients also reach the server by the host of this URL; requests for
+                                     hosts that it does not know are refused; repeatable
+      --allow-origin <ORIGIN>        Pages of this origin may connect, such as https://example.com;
+                                     repeatable
+      --allow-local-users            Without authentication, admit all users of this machine to a loopback
+                                     address, not only the server's own user and root
       --insecure-no-auth             Serve a non-loopback address without authentication
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
@@ -33,14 +44,14 @@ Options:
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
                                      directory is writable); their own sandbox can only narrow it
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
-      --config <PATH>                TOML file with [limits] and [sandbox]; flags override it
+      --config <PATH>                TOML file with [limits], [sandbox] and [tls]; flags override it
   -h, --help                         Print help
   -V, --version                      Print version
 
 Limits, also available as keys in the configuration file (max_connections = 100):
 ${LIMIT_NAMES.map(describeLimit).join("")}
 The server prints its address as one line on stdout. Non-loopback addresses require --ws-auth.
-Clients send their token in the header 'Authorization: Bearer TOKEN'.
+Clients send their token in the header 'Authorization: Bearer TOKEN', pages as a subprotocol.
 SIGTERM and SIGINT stop the server and every process group it started.
 `;
 

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { VERSION } from "./version.ts";
 
 /** Addresses that stand for every address of the machine, as URLs show them. */
-const EVERY_ADDRESS = /^ws:\/\/(?:0\.0\.0\.0|\[::\]):/;
+const EVERY_ADDRESS = /^(wss?):\/\/(?:0\.0\.0\.0|\[::\]):/;
 
 export interface Listening {
   /** The URL for clients. */
@@ -12,7 +12,7 @@ export interface Listening {
 
 /** What a person who starts a server in a terminal should know: ten lines for stderr. */
 export function welcome({ url: listening, needsToken }: Listening): string {
-  const url = listening.replace(EVERY_ADDRESS, `ws://${hostname()}:`);
+  const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
   const token = needsToken ? ", { token }" : "";
   const tokenFile = needsToken ? " --token-file FILE" : "";
   return `exec-server ${VERSION} listens on ${listening}. Ctrl-C ends it, and everything that it runs.

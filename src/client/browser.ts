@@ -1,6 +1,7 @@
-import { UsageError } from "../base/errors.ts";
+import { tokenSubprotocols } from "../base/subprotocol-token.ts";
 import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
+import { headerToken } from "./connect/header-token.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./connect/open-host.ts";
 import {
   inProcessConnector,
@@ -18,13 +19,11 @@ export type BrowserConnectTarget = string | URL | Transport | OpenTransport | In
 export async function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
   const { onMessage } = options;
   if (typeof target === "string" || target instanceof URL) {
-    if (options.token !== undefined)
-      throw new UsageError(
-        "a browser sends no headers with a WebSocket, so it cannot show a token: put a proxy in front that adds it",
-      );
     const url = String(target);
     const timeoutMs = connectTimeout(options);
-    const open: OpenTransport = (signal) => connectBrowserWebSocket(url, { timeoutMs, signal });
+    // A page cannot set headers.
+    const protocols = options.token === undefined ? [] : tokenSubprotocols(headerToken(options.token));
+    const open: OpenTransport = (signal) => connectBrowserWebSocket(url, { timeoutMs, signal, protocols });
     return openHost(transportConnector(open, { resumable: true, onMessage }), options);
   }
   if (typeof target === "function")

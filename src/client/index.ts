@@ -1,3 +1,9 @@
-export { connect, type ConnectTarget, type ServerCommand } from "./connect/connect.ts";
+export { type ClientTls } from "./connect/client-tls.ts";
+export {
+  connect,
+  type ConnectTarget,
+  type NodeConnectOptions,
+  type ServerCommand,
+} from "./connect/connect.ts";
 export * from "./exports.ts";
 export { connectLocal, type LocalOptions } from "./connect/local.ts";

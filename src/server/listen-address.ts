@@ -5,7 +5,7 @@ import { socketPathOf } from "../base/socket-url.ts";
 /** Where a server can be reached. */
 export type ListenAddress =
   | { readonly kind: "stdio" }
-  | { readonly kind: "websocket"; readonly host: string; readonly port: number }
+  | { readonly kind: "websocket"; readonly host: string; readonly port: number; readonly isSecure: boolean }
   | { readonly kind: "unix"; readonly path: string };
 
 const MAX_PORT = 65_535;
@@ -16,18 +16,19 @@ export function parseListenUrl(url: string, name = "listen URL"): ListenAddress 
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
   const path = socketPathOf(url, "unix");
   if (path !== undefined) return { kind: "unix", path };
-  if (!url.startsWith("ws://"))
+  if (!/^wss?:\/\//.test(url))
     throw new UsageError(`unsupported ${name} \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
   const {
     host = "",
     bracketed,
     port = "",
-  } = /^ws:\/\/(?:\[(?<bracketed>[^\]]*)\]|(?<host>[^:/[\]]*)):(?<port>[0-9]{1,5})$/.exec(url)?.groups ?? {};
+  } = /^wss?:\/\/(?:\[(?<bracketed>[^\]]*)\]|(?<host>[^:/[\]]*)):(?<port>[0-9]{1,5})$/.exec(url)?.groups ??
+  {};
   const address = bracketed ?? host;
   const family = isIP(address);
   if (family === 0 || (family === 6) !== (bracketed !== undefined) || Number(port) > MAX_PORT)
     throw new UsageError(`invalid websocket ${name} \`${url}\`; expected \`ws://IP:PORT\``);
-  return { kind: "websocket", host: address, port: Number(port) };
+  return { kind: "websocket", host: address, port: Number(port), isSecure: url.startsWith("wss:") };
 }
 
 function isLoopback(host: string): boolean {
@@ -40,6 +41,15 @@ export function isExposed(address: ListenAddress): boolean {
 }
 
 /** Formats an address as `--listen` takes it. */
-export function formatListenUrl(host: string, port: number): string {
-  return `ws://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function formatListenUrl(address: ListenAddress): string {
+  switch (address.kind) {
+    case "stdio":
+      return "stdio";
+    case "unix":
+      return address.path;
+    case "websocket": {
+      const { host, port, isSecure } = address;
+      return `${isSecure ? "wss" : "ws"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    }
+  }
 }

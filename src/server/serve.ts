@@ -2,29 +2,29 @@ import { CapabilityError, UsageError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
-import { listenWebSocket, type ListenPlace } from "../transport/websocket/websocket-server.ts";
-import { type AuthenticationPolicy, createAuthenticator } from "./access/authentication.ts";
-import type { Credential } from "./access/credential.ts";
-import { formatListenUrl, isExposed, parseListenUrl } from "./listen-address.ts";
-import { combineObservers } from "./observer.ts";
+import { listenWebSocket } from "../transport/websocket/websocket-server.ts";
+import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
+import { LoginLog } from "./access/refused-logins.ts";
+import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { createServerFor, type Server, type ServerOptions } from "./server.ts";
+import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
 /** Where a server listens, and whom it admits. */
-export interface ServeOptions extends ServerOptions {
+export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   /**
-   * `ws://IP:PORT`, where port 0 picks a free port, or `unix:///PATH` for a socket that only this user can connect to.
-   * Default: `ws://127.0.0.1:0`.
+   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, or `unix:///PATH` for a socket that only
+   * this user can connect to. Default: `ws://127.0.0.1:0`.
    */
   readonly listen?: string;
-  /** Who may connect. Default: everyone who can reach the server. */
-  readonly authentication?: AuthenticationPolicy | undefined;
+  /** Certificates, for `wss://`. */
+  readonly tls?: ServerTls | undefined;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
 
 /** A listening server. */
 export interface ListeningServer extends Server, AsyncDisposable {
-  /** The URL for clients: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
+  /** The URL for clients: `ws://127.0.0.1:38977`, `wss://…` with TLS, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
   /** Stops listening, kills all processes and closes every connection. */
   close(): Promise<void>;
@@ -35,20 +35,41 @@ export interface ListeningServer extends Server, AsyncDisposable {
  * machine refuses.
  */
 export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
-  const { listen = "ws://127.0.0.1:0", authentication, insecureNoAuth = false } = options;
+  const { listen = "ws://127.0.0.1:0", authentication, tls, insecureNoAuth = false } = options;
   const address = parseListenUrl(listen);
   if (address.kind === "stdio")
-    throw new UsageError("serve() does not serve stdio: give it ws:// or unix://");
-  if (isExposed(address) && authentication === undefined && !insecureNoAuth)
+    throw new UsageError("serve() does not serve stdio: give it ws://, wss:// or unix://");
+  const isSecure = address.kind === "websocket" && address.isSecure;
+  if (isSecure && tls === undefined)
+    throw new UsageError("wss:// needs a certificate and its key: set tls.cert and tls.key");
+  if (!isSecure && tls !== undefined) throw new UsageError(`tls needs wss://, not \`${listen}\``);
+  const isOpen = authentication === undefined && tls?.clientCa === undefined;
+  if (isExposed(address) && isOpen && !insecureNoAuth)
     throw new UsageError(
       `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
     );
+  const logger = options.logger ?? silentLogger;
+  const files = tls && new TlsFiles(tls, logger);
+  const material = files?.load();
   const listeners = new OwnListeners();
-  const server = createServerFor(listeners, "path" in address ? hiding(address.path, options) : options);
+  const secrets = "path" in address ? [address.path] : (files?.secrets ?? []);
+  const server = createServerFor(listeners, hiding(secrets, options));
   try {
-    const listener = await listenFor(server, address, options);
+    const log = new LoginLog(logger);
+    const listener = await listenWebSocket({
+      ...address,
+      ...(material === undefined
+        ? {}
+        : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
+      ...admissionFor(server, options, {
+        requiresCertificate: tls?.clientCa !== undefined,
+        isLocal: () => !isExposed(address),
+      }),
+    });
+    const unwatch = files?.watch((renewed) => listener.renewTls(renewed));
     if ("port" in address) listeners.add(Number(new URL(listener.url).port));
     const close = async (): Promise<void> => {
+      unwatch?.();
       await Promise.all([listener.close(), server.close()]);
     };
     return {
@@ -66,41 +87,18 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   }
 }
 
-/** Whoever reaches the socket can ask for a process without a sandbox. */
-function hiding(socket: string, options: ServerOptions): ServerOptions {
-  return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), socket] };
-}
-
-function listenFor(server: Server, place: ListenPlace, options: ServeOptions) {
-  const { authentication, limits, logger } = options;
-  const maxMessageBytes = limits?.maxMessageBytes;
-  const observer = combineObservers(options.observers ?? []);
-  return listenWebSocket({
-    ...place,
-    ...(authentication === undefined
-      ? {}
-      : { authenticate: createAuthenticator(authentication, logger ?? silentLogger) }),
-    ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
-    maxPendingConnections: limits?.maxPendingConnections,
-    handshakeTimeoutMs: limits?.handshakeTimeoutMs,
-    // With authentication, a sandbox does not get in: no policy shows it the secret.
-    ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
-    refuse: () => server.refusal(),
-    refused: (connection) => observer?.refused?.(connection),
-    accept: (transport, credential: Credential | undefined) => {
-      server.accept(transport, credential === undefined ? {} : { credential });
-    },
-  });
+/** Whoever reaches the socket can ask for a process without a sandbox, and whoever has the key can pose as the server. */
+function hiding(secrets: readonly string[], options: ServerOptions): ServerOptions {
+  return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...secrets] };
 }
 
 /** The error of the system with the address that was asked for. */
-function listenError(error: unknown, place: ListenPlace): unknown {
+function listenError(error: unknown, place: ListenAddress): unknown {
   const { code, errno } = error as NodeJS.ErrnoException;
   if (code === undefined || typeof errno !== "number") return error;
-  const shown = "path" in place ? place.path : formatListenUrl(place.host, place.port);
   return new CapabilityError(
     "OS_ERROR",
-    `cannot listen on ${shown}: ${describeErrno(code, Math.abs(errno))}`,
+    `cannot listen on ${formatListenUrl(place)}: ${describeErrno(code, Math.abs(errno))}`,
     { errno: code, cause: error },
   );
 }

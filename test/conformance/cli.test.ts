@@ -100,7 +100,7 @@ verifies("cli.listen:stdio-flag", async ({ launch }) => {
 verifies("cli.listen:unsupported", async ({ launch }) => {
   const urls = [
     "http://127.0.0.1:0",
-    "wss://127.0.0.1:0",
+    "wsss://127.0.0.1:0",
     "WS://127.0.0.1:0",
     "ws:127.0.0.1:0",
     "tcp://x",

@@ -78,24 +78,27 @@ function nextText(socket: net.Socket): Promise<string> {
 /** Each creates one stranger, which stays forever if the server lets it. */
 const STAGES: Readonly<Record<string, (port: number) => Promise<unknown>>> = {
   "says nothing": (port) => stranger(port),
-  "sends half of a head": (port) => stranger(port, "GET / HTTP/1.1\r\nHost: x\r\n"),
+  "sends half of a head": (port) => stranger(port, "GET / HTTP/1.1\r\nHost: localhost\r\n"),
   "sends a head without end, bit by bit": async (port) =>
     drip(await stranger(port, "GET / HTTP/1.1\r\n"), "x: y\r\n"),
   "sends no HTTP": (port) => stranger(port, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
-  "asks for a tunnel": (port) => stranger(port, "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"),
+  "asks for a tunnel": (port) => stranger(port, "CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
   "keeps its connection after a request": async (port) => {
-    const socket = await stranger(port, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const socket = await stranger(port, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     expect(await nextText(socket)).toMatch(/^HTTP\/1\.1 200 /);
   },
   "sends a body without end": async (port) => {
-    const socket = await stranger(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    const socket = await stranger(
+      port,
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n",
+    );
     drip(socket, "x");
     expect(await nextText(socket)).toMatch(/^HTTP\/1\.1 405 /);
   },
   "asks for more than it reads": async (port) => {
     const socket = await stranger(port);
     socket.pause();
-    drip(socket, "GET /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n".repeat(50));
+    drip(socket, "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n".repeat(50));
   },
 };
 
@@ -203,7 +206,7 @@ it("a session is not cut for the time that its handshake was given, nor is an HT
   const probe = await stranger(server.port);
   const end = performance.now() + 3 * TIMEOUT_MS;
   while (performance.now() < end) {
-    probe.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    probe.write("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     expect(await nextText(probe)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await peer.request("environment/status")).toEqual({ status: "ready" });
   }

@@ -26,7 +26,7 @@ const refusedUpgrade = (random: SeededRandom): Buffer =>
   );
 const request = (random: SeededRandom): Buffer =>
   text(
-    `${random.pick(["GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE"])} ${random.pick(["/", "/readyz", "/healthz", "*", "/%ff"])} HTTP/1.1\r\nHost: x\r\n${random.pick(["", "Connection: keep-alive\r\n", "Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\nContent-Length: 10\r\n", "Upgrade: websocket\r\n", "Connection: upgrade\r\n"])}\r\n`,
+    `${random.pick(["GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE"])} ${random.pick(["/", "/readyz", "/healthz", "*", "/%ff"])} HTTP/1.1\r\nHost: localhost\r\n${random.pick(["", "Connection: keep-alive\r\n", "Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\nContent-Length: 10\r\n", "Upgrade: websocket\r\n", "Connection: upgrade\r\n"])}\r\n`,
   );
 
 /** None of these becomes a WebSocket. */

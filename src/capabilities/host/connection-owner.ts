@@ -1,13 +1,11 @@
 import { readlinkSync } from "node:fs";
-import { isIPv6, SocketAddress } from "node:net";
+import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { inSlices } from "../process/slices.ts";
 import { listDirectory, listPids, readProcFile } from "../../native/process-stat.ts";
 
 /** Fields of a line of /proc/net/tcp. */
-const LOCAL = 1;
-const REMOTE = 2;
 const USER = 7;
 const INODE = 9;
 
@@ -21,7 +19,7 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
   const sockets = findSockets(ends);
   const user = process.geteuid?.();
   if (sockets.some((socket) => socket.user !== user)) return true;
-  const links = new Set(sockets.filter(({ inode }) => inode !== "0").map(({ inode }) => `socket:[${inode}]`));
+  const links = new Set(sockets.map(({ inode }) => `socket:[${inode}]`));
   if (links.size === 0) return false;
   const own = namespaceOf("self");
   let found = false;
@@ -29,6 +27,12 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
     found ||= holdsAny(pid, links) && namespaceOf(pid) === own;
   });
   return found;
+}
+
+/** The user who opened the other end of a connection on this machine; undefined if it is closed or cannot be found. */
+export function ownerOf(ends: ConnectionEnds): number | undefined {
+  const users = new Set(findSockets(ends).map(({ user }) => user));
+  return users.size === 1 ? [...users][0] : undefined;
 }
 
 function isOwnAddress(address: string): boolean {
@@ -39,38 +43,64 @@ function isOwnAddress(address: string): boolean {
   );
 }
 
-/** Sockets of the other end, whose own end is the remote one here. */
+/**
+ * Open sockets of the other end, whose own end is the remote one here. The kernel lists one that has been closed as
+ * root's, without an inode. The tables can be long, so they are searched as text.
+ */
 function findSockets(ends: ConnectionEnds): { user: number; inode: string }[] {
-  const theirs = `${plainAddress(ends.remoteAddress)} ${ends.remotePort}`;
-  const ours = `${plainAddress(ends.localAddress)} ${ends.localPort}`;
-  return ["net/tcp", "net/tcp6"].flatMap((table) =>
-    (readProcFile(table) ?? "")
-      .split("\n")
-      .slice(1, -1)
+  const tables = { "net/tcp": ipv4Words, "net/tcp6": ipv6Words };
+  return Object.entries(tables).flatMap(([table, words]) => {
+    const theirs = words(plainAddress(ends.remoteAddress));
+    const ours = words(plainAddress(ends.localAddress));
+    if (theirs === undefined || ours === undefined) return [];
+    const wanted = ` ${theirs}:${hexPort(ends.remotePort)} ${ours}:${hexPort(ends.localPort)} `;
+    return linesWith(readProcFile(table) ?? "", wanted)
       .map((line) => line.trim().split(/\s+/))
-      .filter((fields) => endOf(fields[LOCAL]) === theirs && endOf(fields[REMOTE]) === ours)
-      .map((fields) => ({ user: Number(fields[USER]), inode: fields[INODE] ?? "0" })),
-  );
+      .map((fields) => ({ user: Number(fields[USER]), inode: fields[INODE] ?? "0" }))
+      .filter(({ inode }) => inode !== "0");
+  });
 }
 
-/** `0100007F:1F90` is port 8080 of 127.0.0.1: words of an address are in the processor's order of bytes. */
-function endOf(text = ""): string {
-  const [address = "", port = ""] = text.split(":");
-  const words = address.match(/.{8}/g) ?? [];
-  const bytes = words
-    .flatMap((word) => (word.match(/../g) ?? []).reverse())
-    .map((byte) => parseInt(byte, 16));
-  const shown =
-    bytes.length === 4
-      ? bytes.join(".")
-      : pairs(bytes)
-          .map((pair) => pair.toString(16))
-          .join(":");
-  return `${plainAddress(shown)} ${parseInt(port, 16)}`;
+function linesWith(text: string, wanted: string): string[] {
+  const lines: string[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    const end = text.indexOf("\n", at);
+    lines.push(text.slice(text.lastIndexOf("\n", at) + 1, end < 0 ? undefined : end));
+  }
+  return lines;
 }
 
-function pairs(bytes: readonly number[]): number[] {
-  return bytes.flatMap((byte, index) => (index % 2 === 0 ? [byte * 256 + bytes[index + 1]!] : []));
+function hexPort(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, "0");
+}
+
+/** `0100007F` is 127.0.0.1: words of an address are in the processor's order of bytes. Undefined for IPv6. */
+function ipv4Words(address: string): string | undefined {
+  if (!isIPv4(address)) return undefined;
+  return hexBytes(address.split(".").map(Number).reverse());
+}
+
+/** The same for IPv6, where an IPv4 address is a mapped one. */
+function ipv6Words(address: string): string | undefined {
+  const mapped = ipv4Words(address);
+  if (mapped !== undefined) return `${"0".repeat(16)}FFFF0000${mapped}`;
+  const bytes = ipv6Bytes(address);
+  return [0, 4, 8, 12].map((at) => hexBytes(bytes.slice(at, at + 4).reverse())).join("");
+}
+
+function ipv6Bytes(address: string): number[] {
+  const [head = "", tail] = address.split("::");
+  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const before = groups(head);
+  const after = groups(tail ?? "");
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return [...before, ...zeros, ...after]
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+function hexBytes(bytes: readonly number[]): string {
+  return bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join("");
 }
 
 /** One address can be written in several ways. */

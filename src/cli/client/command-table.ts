@@ -29,7 +29,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
 };
 
 /** Options that may come before the name of a command and take a value. */
-const WITH_VALUE = new Set(["-H", "--host", "--url", "--token-file"]);
+const WITH_VALUE = new Set(["-H", "--host", "--url", "--token-file", "--ca", "--cert", "--key"]);
 
 /** The command that the arguments name; undefined if there is none, or it is not known. */
 export function commandNamed(args: readonly string[]): string | undefined {

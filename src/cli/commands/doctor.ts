@@ -9,7 +9,7 @@ import { VERSION } from "../version.ts";
 
 /** Tries the sandbox on this machine. Exits with 0 if it works, otherwise with 1. */
 export async function doctor(args: readonly string[]): Promise<void> {
-  const flags = parseFlags(args, {}, ["json"]);
+  const flags = parseFlags(args, { values: {}, switches: ["json"] });
   const examination = await examineSandbox(process.env["PATH"]);
   const text = flags.has("json")
     ? `${JSON.stringify({ version: VERSION, ...examination }, undefined, 2)}\n`

@@ -30,7 +30,7 @@ export async function sandbox(args: readonly string[]): Promise<void> {
     throw usageError(
       verb === undefined ? "a subcommand is required: explain" : `unrecognized subcommand '${verb}'`,
     );
-  const flags = parseFlags(rest, FLAGS, ["json"]);
+  const flags = parseFlags(rest, { values: FLAGS, switches: ["json"] });
   if (flags.has("sandbox") && flags.has("context"))
     throw usageError("the argument '--sandbox <NAME>' cannot be used with '--context <FILE>'");
   if (!["sandbox", "context", "config"].some((name) => flags.has(name)))

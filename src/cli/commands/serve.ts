@@ -17,6 +17,7 @@ import { isExposed, type ListenAddress, parseListenUrl } from "../../server/list
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { type Configuration, readConfiguration } from "../config-file.ts";
+import { type Edge, EDGE_FLAGS, EDGE_SWITCHES, parseEdge, REPEATABLE_EDGE_FLAGS } from "../edge-flags.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
@@ -36,12 +37,13 @@ const FLAGS = {
   "exit-when-idle": "DURATION",
   config: "PATH",
   sandbox: "NAME",
+  ...EDGE_FLAGS,
   ...AUTHENTICATION_FLAGS,
   ...LIMIT_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config", "log-file"];
-const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox"];
+const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", ...EDGE_SWITCHES];
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
@@ -78,7 +80,7 @@ function finishStart(logger: Logger): void {
   }, FINISH_DELAY_MS).unref();
 }
 
-interface ListenOptions extends ServerOptions {
+interface ListenOptions extends ServerOptions, Edge {
   readonly url: string;
   readonly authentication: AuthenticationPolicy | undefined;
   readonly limits: Partial<ServerLimits>;
@@ -97,7 +99,11 @@ async function orFailure<T>(start: () => T | Promise<T>): Promise<T> {
 }
 
 async function parseOptions(args: readonly string[]): Promise<ListenOptions & { address: ListenAddress }> {
-  const flags = parseFlags(args, { ...FLAGS, ...REFUSED_FLAGS }, SWITCHES);
+  const flags = parseFlags(args, {
+    values: { ...FLAGS, ...REFUSED_FLAGS },
+    switches: SWITCHES,
+    repeatable: REPEATABLE_EDGE_FLAGS,
+  });
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
   if (flags.has("stdio") && flags.has("listen"))
@@ -117,14 +123,15 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     throw usageError(
       "the argument '--exit-when-idle <DURATION>' cannot be used with stdio, where the server ends with its client",
     );
-  const open = loadAuthentication === undefined && !flags.has("insecure-no-auth");
-  if (open && isExposed(address))
-    throw failure(
-      `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
-    );
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
   const configuration = config === undefined ? { limits: {} } : await readConfiguration(config);
+  const edge = await orFailure(() => parseEdge(flags, configuration, address));
+  const isOpen = loadAuthentication === undefined && edge.tls?.clientCa === undefined;
+  if (isOpen && !flags.has("insecure-no-auth") && isExposed(address))
+    throw failure(
+      `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
+    );
   const limits = { ...configuration.limits, ...fromFlags };
   const confinement = await parseConfinement(flags, configuration);
   const authentication = loadAuthentication?.();
@@ -141,6 +148,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     hiddenPaths,
     exitWhenIdleMs,
     version: VERSION,
+    ...edge,
     ...confinement,
   };
 }

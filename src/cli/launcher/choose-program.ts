@@ -5,7 +5,7 @@ const CLIENT_PROGRAM = "client.js";
 const SERVER_COMMANDS = new Set(["serve", "doctor", "sandbox"]);
 
 /** Options that may come before the name of a client's command, and those that ask about all commands. */
-const CLIENT_OPTION = /^(?:-H|--(?:host|url|token-file)(?:=|$)|--debug$|--help$|-h$)/;
+const CLIENT_OPTION = /^(?:-H|--(?:host|url|token-file|ca|cert|key)(?:=|$)|--debug$|--help$|-h$)/;
 
 /** The program for a command line, chosen by its first words. Without a command, it serves. */
 export function chooseProgram([first, second]: readonly string[]): string {

@@ -1,9 +1,9 @@
-import { UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { type ChildCommand, startChild } from "../../transport/child.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
+import { checkClientTls, type ClientTls, readClientTls } from "./client-tls.ts";
 import type { Connector } from "./connector.ts";
 import {
   inProcessConnector,
@@ -12,6 +12,7 @@ import {
   type OpenTransport,
   transportConnector,
 } from "./connectors.ts";
+import { headerToken } from "./header-token.ts";
 import { localTrees } from "../files/local/index.ts";
 import type { Host } from "../host.ts";
 
@@ -23,15 +24,18 @@ export type ServerCommand = Omit<ChildCommand, "logger">;
  */
 export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTransport | InProcessServer;
 
+/** How to connect from a program in Node. */
+export interface NodeConnectOptions extends ConnectOptions, ClientTls {}
+
 /**
  * Connects to a server and opens a session. Over a WebSocket, or with a function that opens transports, a lost
  * connection is replaced without losing output.
  */
-export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+export async function connect(target: ConnectTarget, options: NodeConnectOptions = {}): Promise<Host> {
   return openHost(connectorOf(target, options), options, localTrees);
 }
 
-function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector {
+function connectorOf(target: ConnectTarget, options: NodeConnectOptions): Connector {
   if (typeof target === "object" && "link" in target) return inProcessConnector(target);
   const { open, resumable } = transportsTo(target, options);
   return transportConnector(open, { resumable, onMessage: options.onMessage });
@@ -40,7 +44,7 @@ function connectorOf(target: ConnectTarget, options: ConnectOptions): Connector 
 /** How to reach a server that is not in this program. */
 export function transportsTo(
   target: Exclude<ConnectTarget, InProcessServer>,
-  options: ConnectOptions,
+  options: NodeConnectOptions,
 ): { readonly open: OpenTransport; readonly resumable: boolean } {
   if (typeof target === "string" || target instanceof URL)
     return { resumable: true, open: webSockets(String(target), options) };
@@ -50,18 +54,10 @@ export function transportsTo(
   return { resumable: false, open: () => startChild({ ...target, logger }) };
 }
 
-function webSockets(url: string, options: ConnectOptions): OpenTransport {
+function webSockets(url: string, options: NodeConnectOptions): OpenTransport {
   const headers =
     options.token === undefined ? {} : { authorization: `Bearer ${headerToken(options.token)}` };
   const timeoutMs = connectTimeout(options);
-  return (signal) => connectWebSocket(url, { headers, timeoutMs, signal });
-}
-
-/** A token read from a file often ends with a newline. Any other character that a header cannot carry is a mistake. */
-function headerToken(token: string): string {
-  const trimmed = token.trim();
-  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
-  throw new UsageError(
-    trimmed === "" ? "the token is empty" : "the token holds characters that no header can carry",
-  );
+  checkClientTls(url, options);
+  return async (signal) => connectWebSocket(url, { headers, timeoutMs, signal, tls: readClientTls(options) });
 }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
 import { parseJson } from "../../protocol/json-scan.ts";
 import { bearerToken } from "./bearer-token.ts";
 import type { Credential } from "./credential.ts";
@@ -29,6 +30,8 @@ export interface Presented {
   readonly authorization: string | undefined;
   /** Its address, for the log. */
   readonly from?: string;
+  /** Its certificate, which has been verified. */
+  readonly clientCertificate?: ClientCertificate;
 }
 
 /** The refusal message for the peer, or the credential with which it connects. */

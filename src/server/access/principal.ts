@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
+import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
 import { bearerToken } from "./bearer-token.ts";
 
 /** Longer names are hashed: the claims of a token have no limit of their own. */
@@ -17,6 +18,22 @@ export function principalOf(
   if (mode === "capability-token") return "token";
   const token = bearerToken(authorization ?? "") ?? "";
   return subjectOf(token) ?? `token:${digest(token)}`;
+}
+
+/**
+ * The principal of a client that has shown a certificate: its whole subject, so that a renewed certificate is the same
+ * principal. A certificate without a subject stands for itself.
+ */
+export function certificatePrincipal({ subject, fingerprint256 }: ClientCertificate): string {
+  // Node puts each part on a line of its own, and escapes what it holds.
+  const parts = (subject ?? "").split("\n").filter((part) => part !== "");
+  if (parts.length === 0) return `cert:sha256=${fingerprint256.replaceAll(":", "").toLowerCase()}`;
+  const shown = parts.map((part) => {
+    const [name = "", ...value] = part.split("=");
+    return `${nameOf(name)}=${nameOf(value.join("="))}`;
+  });
+  const whole = shown.join(",");
+  return `cert:${whole.length > MAX_NAME_CHARACTERS ? `sha256=${digest(whole)}` : whole}`;
 }
 
 /** The principal of connections without a token: the user that runs the server. */

@@ -95,10 +95,10 @@ class BrowserWebSocketTransport implements Transport {
 /** Opens a browser's WebSocket. Browsers do not say why one failed. */
 export function connectBrowserWebSocket(
   url: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  { timeoutMs, signal, protocols }: { timeoutMs: number; signal: AbortSignal; protocols: readonly string[] },
 ): Promise<Transport> {
   return new Promise((resolve, reject) => {
-    const webSocket = new WebSocket(url);
+    const webSocket = new WebSocket(url, [...protocols]);
     webSocket.binaryType = "arraybuffer";
     // Removes all listeners of the attempt.
     const attempt = new AbortController();

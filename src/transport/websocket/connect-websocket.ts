@@ -8,6 +8,7 @@ import { MAX_SOCKET_PATH_BYTES, socketPathOf } from "../../base/socket-url.ts";
 import { shownUrl } from "../../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { Transport } from "../transport.ts";
+import { describeConnectFault, readRefusal } from "./connect-faults.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** How to open a WebSocket. */
@@ -16,6 +17,14 @@ export interface ConnectOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly life?: LifeTimes;
+  readonly tls?: ClientTlsMaterial;
+}
+
+/** Whom a client trusts, and what it shows, as PEM. */
+export interface ClientTlsMaterial {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /**
@@ -25,7 +34,7 @@ export interface ConnectOptions {
 export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
   const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
   return new Promise((resolve, reject) => {
-    const webSocket = createWebSocket(url, headers);
+    const webSocket = createWebSocket(url, headers, options.tls);
     let socket: Socket | undefined;
     const settle = (): void => {
       cancelTimer();
@@ -65,11 +74,14 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       transport.expectLife(options.life ?? DEFAULT_LIFE);
       resolve(transport);
     });
-    webSocket.once("unexpected-response", (_request, { statusCode = 0, statusMessage }) =>
-      refused(`HTTP ${statusCode} ${statusMessage}`, { status: statusCode }),
-    );
+    webSocket.once("unexpected-response", (_request, response) => {
+      const { statusCode = 0, statusMessage } = response;
+      void readRefusal(response).then((body) =>
+        refused(`HTTP ${statusCode} ${statusMessage}${body}`, { status: statusCode }),
+      );
+    });
     webSocket.on("error", (cause: NodeJS.ErrnoException) =>
-      refused(cause.message, { cause, errno: cause.code }),
+      refused(describeConnectFault(cause, url), { cause, errno: cause.code }),
     );
     if (signal?.aborted) abort();
   });
@@ -77,14 +89,18 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
 
 /** Masks protect proxies on the way, and there are none on one machine. Zeros spare both sides the work. */
 const NO_MASK = { generateMask: (mask: Buffer): void => void mask.fill(0) };
-const LOOPBACK = /^ws:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?:[:/]|$)/;
+const LOOPBACK = /^wss?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?:[:/]|$)/;
 
 function staysOnMachine(url: string): boolean {
   return url.startsWith("ws+unix:") || LOOPBACK.test(url);
 }
 
-function createWebSocket(url: string, headers: Readonly<Record<string, string>>): WebSocket {
-  const options = { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, ...CLOSING };
+function createWebSocket(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  tls: ClientTlsMaterial = {},
+): WebSocket {
+  const options = { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, ...CLOSING, ...tls };
   try {
     if (!url.startsWith("ws+unix:"))
       return new WebSocket(url, staysOnMachine(url) ? { ...options, ...NO_MASK } : options);

@@ -3,6 +3,8 @@ import type { Socket } from "node:net";
 /** Time a stranger has to become a connection, or to send a request. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 export const MAX_PENDING_CONNECTIONS = 1024;
+/** Time a refused peer has to read the reason. */
+const LINGER_MS = 1_000;
 
 export interface PendingLimits {
   readonly maxPendingConnections?: number | undefined;
@@ -49,6 +51,20 @@ export class PendingSockets {
     if (timer === undefined) return;
     clearTimeout(timer);
     this.#deadlines.set(socket, this.#start(socket, Math.min(timeoutMs, this.#timeoutMs)));
+  }
+
+  /** Its TLS handshake is over: from now on, the encrypted socket stands for it, with a new deadline. */
+  replace(plain: Socket, secure: Socket): void {
+    this.#remove(plain);
+    this.admit(secure);
+  }
+
+  /** Sends it a last text. */
+  turnAway(socket: Socket, text: string): void {
+    this.renew(socket, LINGER_MS);
+    // Unread bytes would turn the end into a reset, and the peer could lose the answer.
+    socket.resume();
+    socket.end(text);
   }
 
   /** It has become a connection, which is counted elsewhere. */

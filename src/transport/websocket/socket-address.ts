@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
 
-/** Address of the other end. */
+/** Of every listening server. A half-open peer is detected after about 15 s, so that its session can be resumed. */
+export const TCP_OPTIONS = { keepAlive: true, keepAliveInitialDelay: 15_000, noDelay: true } as const;
+
+/** The address of a peer, as URLs write it. Peers of a Unix socket have none. */
 export function addressOf({ remoteAddress, remotePort = 0 }: Socket): string {
-  // Peers of a Unix socket have no address.
   return remoteAddress === undefined ? "unix" : `${formatHost(remoteAddress)}:${remotePort}`;
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
 import { usageFailure } from "../failure.ts";
@@ -14,7 +15,7 @@ import { readToken } from "../target/read-token.ts";
 
 const EXAMPLES = `
 The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
-copied from one file to the other. 'local' is your own server on this machine.
+copied from one file to the other, unless it has ca, cert or key, which Codex does not know. 'local' is your own server on this machine.
 
 Examples:
   exec-server host add build wss://build.example:8443 --token-file build.token
@@ -25,6 +26,9 @@ Examples:
 
 interface AddOptions {
   readonly tokenFile?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   readonly replace?: boolean;
 }
 
@@ -45,6 +49,9 @@ export function define(program: Command): void {
     .argument("<name>", "letters, digits, '-' and '_'")
     .argument("<place...>", "URL, or -- and a program with its arguments")
     .option("--token-file <PATH>", "file with the token for a URL; the token is copied")
+    .option("--ca <PATH>", "authorities to trust with wss://; the path is kept, not the contents")
+    .option("--cert <PATH>", "client certificate for wss://, with --key; likewise")
+    .option("--key <PATH>", "private key of --cert; likewise")
     .option("--replace", "replace a host of the same name")
     .action((name: string, place: string[]) => addHost(name, place, add.opts<AddOptions>()));
   const list = host
@@ -82,11 +89,13 @@ async function addHost(name: string, place: readonly string[], options: AddOptio
 function entryFor(
   name: string,
   [first = "", ...rest]: readonly string[],
-  { tokenFile }: AddOptions,
+  { tokenFile, ca, cert, key }: AddOptions,
 ): HostEntry {
   const isUrl = rest.length === 0 && /^[a-z][a-z+]*:\/\//i.test(first);
   if (!isUrl || isSshUrl(first)) {
     if (tokenFile !== undefined) throw usageFailure("--token-file is for a host with a URL");
+    if ((ca ?? cert ?? key) !== undefined)
+      throw usageFailure("--ca, --cert and --key are for a host with a URL");
     const [program, ...args] = isUrl ? sshCommand(first) : [first, ...rest];
     return { id: name, program, args };
   }
@@ -94,6 +103,9 @@ function entryFor(
     id: name,
     url: first,
     ...(tokenFile === undefined ? {} : { auth_bearer_token: readToken(tokenFile) }),
+    ...(ca === undefined ? {} : { ca: resolve(ca) }),
+    ...(cert === undefined ? {} : { cert: resolve(cert) }),
+    ...(key === undefined ? {} : { key: resolve(key) }),
   };
 }
 

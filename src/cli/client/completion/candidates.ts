@@ -32,7 +32,7 @@ export interface Completion {
 const NOTHING: Completion = { candidates: [], files: false };
 const FILES: Completion = { candidates: [], files: true };
 const SHELLS = ["bash", "zsh", "fish"];
-const FILE_OPTIONS = new Set(["token-file", "output"]);
+const FILE_OPTIONS = new Set(["token-file", "ca", "cert", "key", "output"]);
 const FILE_COMMANDS = new Set(["run", "record", "replay"]);
 /** Their paths may be on servers; a plain one is on this machine. */
 const COPY_COMMANDS = new Set(["cp", "sync"]);

@@ -40,12 +40,15 @@ function targetOf(entry: HostEntry): Target {
       ...(env === undefined ? {} : { env }),
       ...initialize,
     };
-  const { auth_bearer_token: token, connect_timeout_sec: connect } = entry;
+  const { auth_bearer_token: token, connect_timeout_sec: connect, ca, cert, key } = entry;
   return {
     kind: "url",
     name,
     url,
     ...(token === undefined ? {} : { token }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
     ...(connect === undefined ? {} : { connectTimeoutMs: connect * 1000 }),
     ...initialize,
   };

@@ -1,8 +1,14 @@
-/** An entry of hosts.toml. The keys, and what each may hold, are those of Codex's environments.toml. */
+/**
+ * An entry of hosts.toml. The keys, and what each may hold, are those of Codex's environments.toml, and `ca`, `cert` and
+ * `key`, which Codex does not have.
+ */
 export interface HostEntry {
   readonly id: string;
   readonly url?: string;
   readonly auth_bearer_token?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   readonly program?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -33,6 +39,9 @@ const KEYS: Readonly<Record<string, Check>> = {
     "a URL with ws:// or wss://",
   ),
   auth_bearer_token: text,
+  ca: text,
+  cert: text,
+  key: text,
   program: text,
   args: must(
     (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
@@ -69,7 +78,9 @@ export function entryFault(value: unknown): string | undefined {
   if (value["id"] === undefined) return "it has no 'id'";
   const hasUrl = value["url"] !== undefined;
   if (hasUrl === (value["program"] !== undefined)) return "it must have either 'url' or 'program'";
-  const foreign = hasUrl ? ["args", "env", "cwd"] : ["auth_bearer_token", "connect_timeout_sec"];
+  const foreign = hasUrl
+    ? ["args", "env", "cwd"]
+    : ["auth_bearer_token", "connect_timeout_sec", "ca", "cert", "key"];
   const misplaced = foreign.find((key) => value[key] !== undefined);
   return misplaced && `'${misplaced}' needs '${hasUrl ? "program" : "url"}'`;
 }

@@ -1,3 +1,4 @@
+import type { ClientTls } from "../../../client/connect/client-tls.ts";
 import { usageFailure } from "../failure.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import { readToken } from "./read-token.ts";
@@ -21,12 +22,35 @@ export async function resolveTarget(
   const place = url ?? (host === undefined ? environmentUrl : undefined);
   if (place !== undefined) {
     const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
-    return { kind: "url", url: place, ...(token === undefined ? {} : { token }) };
+    const tls = { ...tlsOf(place.startsWith("wss:") ? environmentTls(environment) : {}), ...tlsOf(options) };
+    return { kind: "url", url: place, ...(token === undefined ? {} : { token }), ...tls };
   }
   const target = await namedTarget(host ?? nonEmpty(environment["EXEC_SERVER_HOST"]) ?? OWN_NAME);
-  if (tokenFile === undefined) return target;
-  if (target.kind === "url") return { ...target, token: readToken(tokenFile) };
-  throw usageFailure("--token-file is for a server with a URL; this one needs no token");
+  const tls = tlsOf(options);
+  if (target.kind === "url")
+    return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
+  const [misplaced] = [...(tokenFile === undefined ? [] : ["token-file"]), ...Object.keys(tls)];
+  if (misplaced === undefined) return target;
+  throw usageFailure(`--${misplaced} is for a server with a URL; this one needs none`);
+}
+
+function environmentTls(environment: NodeJS.ProcessEnv): Partial<Record<TlsOption, string | undefined>> {
+  return {
+    ca: nonEmpty(environment["EXEC_SERVER_CA"]),
+    cert: nonEmpty(environment["EXEC_SERVER_CERT"]),
+    key: nonEmpty(environment["EXEC_SERVER_KEY"]),
+  };
+}
+
+type TlsOption = "ca" | "cert" | "key";
+
+/** Without what is not set. */
+function tlsOf({ ca, cert, key }: Partial<Record<TlsOption, string | undefined>>): ClientTls {
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
 }
 
 async function namedTarget(name: string): Promise<Target> {

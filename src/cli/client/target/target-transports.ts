@@ -31,8 +31,8 @@ async function transports(target: Target): Promise<Transports> {
       await (await connectOwn({})).close();
       return transportsTo(socketUrl(findOwnPlace().socket), {});
     case "url": {
-      const { url, token } = target;
-      return transportsTo(url, token === undefined ? {} : { token });
+      const { url, kind: _kind, name: _name, ...more } = target;
+      return transportsTo(url, more);
     }
     case "program":
       return transportsTo(serverChild(target, target.command), {});

@@ -1,7 +1,8 @@
+import type { ClientTls } from "../../../client/connect/client-tls.ts";
 import type { ServerProgram } from "./program/server-child.ts";
 
 /** A server at a URL. */
-interface UrlTarget {
+interface UrlTarget extends ClientTls {
   readonly kind: "url";
   /** Host of hosts.toml that has this URL. */
   readonly name?: string;

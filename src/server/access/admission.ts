@@ -1,0 +1,84 @@
+import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { silentLogger } from "../../base/logger.ts";
+import type { AdmissionOptions } from "../../transport/websocket/websocket-server.ts";
+import { combineObservers } from "../observer.ts";
+import type { Server, ServerOptions } from "../server.ts";
+import { type Authenticate, type AuthenticationPolicy, createAuthenticator } from "./authentication.ts";
+import type { Credential } from "./credential.ts";
+import { refuseOtherUser } from "./local-users.ts";
+import { checkedOrigin, publicHost } from "./origins.ts";
+import { certificatePrincipal } from "./principal.ts";
+import { FULL_RIGHTS } from "./rights.ts";
+
+/** Whom a server admits. */
+export interface AdmissionPolicy {
+  /** Who may connect. Default: everyone who can reach the server and has a client certificate, if one is required. */
+  readonly authentication?: AuthenticationPolicy | undefined;
+  /**
+   * URLs by which clients reach the server besides its own address, for example through a proxy. A request for any other
+   * host is refused, so that no web page can reach the server under a name of its own.
+   */
+  readonly publicUrls?: readonly string[] | undefined;
+  /** Origins whose pages may connect, exactly as browsers send them: `https://example.com`. Default: none. */
+  readonly allowOrigins?: readonly string[] | undefined;
+  /**
+   * Admits other users of this machine to a loopback address without authentication. Default: false, which admits the
+   * server's own user and root.
+   */
+  readonly allowLocalUsers?: boolean | undefined;
+}
+
+/** What an admission depends on besides the policy. */
+export interface Surroundings {
+  readonly requiresCertificate: boolean;
+  /** Whether only this machine's users can connect. */
+  isLocal(ends: ConnectionEnds): boolean;
+}
+
+/** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */
+export function admissionFor(
+  server: Server,
+  {
+    authentication,
+    publicUrls,
+    allowOrigins,
+    allowLocalUsers,
+    limits,
+    logger,
+    observers,
+  }: AdmissionPolicy & ServerOptions,
+  { requiresCertificate, isLocal }: Surroundings,
+): AdmissionOptions<Credential> {
+  const log = logger ?? silentLogger;
+  const maxMessageBytes = limits?.maxMessageBytes;
+  const authenticate =
+    authentication === undefined
+      ? requiresCertificate && authenticateByCertificate
+      : createAuthenticator(authentication, log);
+  const asksForUser = !authenticate && !allowLocalUsers;
+  const observer = combineObservers(observers ?? []);
+  return {
+    ...(authenticate ? { authenticate } : {}),
+    // With a token, a sandbox does not get in: no policy shows it the secret.
+    ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
+    // Asynchronous, because there may be no descriptor to look it up.
+    ...(asksForUser
+      ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
+      : {}),
+    refused: (connection) => observer?.refused?.(connection),
+    ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+    maxPendingConnections: limits?.maxPendingConnections,
+    handshakeTimeoutMs: limits?.handshakeTimeoutMs,
+    publicHosts: (publicUrls ?? []).map((url) => publicHost(url)),
+    allowedOrigins: (allowOrigins ?? []).map((origin) => checkedOrigin(origin)),
+    refuse: () => server.refusal(),
+    accept: (transport, credential) =>
+      server.accept(transport, credential === undefined ? {} : { credential }),
+  };
+}
+
+/** The transport has verified the certificate. */
+const authenticateByCertificate: Authenticate = async ({ clientCertificate }) =>
+  clientCertificate === undefined
+    ? { refusal: "missing client certificate" }
+    : { credential: { principal: certificatePrincipal(clientCertificate), rights: FULL_RIGHTS } };

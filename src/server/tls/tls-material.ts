@@ -1,0 +1,42 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { UsageError } from "../../base/errors.ts";
+import type { TlsMaterial } from "../../transport/websocket/tls-front.ts";
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Throws a UsageError that says which part does not fit. TLS itself takes an empty file without a word. */
+export function checkTlsMaterial({ cert, key, clientCa }: TlsMaterial): void {
+  const [own] = certificatesOf(cert, "the TLS certificate");
+  const privateKey = parseKey(key);
+  if (!own!.checkPrivateKey(privateKey)) throw new UsageError("the TLS key is not that of the certificate");
+  if (clientCa !== undefined) certificatesOf(clientCa, "the client CA");
+}
+
+/** Why the server's certificate is of no use now; undefined if it is valid. */
+export function validityFault({ cert }: Pick<TlsMaterial, "cert">, now = Date.now()): string | undefined {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  if (now > Date.parse(validTo)) return `the TLS certificate expired on ${validTo}`;
+  return now < Date.parse(validFrom) ? `the TLS certificate is not valid before ${validFrom}` : undefined;
+}
+
+function certificatesOf(pem: string, what: string): X509Certificate[] {
+  const blocks = pem.match(PEM_CERTIFICATE) ?? [];
+  if (blocks.length === 0) throw new UsageError(`${what} holds no certificate in PEM`);
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    throw new UsageError(`${what} holds something that is no certificate`);
+  }
+}
+
+function parseKey(pem: string): KeyObject {
+  if (/^-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(pem))
+    throw new UsageError(
+      "the TLS key is encrypted; store it without a passphrase, readable by the server only",
+    );
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new UsageError("the TLS key is no private key in PEM");
+  }
+}

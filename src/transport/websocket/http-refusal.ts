@@ -1,0 +1,69 @@
+import type { IncomingMessage } from "node:http";
+import type { RefusalCause } from "../../base/refused-connection.ts";
+
+/** An answer to a request that does not become a connection. */
+export interface Refusal {
+  readonly cause: RefusalCause;
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  421: "Misdirected Request",
+  426: "Upgrade Required",
+  503: "Service Unavailable",
+};
+
+/** The whole answer as text, for a socket that HTTP has been taken off. */
+export function formatRefusal({ status, body, headers }: Omit<Refusal, "cause">): string {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_TEXTS[status] ?? ""}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  if (body !== "") lines.push("content-type: text/plain; charset=utf-8");
+  for (const [name, value] of Object.entries(headers ?? {})) lines.push(`${name}: ${value}`);
+  return `${lines.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`;
+}
+
+/** What is wrong with an upgrade itself. */
+export function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
+  const { headers } = request;
+  if (request.method !== "GET")
+    return { cause: "request", status: 405, body: "Request method must be `GET`" };
+  if (headers.upgrade?.toLowerCase() !== "websocket")
+    return { cause: "request", status: 400, body: "`Upgrade` header did not include 'websocket'" };
+  if (headers["sec-websocket-version"] !== "13")
+    return { cause: "request", status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
+  if (headers["sec-websocket-key"] === undefined)
+    return { cause: "request", status: 400, body: "`Sec-WebSocket-Key` header missing" };
+  return undefined;
+}
+
+/** What is wrong with a request for the path of the WebSocket that is no upgrade. */
+export function refusePlain(request: IncomingMessage): Refusal {
+  if (request.method !== "GET")
+    return { cause: "request", status: 405, body: "Request method must be `GET`" };
+  const asksForUpgrade = /\bupgrade\b/i.test(request.headers.connection ?? "");
+  return {
+    cause: "request",
+    status: 400,
+    body: asksForUpgrade
+      ? "`Upgrade` header did not include 'websocket'"
+      : "Connection header did not include 'upgrade'",
+  };
+}
+
+/** Tells the observer of refusals; the body is empty where Codex's server sends none. */
+export function reasonOf({ status, body }: Refusal): string {
+  return body === "" ? (STATUS_TEXTS[status] ?? "") : body;
+}
+
+export function pathOf(request: IncomingMessage): string {
+  return request.url?.split("?", 1)[0] ?? "/";
+}

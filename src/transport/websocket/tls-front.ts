@@ -1,0 +1,149 @@
+import { constants } from "node:crypto";
+import type { Server as HttpServer } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { formatRefusal } from "./http-refusal.ts";
+import type { PendingSockets } from "./pending-sockets.ts";
+import { addressOf, TCP_OPTIONS } from "./socket-address.ts";
+
+/** What a server shows, and whom it trusts, as PEM. */
+export interface TlsMaterial {
+  /** Certificate of the server, and those between it and the root. */
+  readonly cert: string;
+  readonly key: string;
+  /** Certificates that sign those of clients. If there are any, every client must show one. */
+  readonly clientCa?: string | undefined;
+}
+
+export interface TlsOptions extends TlsMaterial {
+  /** Is told why a handshake failed. */
+  refused?(reason: string, from: string): void;
+}
+
+/** The certificate that a client has shown, and that has been verified. */
+export interface ClientCertificate {
+  /** One line for each part of its subject, such as `CN=build`. */
+  readonly subject: string;
+  readonly fingerprint256: string;
+}
+
+export interface TlsFront {
+  /** The server that listens. */
+  readonly listener: Server;
+  /** Uses other certificates from now on. Throws if they do not fit, and goes on with those that it has. */
+  renew(material: TlsMaterial): void;
+}
+
+/** First byte of every TLS handshake. No HTTP request starts with it. */
+const TLS_HANDSHAKE = 0x16;
+/** A browser that tries HTTP/2 first is told that there is none. */
+const ALPN = ["http/1.1"];
+const MIN_VERSION = "TLSv1.2";
+
+const PLAIN_TEXT: string = formatRefusal({
+  status: 400,
+  body: "this port speaks TLS: connect with wss:// instead of ws://",
+});
+
+/**
+ * Puts TLS in front of an HTTP server. Sockets are pending from the moment they connect, so that a slow handshake counts
+ * like a slow request. Who speaks plain HTTP is told so.
+ */
+export function tlsFront(http: HttpServer, options: TlsOptions, pending: PendingSockets): TlsFront {
+  const { refused } = options;
+  const handshakes = new Map<string, Socket>();
+  const tls = createTlsServer({
+    ...contextOf(options),
+    requestCert: options.clientCa !== undefined,
+    // Checked below: otherwise nobody would learn why it failed.
+    rejectUnauthorized: false,
+    ALPNProtocols: ALPN,
+  });
+  tls.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    // A peer that has left has no address any more; the end of its plain socket is reported below.
+    if (socket.remoteAddress !== undefined) {
+      refused?.(handshakeFault(error), addressOf(socket));
+      handshakes.delete(endsOf(socket));
+    }
+    socket.destroy();
+  });
+  tls.on("secureConnection", (socket) => {
+    socket.on("error", () => socket.destroy());
+    const plain = handshakes.get(endsOf(socket));
+    if (plain === undefined) {
+      socket.destroy();
+      return;
+    }
+    handshakes.delete(endsOf(socket));
+    pending.replace(plain, socket);
+    const fault = options.clientCa === undefined ? undefined : certificateFault(socket);
+    if (fault === undefined) {
+      http.emit("connection", socket);
+      return;
+    }
+    refused?.(fault, addressOf(socket));
+    pending.turnAway(socket, formatRefusal({ status: 403, body: fault }));
+  });
+
+  const listener = createServer(TCP_OPTIONS, (socket) => {
+    pending.admit(socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("data", (first) => {
+      // TLS takes what has been read, if it is put back.
+      socket.pause();
+      socket.unshift(first);
+      if (first[0] === TLS_HANDSHAKE) secure(socket);
+      else {
+        refused?.("plain HTTP instead of TLS", addressOf(socket));
+        pending.turnAway(socket, PLAIN_TEXT);
+      }
+    });
+  });
+  const secure = (socket: Socket): void => {
+    const ends = endsOf(socket);
+    const from = addressOf(socket);
+    handshakes.set(ends, socket);
+    socket.once("close", () => {
+      if (handshakes.get(ends) !== socket) return;
+      handshakes.delete(ends);
+      refused?.("the TLS handshake did not end; the client may not trust the certificate", from);
+    });
+    tls.emit("connection", socket);
+  };
+  return { listener, renew: (material) => tls.setSecureContext(contextOf(material)) };
+}
+
+function contextOf({ cert, key, clientCa }: TlsMaterial) {
+  return {
+    cert,
+    key,
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
+    minVersion: MIN_VERSION,
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  } as const;
+}
+
+/** The verified certificate of a client; undefined if none was asked for. */
+export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
+  const { authorized, getPeerX509Certificate } = socket as Partial<TLSSocket>;
+  const certificate = authorized === true ? getPeerX509Certificate?.call(socket) : undefined;
+  return certificate && { subject: certificate.subject, fingerprint256: certificate.fingerprint256 };
+}
+
+function certificateFault(socket: TLSSocket): string | undefined {
+  if (socket.getPeerX509Certificate() === undefined)
+    return "this server requires a client certificate: connect with a certificate and its key";
+  if (socket.authorized) return undefined;
+  const { authorizationError } = socket;
+  const code: unknown = authorizationError instanceof Error ? authorizationError.message : authorizationError;
+  return `the client certificate is not accepted: ${String(code)}`;
+}
+
+function handshakeFault({ code, message, reason }: NodeJS.ErrnoException & { reason?: string }): string {
+  return `the TLS handshake failed: ${reason ?? code ?? message}`;
+}
+
+/** Distinguishes the connections of one listener. */
+function endsOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,152 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { WebSocketServer } from "ws";
+import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import type { RefusedConnection } from "../../base/refused-connection.ts";
+import { selectSubprotocol, subprotocolAuthorization } from "../../base/subprotocol-token.ts";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
+import type { Transport } from "../transport.ts";
+import { installFastPath } from "./fast-path.ts";
+import { formatRefusal, reasonOf, type Refusal, refuseUpgrade } from "./http-refusal.ts";
+import type { PendingSockets } from "./pending-sockets.ts";
+import { addressOf } from "./socket-address.ts";
+import { type ClientCertificate, clientCertificateOf } from "./tls-front.ts";
+import { CLOSING, WebSocketTransport } from "./websocket.ts";
+
+/** What a peer shows when it connects. */
+interface PresentedCredentials {
+  /** Its Authorization header, or the one that its subprotocols stand for. */
+  readonly authorization: string | undefined;
+  /** Its address. */
+  readonly from: string;
+  /** Its certificate, which has been verified. */
+  readonly clientCertificate?: ClientCertificate;
+}
+
+/** Whom to connect. */
+export interface UpgradeOptions<Credential = unknown> {
+  /**
+   * Checks what the peer of an upgrade shows; resolves with the reason of a refusal, which is answered with 401, or with
+   * what `accept` is given. Without it, everyone is admitted.
+   */
+  authenticate?(
+    presented: PresentedCredentials,
+  ): Promise<{ readonly refusal: string } | { readonly credential: Credential }>;
+  /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
+  exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
+  /** Why no further connection is accepted, if so; the answer is then 503. */
+  refuse?(): string | undefined;
+  /** Why the user who holds the other end must not connect; likewise. */
+  excludeUser?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
+  /** Called for each upgrade that is turned away. */
+  refused?(connection: RefusedConnection): void;
+  /** Maximum message length. Default and maximum: the limit of the wire. */
+  readonly maxMessageBytes?: number;
+  /** Also gets the result of `authenticate`, if there is one. */
+  accept(transport: Transport, credential: Credential | undefined): void;
+}
+
+/** Takes requests for the path of the WebSocket, whose host and origin have been checked, and makes them connections. */
+export type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+
+export function upgrades<Credential>(
+  options: UpgradeOptions<Credential>,
+  pending: PendingSockets,
+): TakeUpgrade {
+  const maxMessageBytes = Math.min(options.maxMessageBytes ?? MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    clientTracking: false,
+    maxPayload: maxMessageBytes,
+    ...CLOSING,
+    handleProtocols: selectSubprotocol,
+  });
+
+  const upgrade = (
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    credential: Credential | undefined,
+  ): void => {
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      pending.release(socket);
+      const transport = new WebSocketTransport(webSocket, socket, {
+        side: "server",
+        describeSource: () => `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`,
+      });
+      installFastPath(webSocket, {
+        maxMessageBytes,
+        takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
+        messageTooLong: () => transport.refuseLongMessage(),
+        frameTooLong: () => transport.destroy(`a frame is longer than ${MAX_FRAME_BYTES} bytes`),
+      });
+      transport.keepAlive();
+      options.accept(transport, credential);
+    });
+  };
+
+  return (request, socket, head) => {
+    const turnAway = (refusal: Refusal): void => turnAwayFrom(socket, refusal, options, pending);
+    const malformed = refuseUpgrade(request);
+    if (malformed !== undefined) {
+      turnAway(malformed);
+      return;
+    }
+    const decide = ({ refusal, credential }: Examined<Credential>): void => {
+      if (socket.destroyed) return;
+      // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
+      const full = options.refuse?.();
+      if (refusal !== undefined) turnAway(refusal);
+      else if (full !== undefined) turnAway({ cause: "limit", status: 503, body: full });
+      else upgrade(request, socket, head, credential);
+    };
+    const examined = examine(socket, request, options);
+    if (examined === undefined) decide({});
+    else
+      examined.then(decide, () =>
+        turnAway({ cause: "login", status: 503, body: "authentication is not possible now" }),
+      );
+  };
+}
+
+interface Examined<Credential> {
+  readonly refusal?: Refusal;
+  readonly credential?: Credential;
+}
+
+/** Who connects, and with what right. Undefined if nobody asks. */
+function examine<Credential>(
+  socket: Socket,
+  { headers }: IncomingMessage,
+  options: UpgradeOptions<Credential>,
+): Promise<Examined<Credential>> | undefined {
+  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
+  const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
+  const excluded = ends && options.exclude?.(ends);
+  const foreign = ends && options.excludeUser?.(ends);
+  const clientCertificate = clientCertificateOf(socket);
+  const authenticated = options.authenticate?.({
+    authorization: headers.authorization ?? subprotocolAuthorization(headers["sec-websocket-protocol"]),
+    from: addressOf(socket),
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+  });
+  if (!excluded && !foreign && authenticated === undefined) return undefined;
+  return Promise.all([excluded, foreign, authenticated]).then(([inside, other, answer]) => {
+    if (inside) return { refusal: { cause: "sandbox", status: 403, body: inside } };
+    if (other) return { refusal: { cause: "user", status: 403, body: other } };
+    if (answer === undefined) return {};
+    return "refusal" in answer ? { refusal: { cause: "login", status: 401, body: answer.refusal } } : answer;
+  });
+}
+
+/** Sends a refusal, and reports it. */
+export function turnAwayFrom(
+  socket: Socket,
+  refusal: Refusal,
+  options: Pick<UpgradeOptions, "refused">,
+  pending: PendingSockets,
+): void {
+  options.refused?.({ cause: refusal.cause, reason: reasonOf(refusal), from: addressOf(socket) });
+  pending.turnAway(socket, formatRefusal(refusal));
+}
