@@ -3,7 +3,7 @@ import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
 /** Watching the directories would be quicker, but links that lead to other directories are replaced, too. */
-const LOOK_AGAIN_MS = 2_000;
+const LOOK_AGAIN_MS = 1_000;
 
 export interface RereadOptions {
   readonly paths: readonly string[];
@@ -11,7 +11,7 @@ export interface RereadOptions {
   readonly what: string;
   readonly logger: Logger;
   /** Reads the files and uses them. If it throws, it is called again until it succeeds. */
-  reread(): void;
+  readonly reread: () => void;
   readonly lookAgainMs?: number;
 }
 

@@ -32,7 +32,7 @@ export interface AdmissionPolicy {
 export interface Surroundings {
   readonly requiresCertificate: boolean;
   /** Whether only this machine's users can connect. */
-  isLocal(ends: ConnectionEnds): boolean;
+  readonly isLocal: (ends: ConnectionEnds) => boolean;
 }
 
 /** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */

@@ -17,7 +17,7 @@ export interface TlsMaterial {
 
 export interface TlsOptions extends TlsMaterial {
   /** Is told why a handshake failed. */
-  refused?(reason: string, from: string): void;
+  readonly refused?: (reason: string, from: string) => void;
 }
 
 /** The certificate that a client has shown, and that has been verified. */

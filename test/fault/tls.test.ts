@@ -1,0 +1,306 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { join } from "node:path";
+import tls from "node:tls";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Logger } from "../../src/base/logger.ts";
+import { connect, type NodeConnectOptions } from "../../src/client/index.ts";
+import { serve, type ServeOptions } from "../../src/server/index.ts";
+import { type Authority, createAuthority, type Issued } from "../fixtures/certificates.ts";
+import { pollUntil, withDeadline } from "./deadline.ts";
+
+const DEADLINE_MS = 15_000;
+const LOOPBACK = "wss://127.0.0.1:0";
+
+let authority: Authority;
+let stranger: Authority;
+let good: Issued;
+
+beforeAll(() => {
+  authority = createAuthority();
+  stranger = createAuthority();
+  good = authority.issue("server");
+});
+
+afterAll(() => {
+  authority[Symbol.dispose]();
+  stranger[Symbol.dispose]();
+});
+
+function recorder(): { logger: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const log = (message: string, fields?: object): void =>
+    void lines.push(`${message} ${JSON.stringify(fields ?? {})}`);
+  return { lines, logger: { debug: () => {}, info: log, warn: log, error: log } };
+}
+
+async function output(url: string, options: NodeConnectOptions): Promise<string> {
+  await using host = await connect(url, options);
+  return (await host.run(["echo", "hi"])).stdout;
+}
+
+async function fault(url: string, options: NodeConnectOptions = {}): Promise<string> {
+  return output(url, options).then(
+    () => "it connected",
+    (error: Error) => error.message,
+  );
+}
+
+const listening = (tlsOptions: ServeOptions["tls"], more: ServeOptions = {}) =>
+  serve({ listen: LOOPBACK, environment: process.env, tls: tlsOptions, ...more });
+
+/** Speaks to a port whatever it likes. */
+async function answerTo(port: number, text: string | Buffer): Promise<string> {
+  const socket = net.connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(text);
+  let answer = "";
+  socket.on("data", (bytes: Buffer) => (answer += bytes.toString("latin1")));
+  await withDeadline(
+    new Promise((resolve) => socket.once("close", resolve)),
+    DEADLINE_MS,
+    () => "the end of the connection",
+  );
+  return answer;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+describe("a server with TLS", () => {
+  it("serves small and long messages, by address and by name", async () => {
+    await using server = await listening(good);
+    expect(server.url).toMatch(/^wss:\/\/127\.0\.0\.1:\d+$/);
+    await using host = await connect(server.url, { ca: authority.ca });
+    for (let count = 0; count < 100; count += 1) await host.files.stat("/");
+    const large = "ab".repeat(3_000_000);
+    const { stdout } = await host.run(["cat"], { input: large, maxOutputBytes: 8_000_000 });
+    expect(stdout === large).toBe(true);
+    expect(await output(server.url.replace("127.0.0.1", "localhost"), { ca: authority.ca })).toBe("hi\n");
+    expect(await output(server.url, { ca: readFileSync(authority.ca, "utf8") })).toBe("hi\n");
+  });
+
+  it("is not trusted without its authority, when it has expired, or under another name", async () => {
+    await using server = await listening(good);
+    expect(await fault(server.url)).toContain("certificate is not trusted");
+    expect(await fault(server.url, { ca: stranger.ca })).toContain("give its authority with `ca`, or --ca");
+    await using late = await listening(authority.issue("expired", { days: -1 }));
+    expect(await fault(late.url, { ca: authority.ca })).toContain("certificate has expired");
+    await using other = await listening(authority.issue("other", { names: "DNS:other.example" }));
+    expect(await fault(other.url, { ca: authority.ca })).toContain("certificate is for another name");
+  });
+
+  it("tells who speaks plain HTTP to it to use wss://, and a client that speaks TLS to a plain one to use ws://", async () => {
+    const { logger, lines } = recorder();
+    await using secure = await listening(good, { logger });
+    const wrong = secure.url.replace("wss:", "ws:");
+    expect(await fault(wrong)).toContain("HTTP 400 Bad Request: this port speaks TLS: connect with wss://");
+    expect(lines.join("\n")).toContain("plain HTTP instead of TLS");
+    await using plain = await serve();
+    expect(await fault(plain.url.replace("ws:", "wss:"))).toContain("connect with ws:// instead of wss://");
+  });
+
+  it("needs TLS 1.2", async () => {
+    await using server = await listening(good);
+    const attempt = (maxVersion: tls.SecureVersion): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = tls.connect({
+          port: portOf(server.url),
+          host: "127.0.0.1",
+          rejectUnauthorized: false,
+          minVersion: "TLSv1",
+          maxVersion,
+          ciphers: "DEFAULT@SECLEVEL=0",
+        });
+        socket.once("secureConnect", () => {
+          resolve(socket.getProtocol() ?? "");
+          socket.destroy();
+        });
+        socket.once("error", () => resolve("refused"));
+      });
+    expect(await attempt("TLSv1.1")).toBe("refused");
+    expect(await attempt("TLSv1.2")).toBe("TLSv1.2");
+    expect(await attempt("TLSv1.3")).toBe("TLSv1.3");
+  });
+
+  it("does not start without what it needs, and says what is wrong", async () => {
+    const { cert, key } = good;
+    const empty = join(authority.directory, "empty");
+    writeFileSync(empty, "");
+    const start = (options: ServeOptions): Promise<string> =>
+      serve({ listen: LOOPBACK, ...options }).then(
+        async (server) => (await server.close(), "it started"),
+        (error: Error) => error.message,
+      );
+    expect(await start({})).toContain("wss:// needs a certificate and its key");
+    expect(await start({ listen: "ws://127.0.0.1:0", tls: good })).toContain("tls needs wss://");
+    expect(await start({ tls: { cert: empty, key } })).toContain("the TLS certificate holds no certificate");
+    expect(await start({ tls: { cert, key: empty } })).toContain("the TLS key is no private key");
+    expect(await start({ tls: { cert, key: authority.issue("third").key } })).toContain(
+      "not that of the certificate",
+    );
+    expect(await start({ tls: { cert, key, clientCa: empty } })).toContain(
+      "the client CA holds no certificate",
+    );
+    expect(await start({ tls: { cert: "/nowhere", key } })).toBe(
+      "cannot read the TLS certificate in /nowhere: No such file or directory (os error 2)",
+    );
+    expect(await start({ listen: "wss://0.0.0.0:0", tls: good })).toContain("without authentication");
+  });
+});
+
+describe("a required client certificate", () => {
+  it("lets in who has one that the authority has signed, for which it is the authentication", async () => {
+    await using server = await serve({
+      listen: "wss://0.0.0.0:0",
+      environment: process.env,
+      tls: { ...good, clientCa: authority.ca },
+    });
+    const url = server.url.replace("0.0.0.0", "127.0.0.1");
+    const client = authority.issue("client", { subject: "/O=Example, Inc/CN=ann=\u00e9" });
+    expect(await output(url, { ca: authority.ca, ...client })).toBe("hi\n");
+  });
+
+  it.each([
+    ["missing", () => ({}), "this server requires a client certificate"],
+    ["signed by somebody else", () => stranger.issue("client"), "the client certificate is not accepted"],
+    ["expired", () => authority.issue("late", { days: -1 }), "CERT_HAS_EXPIRED"],
+  ])("that is %s is refused, and the log says why", async (_, issue, reason) => {
+    const { logger, lines } = recorder();
+    await using server = await listening({ ...good, clientCa: authority.ca }, { logger });
+    expect(await fault(server.url, { ca: authority.ca, ...issue() })).toContain(reason);
+    expect(lines.join("\n")).toContain(reason);
+  });
+
+  it("does not replace a token, nor the token it", async () => {
+    const tokenSha256 = createHash("sha256").update("secret").digest();
+    await using server = await listening(
+      { ...good, clientCa: authority.ca },
+      { authentication: { mode: "capability-token", tokenSha256 } },
+    );
+    const ca = authority.ca;
+    const client = authority.issue("both");
+    expect(await fault(server.url, { ca, ...client })).toContain("HTTP 401");
+    expect(await fault(server.url, { ca, token: "secret" })).toContain("requires a client certificate");
+    expect(await output(server.url, { ca, ...client, token: "secret" })).toBe("hi\n");
+  });
+});
+
+describe("certificates that change", () => {
+  const serial = (url: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = tls.connect({ port: portOf(url), host: "127.0.0.1", rejectUnauthorized: false });
+      socket.once("error", reject);
+      socket.once("secureConnect", () => {
+        resolve(socket.getPeerCertificate().serialNumber);
+        socket.destroy();
+      });
+    });
+  const becomes = (is: () => Promise<boolean> | boolean, what: string): Promise<unknown> =>
+    pollUntil(is, DEADLINE_MS, () => what);
+
+  it("are used once they fit, though links lead elsewhere and the key comes later; connections stay", async () => {
+    const { logger, lines } = recorder();
+    const path = (name: string): string => join(authority.directory, name);
+    const link = (target: string, name: string): void => {
+      symlinkSync(target, path("new-link"));
+      renameSync(path("new-link"), path(name));
+    };
+    const [old, renewed] = [authority.issue("old"), authority.issue("renewed")];
+    link(old.cert, "live.pem");
+    link(old.key, "live.key");
+    copyFileSync(authority.ca, path("clients.pem"));
+    await using server = await listening({ cert: path("live.pem"), key: path("live.key") }, { logger });
+    const before = await serial(server.url);
+    await using host = await connect(server.url, { ca: authority.ca });
+
+    link(renewed.cert, "live.pem");
+    await becomes(() => lines.some((line) => line.includes("not that of the certificate")), "a complaint");
+    expect(await serial(server.url)).toBe(before);
+    link(renewed.key, "live.key");
+    await becomes(async () => (await serial(server.url)) !== before, "the new certificate");
+
+    const after = await serial(server.url);
+    rmSync(path("live.key"));
+    await becomes(() => lines.some((line) => line.includes("cannot read the TLS key")), "a complaint");
+    writeFileSync(path("live.key"), "");
+    await becomes(() => lines.some((line) => line.includes("no private key")), "a complaint");
+    expect(await serial(server.url)).toBe(after);
+    expect((await host.run(["echo", "still"])).stdout).toBe("still\n");
+  });
+
+  it("also change whose clients are let in, but never to everybody", async () => {
+    const { logger, lines } = recorder();
+    const clientCa = join(authority.directory, "client-ca.pem");
+    copyFileSync(authority.ca, clientCa);
+    await using server = await listening({ ...good, clientCa }, { logger });
+    const ca = authority.ca;
+    const client = stranger.issue("later");
+    expect(await fault(server.url, { ca, ...client })).toContain("not accepted");
+    copyFileSync(stranger.ca, clientCa);
+    await becomes(
+      async () => (await fault(server.url, { ca, ...client })) === "it connected",
+      "the new client",
+    );
+    expect(await fault(server.url, { ca, ...authority.issue("gone") })).toContain("not accepted");
+    writeFileSync(clientCa, "");
+    await becomes(() => lines.some((line) => line.includes("holds no certificate")), "a complaint");
+    expect(await fault(server.url, { ca })).toContain("requires a client certificate");
+  });
+});
+
+describe("strangers at a TLS port", () => {
+  const limits = { handshakeTimeoutMs: 500, maxPendingConnections: 4 };
+
+  it("are gone soon, wherever they stop in the handshake", async () => {
+    await using server = await listening(good, { limits });
+    const port = portOf(server.url);
+    const hello = Buffer.from("1603010200010001fc0303", "hex");
+    for (const text of [
+      "",
+      "\x16",
+      hello,
+      Buffer.concat([hello, Buffer.alloc(600, 1)]),
+      "\x80\x2e\x01\x00\x02",
+    ])
+      await answerTo(port, text);
+    expect(await answerTo(port, "GET / HTTP/1.1\r\n")).toMatch(/^HTTP\/1\.1 400 .*speaks TLS/s);
+    expect(await output(server.url, { ca: authority.ca })).toBe("hi\n");
+  });
+
+  it("are never more than maxPendingConnections, and keep nobody out", async () => {
+    await using server = await listening(good, { limits: { ...limits, handshakeTimeoutMs: 60_000 } });
+    const sockets = Array.from({ length: 12 }, () => net.connect(portOf(server.url), "127.0.0.1"));
+    for (const socket of sockets) socket.on("error", () => {}).write("\x16");
+    await pollUntil(
+      () => sockets.filter((socket) => socket.readyState !== "open").length >= 8,
+      DEADLINE_MS,
+      () => "that the oldest strangers are gone",
+    );
+    expect(await output(server.url, { ca: authority.ca })).toBe("hi\n");
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it("cannot renegotiate, and may name any server", async () => {
+    await using server = await listening(good);
+    const socket = tls.connect({
+      port: portOf(server.url),
+      host: "127.0.0.1",
+      rejectUnauthorized: false,
+      maxVersion: "TLSv1.2",
+      servername: "x".repeat(200),
+    });
+    const failed = new Promise((resolve) => {
+      socket.once("error", resolve);
+      socket.once("close", resolve);
+    });
+    socket.once("secureConnect", () =>
+      socket.renegotiate({}, (error) => error === null && socket.emit("renewed")),
+    );
+    const renewed = new Promise((resolve) => socket.once("renewed", () => resolve("renewed")));
+    expect(await withDeadline(Promise.race([failed, renewed]), DEADLINE_MS, () => "an end")).not.toBe(
+      "renewed",
+    );
+    expect(await output(server.url, { ca: authority.ca })).toBe("hi\n");
+  });
+});
