@@ -3,33 +3,16 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { build, type Metafile } from "esbuild";
 import { expect, test } from "vitest";
 import { withDeadline } from "../fault/deadline.ts";
+import { bundleForBrowsers } from "../fixtures/browser-bundle.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { SilentProxy } from "./silent-proxy.ts";
 
 const MAX_GZIPPED_BYTES = 60_000;
 const RUN_DEADLINE_MS = 30_000;
-
-/** What a page would load: one minified file. Any Node module in it fails the build. */
-async function bundleForBrowsers(): Promise<{ code: Uint8Array; metafile: Metafile }> {
-  const { outputFiles, metafile } = await build({
-    entryPoints: [fileURLToPath(new URL("../../src/client/browser.ts", import.meta.url))],
-    bundle: true,
-    platform: "browser",
-    format: "esm",
-    target: "es2022",
-    minify: true,
-    metafile: true,
-    write: false,
-    logLevel: "silent",
-  });
-  return { code: outputFiles[0]!.contents, metafile };
-}
 
 test("the client for browsers holds nothing of Node, no schema library, and is small", async () => {
   const { code, metafile } = await bundleForBrowsers();
@@ -136,12 +119,4 @@ test("a page notices a silent network within 10 s and goes on where it was", asy
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-});
-
-test("a token is refused where it cannot be sent", async () => {
-  const { connect } = await import("../../src/client/browser.ts");
-  const connecting = (async () => connect("ws://127.0.0.1:1", { token: "secret" }))();
-  await expect(connecting).rejects.toThrow(
-    "a browser sends no headers with a WebSocket, so it cannot show a token: put a proxy in front that adds it",
-  );
 });

@@ -15,7 +15,10 @@ afterEach(() => killMarked(marker));
 
 /** A server that sees no /proc, as in a tight container. */
 const withoutProc = (): Promise<ServerUnderTest> =>
-  startServer({ through: ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"] });
+  startServer({
+    args: ["--allow-local-users"],
+    through: ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"],
+  });
 
 describe("a server without /proc", () => {
   it.each([
