@@ -9,7 +9,7 @@ const BEARER = "exec-server.bearer.";
 export function tokenSubprotocols(token: string): string[] {
   const bytes = new TextEncoder().encode(token);
   const base64 = btoa(String.fromCharCode(...bytes));
-  return [SUBPROTOCOL, BEARER + base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")];
+  return [SUBPROTOCOL, BEARER + base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
 }
 
 /** Browsers insist on a selection if they offer anything. Without a token among the offers, none is ever selected. */

@@ -2,7 +2,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { UsageError } from "../../base/errors.ts";
 import type { TlsMaterial } from "../../transport/websocket/tls-front.ts";
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const BEGIN = "-----BEGIN CERTIFICATE-----";
+const END = "-----END CERTIFICATE-----";
 
 /** Throws a UsageError that says which part does not fit. TLS itself takes an empty file without a word. */
 export function checkTlsMaterial({ cert, key, clientCa }: TlsMaterial): void {
@@ -20,7 +21,10 @@ export function validityFault({ cert }: Pick<TlsMaterial, "cert">, now = Date.no
 }
 
 function certificatesOf(pem: string, what: string): X509Certificate[] {
-  const blocks = pem.match(PEM_CERTIFICATE) ?? [];
+  const blocks = pem
+    .split(END)
+    .filter((text) => text.includes(BEGIN))
+    .map((text) => text.slice(text.indexOf(BEGIN)) + END);
   if (blocks.length === 0) throw new UsageError(`${what} holds no certificate in PEM`);
   try {
     return blocks.map((block) => new X509Certificate(block));

@@ -34,7 +34,7 @@ describe("the Host of a request", () => {
     "localhost:123456",
     "localhost:-1",
     "ⓛocalhost",
-    `${"a".repeat(300)}`,
+    "a".repeat(300),
   ])("%j is none", (header) => {
     expect(hostOf(header)).toBeUndefined();
   });
