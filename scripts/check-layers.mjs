@@ -28,6 +28,7 @@ const ALLOWED = {
     "bridge",
     "node:*",
     "commander",
+    "ignore",
     "smol-toml",
   ],
 };

@@ -49,10 +49,18 @@ export class RunningCommand {
   }
 
   /** Resolves when stdout holds the text. */
-  async shows(text: string): Promise<void> {
-    const { stdout } = this.child;
+  shows(text: string): Promise<void> {
+    return this.#holds("stdout", text);
+  }
+
+  /** Resolves when stderr holds the text. */
+  complains(text: string): Promise<void> {
+    return this.#holds("stderr", text);
+  }
+
+  async #holds(name: "stdout" | "stderr", text: string): Promise<void> {
     const shown = (async () => {
-      while (!this.#output.stdout.includes(text)) await once(stdout!, "data");
+      while (!this.#output[name].includes(text)) await once(this.child[name]!, "data");
     })();
     await withDeadline(shown, DEADLINE_MS, () => `${text} in ${JSON.stringify(this.#output)}`);
   }

@@ -302,6 +302,21 @@ const fileOperations: Operation[] = [
       verified: z.literal(true),
     }),
   },
+  {
+    name: "mirror",
+    run: ({ files }, signal) =>
+      files.transfer("/w/d", files, "/w/copy", { mirror: { delete: true, only: ["a"] }, ...options(signal) }),
+    value: strict({
+      files: size,
+      directories: size,
+      links: size,
+      bytes: size,
+      keptBytes: size,
+      same: size,
+      deleted: size,
+      skipped: z.array(z.string()),
+    }),
+  },
   { name: "copy", run: ({ files }, signal) => files.copy("/w/a", "/w/b", options(signal)), value: nothing },
   { name: "realpath", run: ({ files }, signal) => files.realpath("/w/a", options(signal)), value: path },
   {

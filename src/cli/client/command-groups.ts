@@ -2,7 +2,7 @@
 export const COMMAND_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: "Run things", names: ["run", "shell", "attach", "record", "replay"] },
   { title: "Look after them", names: ["ps", "logs", "wait", "kill"] },
-  { title: "Files and network", names: ["cp", "ls", "cat", "fetch", "tunnel"] },
+  { title: "Files and network", names: ["cp", "sync", "ls", "cat", "fetch", "tunnel"] },
   { title: "Where commands run", names: ["host", "status", "stop", "bridge"] },
   { title: "The server", names: ["serve", "doctor", "sandbox"] },
   { title: "More", names: ["help", "completion"] },

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   wait: { define: async (program) => (await import("./commands/wait.ts")).define(program) },
   kill: { define: async (program) => (await import("./commands/kill.ts")).define(program) },
   cp: { define: async (program) => (await import("./commands/cp.ts")).define(program) },
+  sync: { define: async (program) => (await import("./commands/sync.ts")).define(program) },
   ls: { define: async (program) => (await import("./commands/ls.ts")).define(program) },
   cat: { define: async (program) => (await import("./commands/cat.ts")).define(program) },
   fetch: { define: async (program) => (await import("./commands/fetch.ts")).define(program) },

@@ -46,6 +46,43 @@ export interface TreeOptions extends RequestOptions {
    * first error ends the copying.
    */
   readonly onError?: (error: FileError, path: string) => void;
+  /**
+   * Makes a directory like the source instead of adding to it; links and modes are kept. Files are compared by size and
+   * SHA-256, as with `resume`. `filter` also protects what is in the destination. Needs a server that announces
+   * `fs/hash` and `fs/readDirectory.detailed`. Default: the source is merged into what is there.
+   */
+  readonly mirror?: MirrorOptions;
+}
+
+/** How a directory is made like another one. */
+export interface MirrorOptions {
+  /**
+   * Removes what the source does not have, after everything else. If the source is empty, this is refused. What is
+   * inside a directory of the source that cannot be listed stays. Default: false.
+   */
+  readonly delete?: boolean;
+  /** Removes everything if the source is empty. Default: false. */
+  readonly deleteAll?: boolean;
+  /** Only tells what would be changed. Default: false. */
+  readonly dryRun?: boolean;
+  /**
+   * Only these paths below the directory, each with everything in it; what else may differ is not looked at. Default:
+   * everything.
+   */
+  readonly only?: readonly string[];
+  /** Is called before something is changed. What it throws ends the copying. */
+  readonly onChange?: (change: MirrorChange) => void;
+}
+
+/** One change of the destination. */
+export interface MirrorChange {
+  /** `create` makes a directory, `copy` a file, `link` a symbolic link; `mode` sets permissions. */
+  readonly action: "copy" | "create" | "link" | "mode" | "delete";
+  /** Below the directory, with slashes. Of a directory that is deleted with everything in it, only its own path. */
+  readonly path: string;
+  readonly kind: TreeEntry["kind"];
+  /** Size of the file that is copied. */
+  readonly bytes: number;
 }
 
 /** What is about to be copied. */
@@ -65,6 +102,10 @@ export interface TreeProgress {
   readonly bytes: number;
   /** Present with `resume`: bytes that did not have to be copied, because they were there. */
   readonly keptBytes?: number;
+  /** Present with `mirror`: files and links that are the same already, and are not in the other counts. */
+  readonly same?: number;
+  /** Present with `mirror`: what was deleted; a directory with everything in it counts as one. */
+  readonly deleted?: number;
   /** What was copied just now; see `TreeEntry`. */
   readonly path: string;
 }
@@ -90,7 +131,10 @@ interface TreeFiles {
   writeStream(path: string, source: AsyncIterable<Uint8Array>, options: ModeOptions): Promise<number>;
   mkdir(path: string, options: RequestOptions): Promise<void>;
   chmod(path: string, mode: number, options: RequestOptions): Promise<void>;
-  remove(path: string, options: RequestOptions & { force: boolean }): Promise<void>;
+  remove(
+    path: string,
+    options: RequestOptions & { readonly force?: boolean; readonly recursive?: boolean },
+  ): Promise<void>;
   rename(from: string, to: string, options: RequestOptions): Promise<void>;
   symlink(target: string, path: string, options: RequestOptions & { replace: boolean }): Promise<void>;
   readLink(path: string, options: RequestOptions): Promise<string>;

@@ -1,20 +1,19 @@
-import { basename, resolve } from "node:path";
-import { ConnectionError } from "../../../base/errors.ts";
+import { basename } from "node:path";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { TreeEntry, TreeOptions, TreeResult } from "../../../client/files/trees.ts";
 import { writeErr } from "../../standard-streams.ts";
 import { Failure, usageFailure } from "../failure.ts";
-import { oneLine } from "../one-line.ts";
-import { pathFailure } from "../path-failure.ts";
 import { formatDuration, formatSize } from "../print/amounts.ts";
 import { complain } from "../print/complain.ts";
 import { printJson } from "../print/output.ts";
+import { someOf } from "../print/some-of.ts";
 import { ProgressLine } from "../print/progress-line.ts";
-import { type Connected, connectTarget } from "../target/connect-target.ts";
-import { isRemotePath, optionsFor, parseRemotePath } from "../target/remote-path.ts";
 import type { TargetOptions } from "../target/target-options.ts";
+import { ConnectedPlaces } from "./connected-places.ts";
 import { CopyProgress } from "./copy-progress.ts";
-import { checkTexts, type CopyPlace, kindOfPlace, landingOf, localPlace, remotePlace } from "./copy-place.ts";
+import { COPY_CONCURRENCY, copyBetween } from "./copy-between.ts";
+import { describeCopyError } from "./copy-error.ts";
+import { checkTexts, type CopyPlace, kindOfPlace, landingOf } from "./copy-place.ts";
 import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
 import { isMark, UnfinishedTree } from "./unfinished-tree.ts";
@@ -26,10 +25,6 @@ export interface CopyOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** Small files are limited by the number of requests under way, not by bytes. */
-const CONCURRENCY = 24;
-/** Names of what was not copied that are listed; the rest is counted. */
-const MAX_NAMED = 5;
 const CONTINUE = "run the same command again to continue";
 
 /** Copies one source after another. Resolves with whether everything was copied. */
@@ -37,35 +32,16 @@ export async function copyAll(paths: readonly string[], options: CopyOptions): P
   if (paths.length < 2)
     throw usageFailure("cp needs a source and a destination; see 'exec-server cp --help'");
   checkTexts(paths);
-  const connections = new Map<string | undefined, Connected>();
-  const placeOf = async (text: string): Promise<CopyPlace> => {
-    if (!isRemotePath(text)) return localPlace(text);
-    const path = parseRemotePath(text);
-    const connected = connections.get(path.host) ?? (await connectTarget(optionsFor(path, options)));
-    connections.set(path.host, connected);
-    return remotePlace(text, path, connected);
-  };
+  const places = new ConnectedPlaces(options);
   try {
-    const places: CopyPlace[] = [];
-    for (const text of paths) places.push(await placeOf(text));
-    return await untilInterrupted((signal) => new CopyRun(options, signal).run(places), CONTINUE);
+    const opened: CopyPlace[] = [];
+    for (const text of paths) opened.push(await places.open(text));
+    return await untilInterrupted((signal) => new CopyRun(options, signal).run(opened), CONTINUE);
   } catch (error) {
-    if (error instanceof ConnectionError && connections.size > 0 && error.code !== "UNAUTHORIZED")
-      throw new Failure(`${oneLine(error.message)}; ${CONTINUE}`);
-    throw error;
+    throw places.failure(error, CONTINUE);
   } finally {
-    await Promise.all([...connections.values()].map(({ host }) => host.close()));
+    await places.close();
   }
-}
-
-/** The machine that an error is about. */
-function placeOfError(error: FileError, places: readonly [CopyPlace, CopyPlace]): CopyPlace {
-  const isOfServer = error.rpcCode !== undefined;
-  const isOfSystem = !isOfServer && error.cause !== undefined;
-  const possible = places.filter(({ files }) => (files === undefined ? !isOfServer : !isOfSystem));
-  const isIn = ({ files, path }: CopyPlace): boolean =>
-    error.path.startsWith(files === undefined ? resolve(path) : path);
-  return possible.find(isIn) ?? possible[0] ?? places[0];
 }
 
 /** A copy into its own source, which would never end. */
@@ -189,7 +165,7 @@ class CopyRun {
       verify: true,
       remoteLinks: "replace",
       symlinks: this.#options.follow === true ? "follow" : "keep",
-      concurrency: CONCURRENCY,
+      concurrency: COPY_CONCURRENCY,
       signal: this.#signal,
       onProgress: (progress) => {
         this.#progress.tell(progress);
@@ -197,18 +173,12 @@ class CopyRun {
       },
       onError: (error) => this.#fail(error, source, target),
     };
-    const [from, to] = [source.files, target.files];
-    if (from === undefined) return to!.upload(source.path, target.path, options);
-    if (to === undefined) return from.download(source.path, target.path, options);
-    return from.transfer(source.path, to, target.path, options);
+    return copyBetween(source, target, options);
   }
 
   #fail(error: FileError, source: CopyPlace, target: CopyPlace): void {
-    const { prefix } = placeOfError(error, [source, target]);
-    const shown = `${prefix}${error.path}`;
-    // What this program itself refuses has its reason in the message.
-    const reason = error.cause === undefined ? error.message.split(`${error.path}: `).at(-1) : undefined;
-    this.#complain(shown, reason === undefined ? pathFailure(error, shown)!.message : `${shown}: ${reason}`);
+    const { path, message } = describeCopyError(error, [source, target]);
+    this.#complain(path, message);
   }
 
   #complain(path: string, message: string): void {
@@ -221,7 +191,7 @@ class CopyRun {
   async #report(): Promise<void> {
     const { seconds, summary } = this.#progress;
     if (this.#skipped.length > 0)
-      complain(`not copied, because it is no file, directory or link: ${this.#names()}`);
+      complain(`not copied, because it is no file, directory or link: ${someOf(this.#skipped)}`);
     if (this.#options.json === true)
       await printJson({
         ...summary,
@@ -239,11 +209,5 @@ class CopyRun {
       ...(this.#verified ? [] : ["not verified: the server cannot tell hashes"]),
     ];
     writeErr(`${parts.join(", ")}\n`);
-  }
-
-  #names(): string {
-    const more = this.#skipped.length - MAX_NAMED;
-    const names = this.#skipped.slice(0, MAX_NAMED).join(", ");
-    return more > 0 ? `${names} and ${more} more` : names;
   }
 }

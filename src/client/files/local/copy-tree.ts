@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { FileError } from "../file-error.ts";
 import type { CopyEnd, CopyKind, TreeOptions, TreeResult } from "../trees.ts";
-import { LargeCopy } from "./large-copy.ts";
+import { FileCopy } from "./file-copy.ts";
 import { LocalDestination } from "./local-destination.ts";
 import { LocalSource } from "./local-source.ts";
+import { Mirror } from "./mirror-tree.ts";
 import { RemoteDestination } from "./remote-destination.ts";
 import { RemoteSource } from "./remote-source.ts";
 import type {
@@ -18,20 +18,7 @@ import type {
   Source,
 } from "./sides.ts";
 import type { Task } from "./task-stack.ts";
-import {
-  checkLocalPath,
-  COPIED_MODE_BITS,
-  differs,
-  endlessLink,
-  joinRelative,
-  noLinks,
-  notADirectory,
-  SMALL_FILE_BYTES,
-  TreeCopy,
-} from "./tree-copy.ts";
-
-/** How often a small file is copied again because its hash differs: it may have been changed meanwhile. */
-const MAX_ATTEMPTS = 3;
+import { checkLocalPath, endlessLink, joinRelative, noLinks, notADirectory, TreeCopy } from "./tree-copy.ts";
 
 /** What is known about the directory that an entry goes to. */
 interface Parent {
@@ -52,7 +39,10 @@ export async function copyTree(
   options: TreeOptions,
 ): Promise<TreeResult> {
   for (const end of [from, to]) if (end.access === undefined) checkLocalPath(end.path);
-  const copy = new TreeCopy(options);
+  const { mirror } = options;
+  const copy = new TreeCopy(
+    mirror === undefined ? options : { ...options, resume: true, remoteLinks: "replace" },
+  );
   const source =
     from.access === undefined
       ? new LocalSource(operation, { follow: copy.symlinks === "follow" })
@@ -60,8 +50,10 @@ export async function copyTree(
   const destination =
     to.access === undefined
       ? new LocalDestination(operation)
-      : new RemoteDestination(operation, to.access, { followsLinks: options.remoteLinks !== "replace" });
-  return new Copier(operation, copy, source, destination).run(from.path, to.path, only);
+      : new RemoteDestination(operation, to.access, { followsLinks: copy.options.remoteLinks !== "replace" });
+  if (mirror === undefined)
+    return new Copier(operation, copy, source, destination).run(from.path, to.path, only);
+  return new Mirror(operation, copy, [source, destination]).run(from.path, to.path);
 }
 
 class Copier {
@@ -69,22 +61,14 @@ class Copier {
   readonly #copy: TreeCopy;
   readonly #source: Source;
   readonly #destination: Destination;
-  readonly #modes: boolean;
-  readonly #resumes: boolean;
-  readonly #verifies: boolean;
-  readonly #replacesLinks: boolean;
+  readonly #files: FileCopy;
 
   constructor(operation: string, copy: TreeCopy, source: Source, destination: Destination) {
     this.#operation = operation;
     this.#copy = copy;
     this.#source = source;
     this.#destination = destination;
-    const { modes = true, resume = false, verify = false, remoteLinks = "follow" } = copy.options;
-    const canHash = source.hasher !== undefined && destination.hasher !== undefined;
-    this.#modes = modes && source.knowsModes && destination.knowsModes;
-    this.#resumes = resume && canHash;
-    this.#verifies = verify && canHash;
-    this.#replacesLinks = destination.isRemote && remoteLinks === "replace";
+    this.#files = new FileCopy(operation, copy, source, destination);
   }
 
   async run(from: string, to: string, only: "directory" | undefined): Promise<TreeResult> {
@@ -97,7 +81,7 @@ class Copier {
         ? await this.#tree({ from: path, to, path: "", found }, signal)
         : this.#single(from, { from: path, to, path: "", found }),
     );
-    return this.#copy.options.verify === true ? { ...result, verified: this.#verifies } : result;
+    return this.#copy.options.verify === true ? { ...result, verified: this.#files.verifies } : result;
   }
 
   async #tree(job: Job, signal: AbortSignal): Promise<Task> {
@@ -138,7 +122,7 @@ class Copier {
     // Listed before it is created, so that a copy into the directory itself does not find itself.
     const entries = await this.#source.list(from, signal);
     const { path: to, isNew, isUnfinished } = await make(signal);
-    const mode = this.#modeOf(found);
+    const mode = this.#files.modeOf(found);
     if ((isNew || isUnfinished) && mode !== undefined)
       this.#copy.setModeLater(path, (later) => this.#destination.setMode(to, "directory", mode, later));
     this.#copy.copied("directories", path);
@@ -159,7 +143,7 @@ class Copier {
 
   /** Looks at a directory of the destination, if that is of use. */
   async #look(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
-    if (!this.#resumes && !this.#replacesLinks) return undefined;
+    if (!this.#files.resumes && !this.#files.replacesLinks) return undefined;
     return this.#destination.look(directory, signal);
   }
 
@@ -205,80 +189,16 @@ class Copier {
 
   async #file(job: Job, name: string, seen: Seen | undefined, signal: AbortSignal): Promise<void> {
     const there = seen?.get(name);
-    if (this.#replacesLinks && there?.kind === "link") await this.#destination.remove(job.to, signal);
-    const isLarge = job.found.size > SMALL_FILE_BYTES;
-    if (there !== undefined && (await this.#isThere(job, there, isLarge, signal))) {
+    if (this.#files.replacesLinks && there?.kind === "link") await this.#destination.remove(job.to, signal);
+    if (there !== undefined && (await this.#files.isThere(job, there, signal))) {
+      const mode = this.#files.missingMode(job.found, there);
+      if (mode !== undefined) await this.#destination.setMode(job.to, "file", mode, signal);
       this.#copy.keptBytes(job.found.size, job.path);
-    } else if (isLarge || !(await this.#small(job, signal))) {
-      await this.#copy.largeFile(signal, () => this.#large(job, seen, signal));
-    }
+    } else await this.#files.run(job, seen, signal);
     this.#copy.copied("files", job.path);
   }
 
-  /** Whether an earlier copy is complete. */
-  async #isThere(
-    { from, to, found }: Job,
-    there: Found,
-    isLarge: boolean,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    if (!this.#resumes || there.kind !== "file" || there.size !== found.size) return false;
-    const range = isLarge ? { offset: 0, length: found.size } : undefined;
-    const [sent, arrived] = await Promise.all([
-      this.#source.hasher?.hash(from, range, signal),
-      this.#destination.hasher?.hash(to, range, signal),
-    ]);
-    if (sent === undefined || sent !== arrived) return false;
-    const mode = this.#modeOf(found);
-    if (mode !== undefined && there.mode !== undefined && (there.mode & COPIED_MODE_BITS) !== mode)
-      await this.#destination.setMode(to, "file", mode, signal);
-    return true;
-  }
-
-  /** False if it has become a large file. */
-  async #small(job: Job, signal: AbortSignal): Promise<boolean> {
-    for (let attempt = 1; ; attempt += 1) {
-      const bytes = await this.#source.readSmall(job.from, job.found.size, signal);
-      if (bytes === undefined) return false;
-      await this.#destination.writeSmall(job.to, bytes, this.#modeOf(job.found), signal);
-      if (!this.#verifies || (await this.#isSame(bytes, job, signal))) {
-        this.#copy.copiedBytes(bytes.length, job.path);
-        return true;
-      }
-      if (attempt === MAX_ATTEMPTS) throw differs(this.#operation, job.to);
-    }
-  }
-
-  /** Compares bytes with what the servers have. */
-  async #isSame(bytes: Uint8Array, { from, to }: Job, signal: AbortSignal): Promise<boolean> {
-    const expected = createHash("sha256").update(bytes).digest("hex");
-    const hashes = await Promise.all([
-      this.#source.isRemote ? this.#source.hasher?.hash(from, undefined, signal) : expected,
-      this.#destination.isRemote ? this.#destination.hasher?.hash(to, undefined, signal) : expected,
-    ]);
-    return hashes.every((hash) => hash === expected);
-  }
-
-  async #large(job: Job, seen: Seen | undefined, signal: AbortSignal): Promise<void> {
-    const large = new LargeCopy({
-      operation: this.#operation,
-      copy: this.#copy,
-      source: this.#source,
-      destination: this.#destination,
-      verifies: this.#verifies,
-      resumes: this.#resumes && this.#destination.keepsParts,
-      mode: this.#modeOf(job.found),
-      job,
-    });
-    await large.run(signal);
-    await large.removeOldParts(seen, signal);
-  }
-
   #directoryOptions(found: Found, isParentNew: boolean): DirectoryOptions {
-    return { mode: this.#modeOf(found), resumes: this.#resumes, isParentNew };
-  }
-
-  #modeOf({ mode }: Found): number | undefined {
-    return this.#modes && mode !== undefined ? mode & COPIED_MODE_BITS : undefined;
+    return { mode: this.#files.modeOf(found), resumes: this.#files.resumes, isParentNew };
   }
 }

@@ -71,14 +71,28 @@ export async function chmodDirectory(path: string, mode: number): Promise<void> 
 /** Names in a directory, as bytes. Follows links only on request. */
 export async function listDirectory(path: string, { follow }: { follow: boolean }): Promise<Buffer[]> {
   if (follow || !IS_LINUX) return readdir(path, { encoding: "buffer" });
-  return inDirectory(path, async (directory) => {
-    const isKnown = (await placeOf(directory)) !== undefined;
-    return readdir(isKnown ? descriptorPath(directory) : path, { encoding: "buffer" });
-  });
+  return withinDirectory(path, (within) => readdir(within, { encoding: "buffer" }));
 }
 
-async function inDirectory<T>(path: string, work: (directory: FileHandle) => Promise<T>): Promise<T> {
-  const directory = await openInPlace(path, O_RDONLY | O_DIRECTORY);
+/**
+ * Works with the entries of a directory. `within` is a path to the directory as it was opened, even if its name leads
+ * elsewhere meanwhile; without /proc it is the name.
+ */
+export function withinDirectory<T>(path: string, work: (within: string) => Promise<T>): Promise<T> {
+  if (!IS_LINUX) return work(path);
+  return inDirectory(
+    path,
+    async (directory) => work((await placeOf(directory)) === undefined ? path : descriptorPath(directory)),
+    O_PATH,
+  );
+}
+
+async function inDirectory<T>(
+  path: string,
+  work: (directory: FileHandle) => Promise<T>,
+  flags = O_RDONLY,
+): Promise<T> {
+  const directory = await openInPlace(path, flags | O_DIRECTORY);
   try {
     return await work(directory);
   } finally {

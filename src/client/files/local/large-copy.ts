@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { FileError } from "../file-error.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
 import type { Destination, Hasher, Job, LargeFile, Seen, Source, Version } from "./sides.ts";
-import { differs, type TreeCopy, withRestarts } from "./tree-copy.ts";
+import { ChangedFileError, differs, type TreeCopy, withRestarts } from "./tree-copy.ts";
 
 /** Beginning of the names of files that are continued by the next copy. */
 const PART = ".exec-server-part-";
@@ -154,7 +154,7 @@ export class LargeCopy {
     const now = await source.version(job.from, signal);
     const hasGrown = now.size > size && this.#reached >= size;
     if (hasGrown || (now.size === size && now.modifiedMs === modifiedMs)) return;
-    throw new FileError("OS_ERROR", `${operation} ${job.from}: it was changed while it was copied`, {
+    throw new ChangedFileError("OS_ERROR", `${operation} ${job.from}: it was changed while it was copied`, {
       path: job.from,
     });
   }

@@ -1,9 +1,20 @@
-import { chmod, type FileHandle, lstat, readdir, realpath, rename, rm } from "node:fs/promises";
+import {
+  chmod,
+  type FileHandle,
+  lstat,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { FileError } from "../file-error.ts";
 import { chmodDirectory, createInPlace, linkInPlace, openPartInPlace, openToRead } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
 import { hashOpened } from "./local-hash.ts";
+import { removeInPlace } from "./remove-in-place.ts";
 import { makeDirectory, makeTarget } from "./made-directory.ts";
 import {
   type Destination,
@@ -17,6 +28,7 @@ import {
   UNFINISHED_MODE,
 } from "./sides.ts";
 import { TemporaryNames } from "./temporary-names.ts";
+import { notADirectory } from "./tree-copy.ts";
 
 const NEW_FILE_MODE = 0o666;
 const NEW_DIRECTORY_MODE = 0o777;
@@ -75,6 +87,16 @@ export class LocalDestination implements Destination {
     return { path: join(directory, basename(resolve(path))), directory };
   }
 
+  async findRoot(path: string): Promise<{ path: string } | undefined> {
+    const found = await this.#on(path, () => stat(path)).catch((error: unknown) => {
+      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    });
+    if (found === undefined) return undefined;
+    if (!found.isDirectory()) throw notADirectory(this.#operation, path);
+    return { path: await this.#on(path, () => realpath(path)) };
+  }
+
   makeRoot(path: string, options: DirectoryOptions): Promise<MadeDirectory> {
     return makeTarget(this.#operation, path, newMode(options));
   }
@@ -118,7 +140,15 @@ export class LocalDestination implements Destination {
   }
 
   async remove(path: string): Promise<void> {
-    await this.#on(path, () => rm(path, { force: true }));
+    await this.#on(path, () => removeInPlace(path, "file"));
+  }
+
+  async removeDirectory(path: string, contents: "with contents" | "if empty"): Promise<void> {
+    await this.#on(path, () => removeInPlace(path, contents));
+  }
+
+  readLink(path: string): Promise<string> {
+    return this.#on(path, () => readlink(path));
   }
 
   async writeSmall(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {

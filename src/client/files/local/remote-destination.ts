@@ -61,6 +61,10 @@ export class RemoteDestination implements Destination {
     return Promise.resolve({ path, directory: posix.dirname(path) });
   }
 
+  async findRoot(path: string, signal: AbortSignal): Promise<{ path: string } | undefined> {
+    return (await this.#directoryAt(path, true, signal)) === undefined ? undefined : { path };
+  }
+
   makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
     return this.#make(path, options, { mayBeLink: true }, signal);
   }
@@ -112,6 +116,15 @@ export class RemoteDestination implements Destination {
 
   remove(path: string, signal: AbortSignal): Promise<void> {
     return this.#access.files.remove(path, { force: true, signal });
+  }
+
+  removeDirectory(path: string, contents: "with contents" | "if empty", signal: AbortSignal): Promise<void> {
+    const recursive = contents === "with contents";
+    return this.#access.files.remove(path, { force: true, recursive, signal });
+  }
+
+  readLink(path: string, signal: AbortSignal): Promise<string> {
+    return this.#access.files.readLink(path, { signal });
   }
 
   writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void> {

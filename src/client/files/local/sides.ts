@@ -96,6 +96,8 @@ export type Seen = ReadonlyMap<string, Found>;
 export interface Destination extends Side {
   /** A directory that the caller has chosen, with its parents. */
   makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
+  /** The directory that the caller has chosen, if it exists; anything else in its place is an error. */
+  findRoot(path: string, signal: AbortSignal): Promise<{ readonly path: string } | undefined>;
   /** A file that the caller has chosen: its path without links, and that of its directory, which must exist. */
   locateFile(path: string): Promise<{ readonly path: string; readonly directory: string }>;
   /** A directory in one that was made before. */
@@ -104,8 +106,11 @@ export interface Destination extends Side {
   setMode(path: string, kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void>;
   /** Undefined if the side cannot tell links from what they lead to. */
   look(directory: string, signal: AbortSignal): Promise<Seen | undefined>;
-  /** Removes a file or a link. */
+  /** Removes a file or a link; nothing may be there. */
   remove(path: string, signal: AbortSignal): Promise<void>;
+  /** Removes a directory with its contents, or only if it is empty. Follows no links. */
+  removeDirectory(path: string, contents: "with contents" | "if empty", signal: AbortSignal): Promise<void>;
+  readLink(path: string, signal: AbortSignal): Promise<string>;
   writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void>;
   /** A large file. With the name of a part beside it, what was written survives this program. */
   openLarge(

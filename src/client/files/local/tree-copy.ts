@@ -16,17 +16,29 @@ export const SMALL_FILE_BYTES = BLOCK_BYTES;
 /** Set-user-ID and similar bits grant rights that the original's owner has only on the other machine. */
 export const COPIED_MODE_BITS = 0o777;
 
+/** What is counted. */
+interface Counts {
+  files: number;
+  directories: number;
+  links: number;
+  bytes: number;
+  keptBytes?: number;
+  same?: number;
+  deleted?: number;
+}
+
 /** One copy of a tree: its options, what has been copied, and what is left for the end. */
 export class TreeCopy {
   readonly symlinks: "keep" | "follow" | "skip";
   readonly options: TreeOptions;
   readonly #concurrency: number;
-  readonly #counts: { files: number; directories: number; links: number; bytes: number; keptBytes?: number };
+  readonly #counts: Counts;
   readonly #skipped: string[] = [];
   readonly #lanes = Array.from({ length: LARGE_FILES_AT_ONCE }, () => Promise.resolve());
   #largeFiles = 0;
   /** Created when all files are there, so that nothing can be written through a link. */
   readonly #links: Task[] = [];
+  readonly #deletions: Task[] = [];
   /** By depth. A directory's mode may forbid filling it, so it is set at the end, after its contents. */
   readonly #directoryModes: Task[][] = [];
 
@@ -41,13 +53,24 @@ export class TreeCopy {
     this.symlinks = symlinks;
     this.options = options;
     this.#concurrency = concurrency;
-    this.#counts = { files: 0, directories: 0, links: 0, bytes: 0, ...(options.resume && { keptBytes: 0 }) };
+    this.#counts = {
+      files: 0,
+      directories: 0,
+      links: 0,
+      bytes: 0,
+      ...(options.resume && { keptBytes: 0 }),
+      ...(options.mirror && { same: 0, deleted: 0 }),
+    };
   }
 
-  /** Runs a task and everything it pushes, then creates the links, then sets the modes of directories. */
+  /**
+   * Runs a task and everything it pushes, then creates the links, then deletes what is too much, then sets the modes of
+   * directories.
+   */
   async run(first: Task): Promise<TreeResult> {
     await this.#runAll([first]);
     await this.#runAll(this.#links);
+    await this.#runAll(this.#deletions);
     for (const level of this.#directoryModes.reverse()) await this.#runAll(level ?? []);
     return { ...this.#counts, skipped: this.#skipped };
   }
@@ -96,13 +119,17 @@ export class TreeCopy {
     );
   }
 
+  deleteLater(path: string, remove: (signal: AbortSignal) => Promise<void>): void {
+    this.#deletions.push((_, signal) => this.attempt(path, () => remove(signal)));
+  }
+
   setModeLater(path: string, set: (signal: AbortSignal) => Promise<void>): void {
     const depth = path === "" ? 0 : path.split("/").length;
     (this.#directoryModes[depth] ??= []).push((_, signal) => this.attempt(path, () => set(signal)));
   }
 
-  copied(what: "files" | "directories" | "links", path: string): void {
-    this.#counts[what] += 1;
+  copied(what: "files" | "directories" | "links" | "same" | "deleted", path: string): void {
+    this.#counts[what] = (this.#counts[what] ?? 0) + 1;
     this.#tell(path);
   }
 
@@ -183,9 +210,12 @@ export function linkInTheWay(operation: string, path: string): FileError {
   );
 }
 
+/** A file was, or may have been, changed while it was copied, so another attempt can help. */
+export class ChangedFileError extends FileError {}
+
 /** What arrived is not what was sent, or the source was changed meanwhile. */
 export function differs(operation: string, path: string): FileError {
-  return new FileError(
+  return new ChangedFileError(
     "OS_ERROR",
     `${operation} ${path}: the hash of the copy differs; either the source is being changed, or it was damaged on the way`,
     { path },

@@ -1,0 +1,68 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { posix, resolve } from "node:path";
+import { type CopyPlace, isMissing, placeFailure } from "../copying/copy-place.ts";
+import { Failure } from "../failure.ts";
+
+/** Differs for every start of every machine. */
+const BOOT_ID = "/proc/sys/kernel/random/boot_id";
+/** Times pass through numbers of different precision. */
+const SAME_TIME_MS = 2;
+
+/**
+ * Throws if one of two directories is in the other: what is written would be found, or deleted, in the source. Two
+ * paths may be on one machine without this program knowing, so the directory itself is compared, too.
+ */
+export async function checkSeparate(source: CopyPlace, destination: CopyPlace): Promise<void> {
+  const [from, to] = [await realPath(source), await realPath(destination)];
+  const isSeparate = from !== to && !isWithin(from, to) && !isWithin(to, from);
+  if (isSeparate || !(await isSameMachine(source, destination, from))) return;
+  if (from === to) throw new Failure(`${source.text} and ${destination.text} are the same directory`);
+  const [inner, outer] = isWithin(from, to) ? [destination, source] : [source, destination];
+  throw new Failure(`${inner.text} is inside ${outer.text}: a directory cannot be synced with one in it`);
+}
+
+function isWithin(outer: string, inner: string): boolean {
+  return inner.startsWith(outer === "/" ? "/" : `${outer}/`);
+}
+
+/** Without links, as far as it exists. */
+async function realPath({ files, path, text }: CopyPlace): Promise<string> {
+  const names: string[] = [];
+  for (let existing = files === undefined ? resolve(path) : posix.resolve(path); ; ) {
+    try {
+      return posix.join(
+        files === undefined ? await realpath(existing) : await files.realpath(existing),
+        ...names,
+      );
+    } catch (error) {
+      if (!isMissing(error) || existing === "/") throw placeFailure(error, text);
+      names.unshift(posix.basename(existing));
+      existing = posix.dirname(existing);
+    }
+  }
+}
+
+async function isSameMachine(one: CopyPlace, other: CopyPlace, directory: string): Promise<boolean> {
+  const [mine, theirs] = await Promise.all([one, other].map((place) => modifiedMs(place, directory)));
+  if (mine === undefined || theirs === undefined || Math.abs(mine - theirs) >= SAME_TIME_MS) return false;
+  const [myBoot, theirBoot] = await Promise.all([one, other].map(bootOf));
+  return myBoot === undefined || theirBoot === undefined || myBoot === theirBoot;
+}
+
+/** Undefined if there is nothing that can be looked at. */
+async function modifiedMs({ files }: CopyPlace, path: string): Promise<number | undefined> {
+  try {
+    return files === undefined ? (await stat(path)).mtimeMs : (await files.stat(path)).modified.getTime();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined if it cannot be read, as on other systems. */
+async function bootOf({ files }: CopyPlace): Promise<string | undefined> {
+  try {
+    return files === undefined ? await readFile(BOOT_ID, "utf8") : await files.readText(BOOT_ID);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { ConnectedPlaces } from "../copying/connected-places.ts";
+import { checkTexts, type CopyPlace } from "../copying/copy-place.ts";
+import { untilInterrupted } from "../until-interrupted.ts";
+import { usageFailure } from "../failure.ts";
+import { complain } from "../print/complain.ts";
+import { print, printJson } from "../print/output.ts";
+import { someOf } from "../print/some-of.ts";
+import type { TargetOptions } from "../target/target-options.ts";
+import { Exclusion } from "./exclusion.ts";
+import { checkSeparate } from "./separate-places.ts";
+import { type PassOptions, syncOnce } from "./sync-pass.ts";
+import { changeLines, type PassResult, passAsJson, summaryLine } from "./sync-report.ts";
+
+export interface SyncOptions extends TargetOptions {
+  readonly watch?: boolean;
+  readonly delete?: boolean;
+  readonly force?: boolean;
+  readonly exclude?: readonly string[];
+  readonly gitignore?: boolean;
+  readonly dryRun?: boolean;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+const CONTINUE = "run the same command again to continue";
+
+/** Makes one directory like another. Resolves with whether everything was copied. */
+export async function syncDirectories(from: string, to: string, options: SyncOptions): Promise<boolean> {
+  if (options.force === true && options.delete !== true)
+    throw usageFailure("--force has a meaning only with --delete");
+  if (options.watch === true && options.dryRun === true)
+    throw usageFailure("--watch and --dry-run exclude each other");
+  checkTexts([from, to]);
+  const places = new ConnectedPlaces(options);
+  try {
+    const source = await places.open(from);
+    const destination = await places.open(to);
+    return await untilInterrupted(async (signal) => {
+      await checkSeparate(source, destination);
+      if (options.watch !== true) return syncAndReport(source, destination, options, signal);
+      const { SyncWatch } = await import("./sync-watch.ts");
+      const passes = (): PassOptions => passOptions(source, options);
+      await new SyncWatch(source, destination, passes, options).run(places.hosts, signal);
+      return true;
+    }, CONTINUE);
+  } catch (error) {
+    throw places.failure(error, CONTINUE);
+  } finally {
+    await places.close();
+  }
+}
+
+async function syncAndReport(
+  source: CopyPlace,
+  destination: CopyPlace,
+  options: SyncOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const result = await syncOnce(source, destination, passOptions(source, options), signal);
+  complainAboutSkipped(result);
+  const isDry = options.dryRun === true;
+  if (options.json === true)
+    await printJson({
+      ...passAsJson(result),
+      ...(isDry ? { dryRun: true, changes: result.changes.listed } : {}),
+    });
+  else {
+    if (isDry) await print(changeLines(result.changes));
+    if (options.quiet !== true) await print(`${isDry ? "dry run: " : ""}${summaryLine(result)}\n`);
+  }
+  return result.failed.length === 0 && result.tree.skipped.length === 0;
+}
+
+/** Options of a pass over everything. */
+function passOptions(source: CopyPlace, options: SyncOptions): PassOptions {
+  const { exclude = [], gitignore = false } = options;
+  return {
+    deletes: options.delete === true,
+    deletesAll: options.force === true,
+    isDry: options.dryRun === true,
+    listsAll: options.dryRun === true,
+    showsProgress: options.quiet !== true,
+    exclusion: Exclusion.of(source, { patterns: exclude, gitignore }),
+  };
+}
+
+function complainAboutSkipped({ tree: { skipped } }: PassResult): void {
+  if (skipped.length > 0)
+    complain(`not copied, because it is no file, directory or link: ${someOf(skipped)}`);
+}
