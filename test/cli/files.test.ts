@@ -52,6 +52,15 @@ test.concurrent("ls -l shows mode, size, time and where a link leads", async () 
   expect(lines[3]).toMatch(/^drwxr-xr-x /);
 });
 
+test.concurrent("ls shows files that are named together, before directories", async () => {
+  const files = "cd tree; exec-server ls -l $PWD/sub $PWD/a.txt $PWD/.hidden $PWD/sub";
+  const { stdout } = await line.run(files, { env: { TZ: "UTC" } });
+  const tree = `${line.directory}/tree`;
+  expect(stdout.replaceAll(/^(\S+ +\d B).{20}/gm, "$1")).toBe(
+    `-rw-r-----  6 B${tree}/a.txt\n-rw-r--r--  0 B${tree}/.hidden\n\n${tree}/sub:\n\n${tree}/sub:\n`,
+  );
+});
+
 test.concurrent("ls -a shows hidden names, and a file that is named is always shown", async () => {
   expect((await line.run(`exec-server ls -a ${line.directory}/tree`)).stdout).toContain(".hidden\n");
   expect((await line.run(`exec-server ls ${line.directory}/tree/.hidden`)).stdout).toBe(

@@ -43,27 +43,42 @@ export function define(program: Command): void {
   });
 }
 
+/** What one of the paths has shown. */
+interface Shown {
+  readonly text: string;
+  readonly entries: readonly Listed[];
+}
+
 async function list(paths: readonly string[], options: ListOptions): Promise<number> {
-  const document: object[] = [];
-  let isFirst = true;
+  const shown: Shown[] = [];
   const isComplete = await forEachPath(paths, options, async (connected, path, text) => {
     const directory = absolutePath(connected, path);
     const found = await listPath(connected.host.files, directory, text);
     const wanted = found.filter(
       ({ name, isNamed }) => isNamed || options.all === true || !name.startsWith("."),
     );
-    const entries: readonly Listed[] =
-      options.long === true ? await withTimes(connected.host.files, wanted) : wanted;
-    if (options.json === true) {
-      document.push(...entries.map(asJson));
-      return;
-    }
-    if (paths.length > 1) await print(`${isFirst ? "" : "\n"}${printable(text)}:\n`);
-    isFirst = false;
-    await print(options.long === true ? longListing(entries) : shortListing(entries));
+    const entries = options.long === true ? await withTimes(connected.host.files, wanted) : wanted;
+    shown.push({ text, entries });
   });
-  if (options.json === true) await printJson(document);
+  if (options.json === true) await printJson(shown.flatMap(({ entries }) => entries.map(asJson)));
+  else await printListings(shown, options.long === true ? longListing : shortListing, paths.length > 1);
   return isComplete ? 0 : 1;
+}
+
+/** Files that are named come first, together, as with `ls`. */
+async function printListings(
+  shown: readonly Shown[],
+  listing: (entries: readonly Listed[]) => string,
+  hasTitles: boolean,
+): Promise<void> {
+  const isFile = ({ entries }: Shown): boolean => entries[0]?.isNamed === true;
+  const files = shown.filter(isFile).flatMap(({ entries }) => entries);
+  if (files.length > 0) await print(listing(files));
+  for (const [index, { text, entries }] of shown.filter((one) => !isFile(one)).entries()) {
+    const isFirst = index === 0 && files.length === 0;
+    if (hasTitles) await print(`${isFirst ? "" : "\n"}${printable(text)}:\n`);
+    await print(listing(entries));
+  }
 }
 
 function asJson({ name, path, kind, size, mode, modified, target }: Listed): object {
