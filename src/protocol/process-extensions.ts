@@ -15,6 +15,7 @@ export const ListedProcess = schema(() =>
     startedAtMs: z.number().int().describe("Milliseconds since the epoch"),
     state: z.enum(["running", "exited", "closed"]),
     exitCode: z.number().int().nullable(),
+    signal: z.string().optional().describe("Signal that ended it"),
     outputBytes: Unsigned().describe("Total output written"),
     retainedBytes: Unsigned().describe("Part of it that `process/read` can still return"),
     endedAtMs: z.number().int().optional().describe("When it ended; absent while it runs"),

@@ -44,9 +44,11 @@ test.concurrent("ps says what to do when there is nothing to list", async () => 
 test.concurrent("ps lists running and ended processes, oldest first", async () => {
   const ended = await keepEnded("exit 3");
   const running = await keep("exec sleep 60");
+  const killed = await keepEnded("kill -KILL $$");
   const { stdout } = await line.run("exec-server ps");
   expect(stdout).toMatch(/^NAME +STATUS +AGE +ATTACHED +COMMAND\n/);
   expect(stdout).toMatch(new RegExp(`^${ended} +exited 3, \\d+s ago +\\d+s +0  sh -c 'exit 3'$`, "m"));
+  expect(stdout).toMatch(new RegExp(`^${killed} +SIGKILL, \\d+s ago `, "m"));
   expect(stdout).toMatch(new RegExp(`^${running} +running +\\d+s +0  sh -c 'exec sleep 60'$`, "m"));
   const names = (await line.run("exec-server ps -q")).stdout.trim().split("\n");
   expect(names.indexOf(ended)).toBeLessThan(names.indexOf(running));

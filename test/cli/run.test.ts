@@ -61,6 +61,14 @@ describe.concurrent("run", () => {
       status: 127,
       stderr: "exec-server: no-such-program: command not found\n",
     });
+    expect(await run(["--", ""])).toMatchObject({
+      status: 127,
+      stderr: "exec-server: '': command not found\n",
+    });
+    const long = await run([`${"x".repeat(100_000)}\ny`]);
+    expect({ status: long.status, lines: long.stderr.split("\n").length }).toEqual({ status: 127, lines: 2 });
+    expect(long.stderr).toMatch(/^exec-server: x{1500} … x+\\ny: command not found\n$/);
+    expect(long.stderr.length).toBeLessThan(3_000);
     expect(await run([file])).toMatchObject({
       status: 126,
       stderr: `exec-server: ${file}: not executable\n`,

@@ -13,6 +13,21 @@ it("status says where commands run, and starts nothing", async () => {
   expect(idle).toMatchObject({ status: 0, stderr: "" });
   expect(idle.stdout).toContain("not running; the next command starts it");
   expect(readdirSync(person.runtime)).toEqual([]);
+  // Neither does anything else that only looks for kept processes.
+  expect(await person.run(["ps"])).toMatchObject({ status: 0, stdout: "" });
+  expect(await person.run(["ps", "--json"])).toMatchObject({ status: 0, stdout: "[]\n", stderr: "" });
+  for (const [command, status] of [
+    ["logs", 1],
+    ["wait", 255],
+    ["kill", 1],
+    ["attach", 255],
+  ] as const)
+    expect(await person.run([command, "x"])).toMatchObject({
+      status,
+      stdout: "",
+      stderr: "exec-server: there is no kept process 'x': your own server is not running\n",
+    });
+  expect(readdirSync(person.runtime)).toEqual([]);
   await person.run(["run", "--", "true"]);
   const { pid } = await person.server();
   const busy = await person.run(["status", "--json"]);

@@ -1,12 +1,14 @@
 import { Command, CommanderError } from "commander";
+import { writeErr } from "../standard-streams.ts";
 import { VERSION } from "../version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
 import { endWith, INTERRUPTED_STATUS } from "./end-with.ts";
-import { asFailure, Failure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./failure.ts";
+import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./failure.ts";
 import { oneLine } from "./one-line.ts";
 import { overview, SERVER_COMMANDS } from "./overview.ts";
 import { complain } from "./print/complain.ts";
 import { print } from "./print/output.ts";
+import { printable } from "./print/printable.ts";
 import { withTarget } from "./target/target-options.ts";
 
 const ARGUMENTS: readonly string[] = process.argv.slice(2);
@@ -74,16 +76,19 @@ function report(error: unknown): void {
     process.exitCode = error.exitCode === 0 ? 0 : USAGE_STATUS;
     return;
   }
-  const failure = asFailure(error, 1) ?? unexpected(error);
-  if (failure.message !== "") complain(failure.message);
+  const failure = asFailure(error, 1);
+  if (failure === undefined) explainFault(error);
+  else if (failure.message !== "") complain(failure.message);
   // Without waiting for stdin, or for somebody to read stdout.
-  void endWith(failure.exitCode === INTERRUPTED_STATUS ? "SIGINT" : (failure.exitCode ?? 1));
+  const status = failure?.exitCode ?? OWN_FAILURE_STATUS;
+  void endWith(status === INTERRUPTED_STATUS ? "SIGINT" : status);
 }
 
 /** A fault of this program: the stack helps whoever mends it. */
-function unexpected(error: unknown): Failure {
-  const stack = error instanceof Error ? error.stack : String(error);
-  return new Failure(`internal error, please report it: ${stack}`, OWN_FAILURE_STATUS);
+function explainFault(error: unknown): void {
+  complain("internal error, please report it:");
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  writeErr(`${stack.split("\n").map(printable).join("\n")}\n`);
 }
 
 void main(ARGUMENTS).catch(report);

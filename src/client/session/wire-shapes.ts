@@ -107,6 +107,7 @@ export const resultShapes = {
         startedAtMs: "integer",
         state: ["enum", "running", "exited", "closed"],
         exitCode: ["nullable", "integer"],
+        "signal?": "string",
         outputBytes: "unsigned",
         retainedBytes: "unsigned",
         "endedAtMs?": "integer",

@@ -111,7 +111,7 @@ function listed(session: Session, { own }: { own: boolean }): ListedProcess[] {
 }
 
 function describe(processId: string, { process, ...entry }: ProcessEntry, own: boolean): ListedProcess {
-  const { exitCode, closed } = process.state;
+  const { exitCode, report, closed } = process.state;
   const { total, retained } = process.outputBytes;
   return {
     processId,
@@ -124,6 +124,7 @@ function describe(processId: string, { process, ...entry }: ProcessEntry, own: b
     startedAtMs: entry.startedAtMs,
     state: closed ? "closed" : exitCode === undefined ? "running" : "exited",
     exitCode: exitCode ?? null,
+    ...(report?.signal === undefined ? {} : { signal: report.signal }),
     outputBytes: total,
     retainedBytes: retained,
     ...(entry.endedAtMs === undefined ? {} : { endedAtMs: entry.endedAtMs }),

@@ -3,11 +3,10 @@ import type { Host } from "../../../client/host.ts";
 import { writeErr } from "../../standard-streams.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
-import { attachByName } from "../kept/attach.ts";
+import { attachByName, connectNamed } from "../kept/attach.ts";
 import { converse } from "../terminal/converse.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { statusOfOutcome } from "../terminal/run-on-terminal.ts";
-import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface AttachOptions extends TargetOptions {
@@ -42,8 +41,7 @@ export function define(program: Command): void {
 /** Resolves with the exit status. */
 async function attach(name: string, { readOnly = false, ...options }: AttachOptions): Promise<number> {
   try {
-    const { host: connected } = await connectTarget(options, "kept");
-    await using host = connected;
+    await using host = await connectNamed([name], options);
     // The screen of a terminal is painted, so its past is not needed.
     const isScreen = await runsOnTerminal(host, name);
     const remote = await attachByName(host, name, {

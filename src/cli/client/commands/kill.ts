@@ -1,17 +1,16 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Host } from "../../../client/host.ts";
 import type { ExitReport } from "../../../client/process/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { SignalName } from "../../../protocol/process.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure } from "../failure.ts";
-import { attachByName } from "../kept/attach.ts";
+import { attachByName, connectNamed } from "../kept/attach.ts";
 import { endText } from "../kept/end-text.ts";
 import { parseSignal } from "../kept/parse-signal.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
-import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface KillOptions extends TargetOptions {
@@ -44,11 +43,10 @@ export function define(program: Command): void {
     .usage("[OPTIONS] NAME...")
     .argument("<name...>", "kept processes")
     .option("-s, --signal <SIGNAL>", "send only this signal: HUP, INT, USR1, KILL…", parseSignal)
-    .option(
-      "--timeout <DURATION>",
-      "time to end before it is killed (default: 2s)",
-      parseDuration,
-      DEFAULT_TIMEOUT_MS,
+    .addOption(
+      new Option("--timeout <DURATION>", "time to end before it is killed")
+        .argParser(parseDuration)
+        .default(DEFAULT_TIMEOUT_MS, "2s"),
     )
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async (names: string[]) => {
@@ -58,8 +56,7 @@ export function define(program: Command): void {
 
 /** All at once: each may take its time. A name that fails does not stop the others. */
 async function killAll(names: readonly string[], options: KillOptions): Promise<number> {
-  const connected = await connectTarget(options, "kept");
-  await using host = connected.host;
+  await using host = await connectNamed(names, options);
   const results = await Promise.allSettled(names.map((name) => killOne(host, name, options)));
   let status = 0;
   for (const result of results) {

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { endWith } from "../end-with.ts";
 import { Failure, isWriteError } from "../failure.ts";
-import { attachByName } from "../kept/attach.ts";
+import { attachByName, connectNamed } from "../kept/attach.ts";
 import { EventTimes } from "../kept/event-times.ts";
 import { jsonPrinter, plainPrinter, timedPrinter } from "../kept/log-printer.ts";
 import { type LogSelection, printLog } from "../kept/print-log.ts";
 import { writeFailure } from "../print/output.ts";
-import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface LogOptions extends TargetOptions, Partial<LogSelection> {
@@ -56,8 +55,7 @@ export function define(program: Command): void {
 }
 
 async function logs(name: string, options: LogOptions): Promise<void> {
-  const connected = await connectTarget(options, "kept");
-  await using host = connected.host;
+  await using host = await connectNamed([name], options);
   const process = await attachByName(host, name, { fromSeq: Math.max(1, options.sinceSeq ?? 1) });
   if (options.timestamps === true && !host.supports("process/times"))
     throw new Failure("this server does not know when output came; leave --timestamps out");

@@ -4,7 +4,7 @@ import { keptTable, nameOf } from "../kept/kept-table.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
-import { connectTarget } from "../target/connect-target.ts";
+import { findKept } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface ListOptions extends TargetOptions {
@@ -41,9 +41,8 @@ export function define(program: Command): void {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const connected = await connectTarget(options, "kept");
-  await using host = connected.host;
-  const processes = await host.processes({ scope: "kept" });
+  await using host = await findKept(options);
+  const processes = (await host?.processes({ scope: "kept" })) ?? [];
   processes.sort((one, other) => one.startedAtMs - other.startedAtMs);
   if (options.json === true) await printJson(processes);
   else if (options.quiet === true)

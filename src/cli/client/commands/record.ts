@@ -5,7 +5,7 @@ import { recordProcess } from "../cast/record-process.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { repeated } from "../repeated.ts";
-import { failedStart } from "../running/exit-status.ts";
+import { checkProgram, failedStart } from "../running/exit-status.ts";
 import { homeOf, loginShell } from "../running/login-shell.ts";
 import { startOptions } from "../running/start-options.ts";
 import { connectTarget } from "../target/connect-target.ts";
@@ -55,6 +55,7 @@ export function define(program: Command): void {
 /** Resolves with the exit status. */
 async function record(file: string, argv: readonly string[], options: RecordOptions): Promise<number> {
   try {
+    checkProgram(argv);
     const connected = await connectTarget(options);
     await using host = connected.host;
     const size = new LocalTerminal().size ?? DEFAULT_SIZE;

@@ -4,13 +4,14 @@ import type { Host } from "../../../client/host.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
+import { checkName } from "../kept/attach.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";
 import { repeated } from "../repeated.ts";
 import { runPiped } from "../running/run-piped.ts";
 import { startOptions } from "../running/start-options.ts";
-import { failedStart } from "../running/exit-status.ts";
+import { checkProgram, failedStart } from "../running/exit-status.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -67,6 +68,8 @@ async function run(argv: readonly string[], options: RunOptions): Promise<End> {
   try {
     if (options.name !== undefined && options.detach !== true)
       throw usageFailure("--name is for a command that is left running; add -d");
+    if (options.name !== undefined) checkName(options.name);
+    checkProgram(argv);
     const connected = await connectTarget(options, options.detach === true ? "kept" : "session");
     await using host = connected.host;
     const start = startOptions(connected, options);

@@ -5,11 +5,10 @@ import { endWith } from "../end-with.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { print, printJson, stdoutColors } from "../print/output.ts";
 import { table } from "../print/table.ts";
-import { openTarget } from "../target/connect-target.ts";
+import { connectOptions, openTarget } from "../target/connect-target.ts";
 import { findOwn } from "../target/own-server/connect-own.ts";
 import { findOwnPlace } from "../target/own-server/place.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
-import { showMessage } from "../target/show-message.ts";
 import type { Target } from "../target/target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -62,14 +61,12 @@ async function readStatus(options: TargetOptions): Promise<Status> {
   const target = await resolveTarget(options);
   const known = placeOf(target);
   const host =
-    target.kind === "own" ? await findOwn(debugged(options)) : await openTarget(target, options, "session");
+    target.kind === "own"
+      ? await findOwn(connectOptions(options))
+      : await openTarget(target, options, "session");
   if (host === undefined) return { ...known, running: false };
   await using _host = host;
   return { ...known, running: true, version: versionOf(host), ...(await activity(host)) };
-}
-
-function debugged({ debug }: TargetOptions) {
-  return { clientName: "exec-server-cli", ...(debug === true ? { onMessage: showMessage } : {}) };
 }
 
 function placeOf(target: Target): Pick<Status, "kind" | "name" | "place"> {

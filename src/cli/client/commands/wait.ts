@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
-import { attachByName } from "../kept/attach.ts";
+import { attachByName, connectNamed } from "../kept/attach.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { printJson } from "../print/output.ts";
 import { statusOf, TIMED_OUT_STATUS } from "../running/exit-status.ts";
-import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface WaitOptions extends TargetOptions {
@@ -42,8 +41,7 @@ export function define(program: Command): void {
 
 async function wait(names: readonly string[], { timeout, ...options }: WaitOptions): Promise<number> {
   try {
-    const connected = await connectTarget(options, "kept");
-    await using host = connected.host;
+    await using host = await connectNamed(names, options);
     // All names are checked before the first wait.
     const processes = await Promise.all(names.map((name) => attachByName(host, name, {})));
     const late = timeout === undefined ? undefined : lateness(names, timeout);

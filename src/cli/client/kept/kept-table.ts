@@ -37,11 +37,11 @@ export function nameOf({ name, processId }: ListedProcess): string {
   return name ?? processId;
 }
 
-/** `running`, or how it ended and how long ago. */
-function statusText({ state, exitCode, endedAtMs }: ListedProcess, now: number): string {
+/** `running`, or how it ended, by itself or by a signal, and how long ago. */
+function statusText({ state, exitCode, signal, endedAtMs }: ListedProcess, now: number): string {
   if (state === "running") return state;
   const ago = endedAtMs === undefined ? "" : `, ${formatDuration(now - endedAtMs)} ago`;
-  return `exited ${exitCode ?? "?"}${ago}`;
+  return `${signal === undefined ? `exited ${exitCode ?? "?"}` : signal}${ago}`;
 }
 
 function painted(text: string, { state, exitCode }: ListedProcess, colors: Colors): string {

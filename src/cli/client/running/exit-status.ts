@@ -12,6 +12,11 @@ export function statusOf({ exitCode, timedOut }: ExitReport): number {
   return exitCode ?? OWN_FAILURE_STATUS;
 }
 
+/** Throws a Failure for a program that no shell would find. */
+export function checkProgram([program]: readonly string[]): void {
+  if (program === "") throw new Failure("'': command not found", NOT_FOUND_STATUS);
+}
+
 /** The failure of a program that did not start; undefined for any other error. */
 export function failedStart(error: unknown): Failure | undefined {
   if (!(error instanceof SpawnError)) return undefined;

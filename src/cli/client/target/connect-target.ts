@@ -1,6 +1,7 @@
 import { connect } from "../../../client/connect/connect.ts";
+import type { ConnectOptions } from "../../../client/connect/open-host.ts";
 import type { Host } from "../../../client/host.ts";
-import { connectOwn } from "./own-server/connect-own.ts";
+import { connectOwn, findOwn } from "./own-server/connect-own.ts";
 import { requireExtension } from "./require-extension.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
@@ -28,6 +29,20 @@ export async function connectTarget(
   return { host, isOwn: target.kind === "own" };
 }
 
+/**
+ * Connects to the server that may keep processes. Undefined if that is the user's own server, which is not running and
+ * so keeps nothing: it is not started only to say so.
+ */
+export async function findKept(options: TargetOptions): Promise<Host | undefined> {
+  const target = await resolveTarget(options);
+  const host =
+    target.kind === "own"
+      ? await findOwn(connectOptions(options))
+      : await openTarget(target, options, "kept");
+  if (host !== undefined) await check(host, target);
+  return host;
+}
+
 async function check(host: Host, target: Target): Promise<void> {
   try {
     requireExtension(host, target, "process/start.keep");
@@ -40,13 +55,10 @@ async function check(host: Host, target: Target): Promise<void> {
 /** Connects to a server that has been found. */
 export async function openTarget(
   target: Target,
-  { debug }: Pick<TargetOptions, "debug">,
+  given: Pick<TargetOptions, "debug">,
   purpose: Purpose,
 ): Promise<Host> {
-  const options = {
-    clientName: "exec-server-cli",
-    ...(debug === true ? { onMessage: showMessage } : {}),
-  };
+  const options = connectOptions(given);
   switch (target.kind) {
     case "own":
       return connectOwn(options);
@@ -64,4 +76,9 @@ export async function openTarget(
       });
     }
   }
+}
+
+/** What every connection of a command has in common. */
+export function connectOptions({ debug }: Pick<TargetOptions, "debug">): ConnectOptions {
+  return { clientName: "exec-server-cli", ...(debug === true ? { onMessage: showMessage } : {}) };
 }
