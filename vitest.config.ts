@@ -1,6 +1,30 @@
 import { defineConfig } from "vitest/config";
 
-// Files of one project run one after another where they measure time, load the machine or share a server.
+/** These measure time, use all of the machine, or run the real client, which has its own deadlines: one at a time. */
+const LOAD = [
+  "test/client/browser-bundle.test.ts",
+  "test/client/closing.test.ts",
+  "test/client/faults.test.ts",
+  "test/client/flood-recovery.test.ts",
+  "test/client/large-output.test.ts",
+  "test/client/silent-network.test.ts",
+  "test/e2e/codex-*.test.ts",
+  "test/fault/bad-input.test.ts",
+  "test/fault/http-bad-upstreams.test.ts",
+  "test/fault/http-memory.test.ts",
+  "test/fault/http-streams.test.ts",
+  "test/fault/large-output.test.ts",
+  "test/fault/left-behind.test.ts",
+  "test/fault/many-readers.test.ts",
+  "test/fault/no-descriptors.test.ts",
+  "test/fault/orphans.test.ts",
+  "test/fault/path-freezes.test.ts",
+  "test/fault/pipelining.test.ts",
+  "test/fault/pty-tail.test.ts",
+  "test/fault/start-extremes.test.ts",
+  "test/fault/unread-answers.test.ts",
+];
+
 export default defineConfig({
   test: {
     pool: "forks",
@@ -26,6 +50,16 @@ export default defineConfig({
         test: {
           name: "fault",
           include: ["test/fault/**/*.test.ts", "test/e2e/**/*.test.ts", "test/client/**/*.test.ts"],
+          exclude: LOAD,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "load",
+          include: LOAD,
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,

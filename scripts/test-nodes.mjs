@@ -29,7 +29,10 @@ runSteps([
     return [
       { name: `Node ${version}: build`, command: [node, "scripts/build.mjs"] },
       { name: `Node ${version}: unit tests`, command: [...vitest, "--project", "unit"] },
-      { name: `Node ${version}: smoke tests`, command: [...vitest, "--project", "fault", ...SMOKE_TESTS] },
+      {
+        name: `Node ${version}: smoke tests`,
+        command: [...vitest, "--project", "fault", "--project", "load", ...SMOKE_TESTS],
+      },
     ];
   }),
   { name: "build, as it was", command: [process.execPath, "scripts/build.mjs"] },

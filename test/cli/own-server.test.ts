@@ -157,16 +157,17 @@ describe("the user's own server", () => {
   it("stays beyond its idle time for what it keeps", async () => {
     await using person = new Person();
     mkdirSync(dirname(person.socket), { mode: 0o700 });
-    const idle = ["--exit-when-idle", "1s", "--detached-session-ttl-ms", "1"];
+    // Time enough for the first command to come.
+    const idle = ["--exit-when-idle", "3s", "--detached-session-ttl-ms", "1"];
     const server = await launch("ours", ["--listen", `unix://${person.socket}`, ...idle]);
     try {
       await server.banner();
       await person.run(["run", "-d", "--name", "kept", "--", "sh", "-c", "echo up; exec sleep 60"]);
-      await setTimeout(2000);
+      await setTimeout(4000);
       expect(await person.run(["logs", "kept"])).toEqual(served("up\n"));
       expect(await person.server()).toMatchObject({ pid: server.child.pid, runningProcesses: 1 });
       await person.run(["kill", "kept"]);
-      await setTimeout(1500);
+      await setTimeout(4000);
       expect(await person.run(["wait", "kept"])).toMatchObject({ status: 143 });
       expect((await person.server()).pid).toBe(server.child.pid);
     } finally {
