@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   UNSUPPORTED: wire("The server, or its machine, does not support it"),
   SPAWN_FAILED: wire("The program did not start; `reason` says why, if that is certain"),
   LIMIT_REACHED: wire("A limit of the server's configuration, or of the client's queues, was reached"),
+  AUDIT_FAILED: wire("The server cannot record the request in its audit log, and must not carry it out then"),
   ALREADY_EXISTS: wire("A kept process has that name"),
   IDEMPOTENCY_CONFLICT: wire("The `idempotencyKey` was used for a different start"),
   CONNECTION_REFUSED: wire("An HTTP request: nothing listens on that address"),

@@ -4,6 +4,8 @@ import { SandboxContext } from "../protocol/sandbox.ts";
 import { type Sandbox, sandboxContext } from "../protocol/sandbox-options.ts";
 import { describeIssue } from "../rpc/describe-issue.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
+import type { AuditOptions } from "../server/index.ts";
+import { auditOf } from "./audit-flags.ts";
 import { type CliError, failure } from "./cli-error.ts";
 import { describeFileError } from "./describe-file-error.ts";
 import { readSmallFile } from "./read-small-file.ts";
@@ -17,11 +19,12 @@ export interface Configuration extends Edge {
   readonly limits: Partial<ServerLimits>;
   readonly sandbox?: Sandbox;
   readonly requireSandbox?: boolean;
+  readonly audit?: AuditOptions;
 }
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox", ...EDGE_KEYS];
+const KEYS = ["limits", "sandbox", "require_sandbox", "audit", ...EDGE_KEYS];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -29,7 +32,7 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const file = await parseToml(path, text);
   const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, require_sandbox: requireSandbox } = file;
+  const { limits = {}, sandbox, require_sandbox: requireSandbox, audit } = file;
   if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
     throw refuse("require_sandbox", "must be true or false");
   return {
@@ -37,6 +40,7 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, refuse) }),
     ...(requireSandbox === undefined ? {} : { requireSandbox }),
     ...edgeOf(file, refuse),
+    ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
   };
 }
 

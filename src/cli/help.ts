@@ -39,6 +39,12 @@ Options:
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
                                      one before is kept as PATH.old
+      --audit <PATH>                 Record there, as JSON lines chained by hashes, what clients do and what is
+                                     refused; see 'exec-server audit --help'
+      --audit-max-bytes <BYTES>      Size at which that file becomes PATH.1, PATH.2 and so on
+                                     [default: 67108864]
+      --audit-failure <MODE>         What to do while it cannot be written: refuse what would have to be
+                                     recorded, or continue [default: refuse]
       --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session
                                      and no kept process
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working

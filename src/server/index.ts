@@ -6,6 +6,7 @@ export {
   type Presented,
 } from "./access/authentication.ts";
 export type { Credential } from "./access/credential.ts";
+export type { AuditOptions } from "./audit/audit.ts";
 export { localPrincipal } from "./access/principal.ts";
 export type { Rights } from "./access/rights.ts";
 export {

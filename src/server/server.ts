@@ -28,6 +28,7 @@ import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { ConnectionObservation } from "./connection/observation.ts";
+import { Audit, type AuditOptions } from "./audit/audit.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
 
@@ -57,6 +58,8 @@ export interface ServerOptions {
   readonly version?: string;
   /** Reports that for some time there was no connection, no session and no kept process. */
   readonly idle?: IdleOptions;
+  /** Records what clients do in a file. Default: nothing is recorded. */
+  readonly audit?: AuditOptions;
   /** Are told what happens: for an audit log, for metrics. */
   readonly observers?: readonly ServerObserver[];
 }
@@ -98,12 +101,18 @@ export function createServer(options: ServerOptions = {}): Server {
 }
 
 /** The same for a server whose listeners are known, so that they can be kept from its processes. */
-export function createServerFor(listeners: OwnListeners, options: ServerOptions): Server {
+export function createServerFor(listeners: OwnListeners, options: ServerOptions): ObservedServer {
   assertCanServe();
   return new ExecServer(options, listeners);
 }
 
-class ExecServer implements Server {
+/** A server, and who is told what happens on it. */
+export interface ObservedServer extends Server {
+  readonly observer: ServerObserver | undefined;
+  readonly audit: Audit | undefined;
+}
+
+class ExecServer implements ObservedServer {
   readonly #limits: ServerLimits;
   readonly #logger: Logger;
   readonly #starter: ProcessStarter;
@@ -119,13 +128,17 @@ class ExecServer implements Server {
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
   readonly #occupancy: Occupancy;
-  readonly #observer: ServerObserver | undefined;
+  readonly observer: ServerObserver | undefined;
+  readonly audit: Audit | undefined;
   #connections = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: OwnListeners) {
     const limits = resolveLimits(options.limits);
     const logger = options.logger ?? silentLogger;
+    const audit = options.audit && new Audit(options.audit, { logger, version: options.version });
+    const hiddenPaths = [...(options.hiddenPaths ?? []), ...(audit?.paths ?? [])];
+    audit?.onRotated((path) => hiddenPaths.push(path));
     // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
     // to `process.env` itself is a C library call.
     const environment: Environment = Object.assign(Object.create(null), options.environment);
@@ -144,7 +157,8 @@ class ExecServer implements Server {
       enter: () => occupancy.enter(),
     });
     this.#occupancy = occupancy;
-    this.#observer = combineObservers(options.observers ?? []);
+    this.audit = audit;
+    this.observer = combineObservers([...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])]);
     this.#limits = limits;
     this.#logger = logger;
     this.#starter = starter;
@@ -159,7 +173,7 @@ class ExecServer implements Server {
         kept,
         keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
         starter,
-        sandboxes: createSandboxes(options, environment, logger),
+        sandboxes: createSandboxes({ ...options, hiddenPaths }, environment, logger),
         networks: new ProcessNetworks(listeners),
         hasSandbox: sandbox.isInstalled,
         version: options.version,
@@ -206,7 +220,7 @@ class ExecServer implements Server {
       });
       return;
     }
-    this.#observer?.refused?.({ cause: "limit", reason: refused, from: address() });
+    this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
     this.#logger.warn("a connection was refused", { reason: refused });
     transport.destroy(refused);
     ended?.();
@@ -223,7 +237,7 @@ class ExecServer implements Server {
         ended: undefined,
       });
     else {
-      this.#observer?.refused?.({ cause: "limit", reason: refused, from: "local" });
+      this.observer?.refused?.({ cause: "limit", reason: refused, from: "local" });
       link.destroy(refused);
     }
     return link;
@@ -260,10 +274,10 @@ class ExecServer implements Server {
   }
 
   #observe(options: { credential: Credential; address: () => string }): ConnectionObservation | undefined {
-    if (this.#observer === undefined) return undefined;
+    if (this.observer === undefined) return undefined;
     this.#connections += 1;
     const { credential, address } = options;
-    return new ConnectionObservation(this.#observer, {
+    return new ConnectionObservation(this.observer, {
       number: this.#connections,
       from: address(),
       principal: credential.principal,
@@ -277,6 +291,7 @@ class ExecServer implements Server {
     this.#starter.killAll();
     await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
+    await this.audit?.close();
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type ServerOptions,
 } from "../../server/index.ts";
 import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
+import { AUDIT_FLAGS, parseAudit } from "../audit-flags.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { type Configuration, readConfiguration } from "../config-file.ts";
@@ -39,6 +40,7 @@ const FLAGS = {
   sandbox: "NAME",
   ...EDGE_FLAGS,
   ...AUTHENTICATION_FLAGS,
+  ...AUDIT_FLAGS,
   ...LIMIT_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
@@ -113,7 +115,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
       throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
   const exitWhenIdleMs = parseIdleTime(flags.get("exit-when-idle"));
-  const logger = createLogger(parseLevel(flags.get("log-level") ?? "warn"), flags.get("log-file"));
+  const level = flags.has("log-level") ? parseLevel(flags.get("log-level")!) : undefined;
   const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
   const loadAuthentication = parseAuthentication(flags);
   const address = await orFailure(() => parseListenUrl(url, "--listen URL"));
@@ -133,6 +135,9 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
   const limits = { ...configuration.limits, ...fromFlags };
+  const audit = parseAudit(flags, configuration.audit);
+  // Heads of an audit log that nobody sees elsewhere prove nothing.
+  const logger = createLogger(level ?? (audit === undefined ? "warn" : "info"), flags.get("log-file"));
   const confinement = await parseConfinement(flags, configuration);
   const authentication = loadAuthentication?.();
   const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
@@ -149,6 +154,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     exitWhenIdleMs,
     version: VERSION,
     ...edge,
+    ...(audit === undefined ? {} : { audit }),
     ...confinement,
   };
 }

@@ -1,8 +1,7 @@
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { AdmissionOptions } from "../../transport/websocket/websocket-server.ts";
-import { combineObservers } from "../observer.ts";
-import type { Server, ServerOptions } from "../server.ts";
+import type { ObservedServer, ServerOptions } from "../server.ts";
 import { type Authenticate, type AuthenticationPolicy, createAuthenticator } from "./authentication.ts";
 import type { Credential } from "./credential.ts";
 import { refuseOtherUser } from "./local-users.ts";
@@ -37,7 +36,7 @@ export interface Surroundings {
 
 /** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */
 export function admissionFor(
-  server: Server,
+  server: ObservedServer,
   {
     authentication,
     publicUrls,
@@ -45,7 +44,6 @@ export function admissionFor(
     allowLocalUsers,
     limits,
     logger,
-    observers,
   }: AdmissionPolicy & ServerOptions,
   { requiresCertificate, isLocal }: Surroundings,
 ): AdmissionOptions<Credential> {
@@ -56,7 +54,6 @@ export function admissionFor(
       ? requiresCertificate && authenticateByCertificate
       : createAuthenticator(authentication, log);
   const asksForUser = !authenticate && !allowLocalUsers;
-  const observer = combineObservers(observers ?? []);
   return {
     ...(authenticate ? { authenticate } : {}),
     // With a token, a sandbox does not get in: no policy shows it the secret.
@@ -65,7 +62,7 @@ export function admissionFor(
     ...(asksForUser
       ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
       : {}),
-    refused: (connection) => observer?.refused?.(connection),
+    refused: (connection) => server.observer?.refused?.(connection),
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     maxPendingConnections: limits?.maxPendingConnections,
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,

@@ -1,0 +1,243 @@
+import {
+  constants,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  write,
+} from "node:fs";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { CapabilityError } from "../../base/errors.ts";
+import { tryToLock } from "../../native/file-lock.ts";
+import { describeErrno } from "../../native/os-error.ts";
+import { rotatedNumbers } from "./rotated-files.ts";
+import { type AuditHead, MAX_LINE_BYTES, NO_LINES, readLine } from "./chain.ts";
+
+const writeBytes = promisify(write);
+const syncData = promisify(fdatasync);
+
+const LINE_FEED = 0x0a;
+const MODE = 0o600;
+/** A FIFO must not block the server before it is refused. */
+const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** How the last file ended. */
+export interface Continuation {
+  readonly head: AuditHead;
+  /** A last line that was not written to its end, because the machine or the server crashed. */
+  readonly torn?: { readonly bytes: number; readonly text: string };
+}
+
+const MAX_TORN_CHARACTERS = 2_048;
+/** Room for the last line, and for one that was not written to its end. */
+const TAIL_BYTES = 2 * MAX_LINE_BYTES;
+
+/**
+ * The file of an audit log. A full one becomes `FILE.1`, the next one `FILE.2` and so on. Only one program can write
+ * it.
+ */
+export class AuditFile {
+  readonly path: string;
+  readonly #unlock: () => void;
+  #fd: number;
+  /** Bytes of whole lines. */
+  #size: number;
+  #nextNumber: number;
+  #isDirty = false;
+
+  private constructor(path: string, unlock: () => void, fd: number, nextNumber: number) {
+    this.path = path;
+    this.#unlock = unlock;
+    this.#fd = fd;
+    this.#size = 0;
+    this.#nextNumber = nextNumber;
+  }
+
+  /** Throws a CapabilityError for a file that cannot be used, is in use, or ends with a line that does not fit. */
+  static open(file: string): { readonly file: AuditFile; readonly end: Continuation } {
+    const path = resolve(file);
+    const unlock = lock(path);
+    try {
+      const numbers = rotatedNumbers(path);
+      const fd = openRegular(path, constants.O_CREAT);
+      const opened = new AuditFile(path, unlock, fd, (numbers.at(-1) ?? 0) + 1);
+      try {
+        return { file: opened, end: opened.#recover(numbers) };
+      } catch (error) {
+        closeSync(fd);
+        throw error;
+      }
+    } catch (error) {
+      unlock();
+      throw fileError(path, error);
+    }
+  }
+
+  /** Everything that belongs to the log and exists by now. */
+  get paths(): readonly string[] {
+    return [
+      this.path,
+      lockPath(this.path),
+      ...rotatedNumbers(this.path).map((number) => `${this.path}.${number}`),
+    ];
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Name that the file gets when it is full. */
+  get nextName(): string {
+    return `${this.path}.${this.#nextNumber}`;
+  }
+
+  /** Appends whole lines. If that fails, nothing of them stays in the file. */
+  async append(bytes: Buffer): Promise<void> {
+    this.#isDirty = true;
+    try {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await writeBytes(this.#fd, bytes, done);
+        done += bytesWritten;
+      }
+    } catch (error) {
+      ftruncateSync(this.#fd, this.#size);
+      throw fileError(this.path, error);
+    }
+    this.#size += bytes.length;
+  }
+
+  /** Waits until the disk has what was written. */
+  async sync(): Promise<void> {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    try {
+      await syncData(this.#fd);
+    } catch (error) {
+      this.#isDirty = true;
+      throw fileError(this.path, error);
+    }
+  }
+
+  /** Whether the file is still the one at its path. Throws if something else is there. */
+  isInPlace(): boolean {
+    const there = lstatSync(this.path, { throwIfNoEntry: false });
+    if (there === undefined) return false;
+    const { dev, ino } = fstatSync(this.#fd);
+    if (there.dev === dev && there.ino === ino) return true;
+    throw new CapabilityError(
+      "OS_ERROR",
+      `another file is in the place of the audit log ${this.path}: move it away`,
+    );
+  }
+
+  /** Goes on in a new file. One that is still in its place is renamed. */
+  async renew(): Promise<void> {
+    await this.sync();
+    try {
+      if (this.isInPlace()) {
+        while (lstatSync(this.nextName, { throwIfNoEntry: false }) !== undefined) this.#nextNumber += 1;
+        renameSync(this.path, this.nextName);
+        this.#nextNumber += 1;
+      }
+      const fd = openRegular(this.path, constants.O_CREAT | constants.O_EXCL);
+      closeSync(this.#fd);
+      this.#fd = fd;
+      this.#size = 0;
+    } catch (error) {
+      throw fileError(this.path, error);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+    this.#unlock();
+  }
+
+  /** Finds the last line, and removes what was not written to its end. */
+  #recover(numbers: readonly number[]): Continuation {
+    const { size } = fstatSync(this.#fd);
+    const tail = readTail(this.#fd, size);
+    const end = tail.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0 && tail.length === TAIL_BYTES)
+      throw new CapabilityError("OS_ERROR", `${this.path} is no audit log: move it away`);
+    const rest = tail.subarray(end);
+    this.#size = size - rest.length;
+    if (rest.length > 0) ftruncateSync(this.#fd, this.#size);
+    const head = end === 0 ? this.#headBefore(numbers) : lastHead(this.path, tail.subarray(0, end));
+    if (rest.length === 0) return { head };
+    return { head, torn: { bytes: rest.length, text: rest.toString("utf8").slice(0, MAX_TORN_CHARACTERS) } };
+  }
+
+  /** An empty file goes on after the last one before it. */
+  #headBefore(numbers: readonly number[]): AuditHead {
+    const last = numbers.at(-1);
+    if (last === undefined) return NO_LINES;
+    const path = `${this.path}.${last}`;
+    const fd = openRegular(path);
+    try {
+      const tail = readTail(fd, fstatSync(fd).size);
+      return lastHead(path, tail.subarray(0, tail.lastIndexOf(LINE_FEED) + 1));
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
+function lockPath(path: string): string {
+  return `${path}.lock`;
+}
+
+function lock(path: string): () => void {
+  let unlock: (() => void) | undefined;
+  try {
+    unlock = tryToLock(lockPath(path));
+  } catch (error) {
+    throw fileError(lockPath(path), error);
+  }
+  if (unlock === undefined)
+    throw new CapabilityError(
+      "OS_ERROR",
+      `another server writes the audit log ${path}: give each its own file`,
+    );
+  return unlock;
+}
+
+function openRegular(path: string, flags = 0): number {
+  const fd = openSync(path, FLAGS | flags, MODE);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw new CapabilityError("OS_ERROR", `the audit log ${path} is not a regular file`);
+}
+
+function readTail(fd: number, size: number): Buffer {
+  const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+  readSync(fd, tail, 0, tail.length, size - tail.length);
+  return tail;
+}
+
+/** `lines` ends with a line feed. */
+function lastHead(path: string, lines: Buffer): AuditHead {
+  const start = lines.lastIndexOf(LINE_FEED, lines.length - 2) + 1;
+  const line = readLine(lines.subarray(start, -1));
+  if (line?.fits === true) return { line: line.n, hash: line.hash };
+  throw new CapabilityError(
+    "OS_ERROR",
+    `the last line of the audit log ${path} does not fit: look at it with \`exec-server audit verify\`, and move it away to begin a new log`,
+  );
+}
+
+function fileError(path: string, error: unknown): unknown {
+  const { code, errno } = error as NodeJS.ErrnoException;
+  if (error instanceof CapabilityError || code === undefined || typeof errno !== "number") return error;
+  const why =
+    code === "ELOOP" ? "it is a symbolic link, which is not followed" : describeErrno(code, Math.abs(errno));
+  return new CapabilityError("OS_ERROR", `cannot write the audit log ${path}: ${why}`, {
+    errno: code,
+    cause: error,
+  });
+}

@@ -1,0 +1,257 @@
+import { setTimeout as setTimeoutPromise } from "node:timers/promises";
+import { Fifo } from "../../base/fifo.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { AuditFile, type Continuation } from "./audit-file.ts";
+import { type AuditHead, formatHead, sealLine } from "./chain.ts";
+
+/** How long a line may wait for others, so that one write takes many. */
+const FLUSH_DELAY_MS = 20;
+/** What a power failure can cost. */
+const SYNC_INTERVAL_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
+const MAX_BATCH_CHARACTERS = 256 * 1024;
+/** Lines that wait for a slow or full disk. */
+const MAX_QUEUED_CHARACTERS = 16 * 1024 * 1024;
+const MAX_QUEUED_LINES = 65_536;
+/** From here on requests are refused, so that what cannot be refused, such as an end, still has room. */
+const FULL_SHARE = 0.75;
+const HEAD_LINES = 10_000;
+const HEAD_INTERVAL_MS = 5 * 60_000;
+const CLOSE_DEADLINE_MS = 5_000;
+
+export interface AuditLogOptions {
+  readonly file: string;
+  readonly maxBytes: number;
+  readonly logger: Logger;
+  /** Version of the server, for the first line of each file. */
+  readonly version: string | undefined;
+}
+
+/** Why lines cannot be written now. */
+export interface AuditTrouble {
+  readonly since: number;
+  readonly message: string;
+}
+
+interface Batch {
+  readonly bytes: Buffer;
+  readonly head: AuditHead;
+}
+
+/** Numbers, chains and writes lines, in batches. A line that cannot be written waits, within a bound. */
+export class AuditLog {
+  readonly #file: AuditFile;
+  readonly #options: AuditLogOptions;
+  readonly #queue = new Fifo<string>();
+  #queuedCharacters = 0;
+  /** Lines that had no room. */
+  #lost = 0;
+  #lostInAll = 0;
+  #head: AuditHead;
+  #printed: AuditHead;
+  /** Sealed, but not written yet. */
+  #batch: Batch | undefined;
+  #trouble: AuditTrouble | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #syncTimer: NodeJS.Timeout | undefined;
+  readonly #headTimer: NodeJS.Timeout;
+  #closed = false;
+
+  /** Throws a CapabilityError if the file cannot be used. */
+  constructor(options: AuditLogOptions) {
+    const { file, end } = AuditFile.open(options.file);
+    this.#options = options;
+    this.#file = file;
+    this.#head = end.head;
+    this.#printed = end.head;
+    this.#open("started", end);
+    this.#headTimer = setInterval(() => this.#printHead(), HEAD_INTERVAL_MS).unref();
+  }
+
+  get paths(): readonly string[] {
+    return this.#file.paths;
+  }
+
+  /** Called with the names of files that will belong to the log. */
+  rotated?: (path: string) => void;
+
+  /** Of what is in the file. */
+  get head(): AuditHead {
+    return this.#head;
+  }
+
+  /** Number of lines that are lost for good. */
+  get lost(): number {
+    return this.#lostInAll;
+  }
+
+  get trouble(): AuditTrouble | undefined {
+    return this.#trouble;
+  }
+
+  /** True if there is no room for what can be refused. */
+  get isFull(): boolean {
+    return (
+      this.#queuedCharacters > MAX_QUEUED_CHARACTERS * FULL_SHARE ||
+      this.#queue.size > MAX_QUEUED_LINES * FULL_SHARE
+    );
+  }
+
+  /** Adds a line with these facts. */
+  add(event: string, facts: object): void {
+    if (this.#closed) return;
+    if (this.#queuedCharacters > MAX_QUEUED_CHARACTERS || this.#queue.size >= MAX_QUEUED_LINES) {
+      this.#lost += 1;
+      this.#lostInAll += 1;
+      return;
+    }
+    if (this.#lost > 0) {
+      const lost = this.#lost;
+      this.#lost = 0;
+      this.#push("gap", { lost });
+    }
+    this.#push(event, facts);
+  }
+
+  /** Writes what waits, and ends. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#lost > 0) this.#push("gap", { lost: this.#lost });
+    this.#push("stopped", {});
+    this.#closed = true;
+    clearInterval(this.#headTimer);
+    clearTimeout(this.#timer);
+    // A disk that does not answer must not keep the server from ending.
+    await Promise.race([this.#finish(), setTimeoutPromise(CLOSE_DEADLINE_MS, undefined, { ref: false })]);
+    clearTimeout(this.#timer);
+    clearTimeout(this.#syncTimer);
+    this.#printHead();
+    if (this.#hasWork)
+      this.#options.logger.error("the end of the audit log could not be written", {
+        lines: this.#queue.size,
+      });
+    this.#file.close();
+  }
+
+  async #finish(): Promise<void> {
+    await this.#writing;
+    await this.#flush();
+    await this.#file.sync().catch(() => {});
+  }
+
+  get #hasWork(): boolean {
+    return this.#batch !== undefined || this.#queue.size > 0;
+  }
+
+  #push(event: string, facts: object): void {
+    const text = JSON.stringify({ time: new Date().toISOString(), event, ...facts });
+    this.#queue.push(text);
+    this.#queuedCharacters += text.length;
+    if (this.#writing === undefined && this.#trouble === undefined)
+      this.#timer ??= setTimeout(() => this.#start(), FLUSH_DELAY_MS).unref();
+  }
+
+  #start(): void {
+    this.#timer = undefined;
+    this.#writing ??= this.#flush().finally(() => {
+      this.#writing = undefined;
+      if (this.#closed || !this.#hasWork) return;
+      const delay = this.#trouble === undefined ? FLUSH_DELAY_MS : RETRY_DELAY_MS;
+      this.#timer ??= setTimeout(() => this.#start(), delay).unref();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      while (this.#hasWork) {
+        if (this.#batch === undefined) await this.#prepare();
+        const { bytes, head } = this.#batch!;
+        await this.#file.append(bytes);
+        this.#batch = undefined;
+        this.#head = head;
+        if (head.line - this.#printed.line >= HEAD_LINES) this.#printHead();
+        this.#recovered();
+        this.#syncTimer ??= setTimeout(() => void this.#sync(), SYNC_INTERVAL_MS).unref();
+      }
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Takes lines from the queue and seals them. A new file begins with a line of its own. */
+  async #prepare(): Promise<void> {
+    const lines: string[] = [];
+    let head = this.#head;
+    const seal = (facts: string): number => {
+      const sealed = sealLine(head, facts);
+      lines.push(sealed.text);
+      head = sealed.head;
+      return sealed.text.length;
+    };
+    const isGone = !this.#file.isInPlace();
+    if (isGone || this.#file.size >= this.#options.maxBytes) {
+      const name = this.#file.nextName;
+      await this.#file.renew();
+      if (!isGone) this.rotated?.(name);
+      this.#printHead();
+      seal(this.#opening(isGone ? "gone" : "full"));
+    }
+    let room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
+    while (this.#queue.size > 0 && room > 0) {
+      const facts = this.#queue.shift()!;
+      this.#queuedCharacters -= facts.length;
+      room -= seal(facts);
+    }
+    this.#batch = { bytes: Buffer.from(lines.join("")), head };
+  }
+
+  #open(reason: string, { torn }: Continuation): void {
+    this.#push("opened", { ...this.#opened(reason), ...(torn === undefined ? {} : { torn }) });
+  }
+
+  #opening(reason: string): string {
+    return JSON.stringify({ time: new Date().toISOString(), event: "opened", ...this.#opened(reason) });
+  }
+
+  #opened(reason: string): object {
+    return { reason, continues: formatHead(this.#head), pid: process.pid, version: this.#options.version };
+  }
+
+  async #sync(): Promise<void> {
+    this.#syncTimer = undefined;
+    if (this.#closed) return;
+    try {
+      await this.#file.sync();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#trouble !== undefined) return;
+    const message = messageOf(error);
+    this.#trouble = { since: Date.now(), message };
+    this.#options.logger.error("the audit log cannot be written", { reason: message });
+    // It is written once that is possible again, and is what the next attempt tries to write.
+    this.#push("failed", { reason: message });
+    if (!this.#closed) this.#timer ??= setTimeout(() => this.#start(), RETRY_DELAY_MS).unref();
+  }
+
+  #recovered(): void {
+    if (this.#trouble === undefined) return;
+    const { since } = this.#trouble;
+    this.#trouble = undefined;
+    this.#options.logger.warn("the audit log can be written again", {
+      afterMs: Date.now() - since,
+      lost: this.#lost,
+    });
+  }
+
+  #printHead(): void {
+    if (this.#head.hash === this.#printed.hash) return;
+    this.#printed = this.#head;
+    this.#options.logger.info("the head of the audit log", { head: formatHead(this.#head) });
+  }
+}

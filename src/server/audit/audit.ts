@@ -1,0 +1,216 @@
+import { RpcError } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import type { WireError } from "../../protocol/envelope.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import type { MethodName } from "../../protocol/index.ts";
+import type { Attachment } from "../../rpc/incoming-request.ts";
+import type {
+  ObservedAnswer,
+  ObservedConnection,
+  ObservedEnd,
+  ObservedProcess,
+  ObservedRequest,
+  RefusedConnection,
+  ServerObserver,
+} from "../observer.ts";
+import { answerBytes } from "./answer-bytes.ts";
+import { AuditLog } from "./audit-log.ts";
+import type { AuditHead } from "./chain.ts";
+import { cut } from "./redact.ts";
+import { RefusalLines } from "./refusal-lines.ts";
+import { type Rule, RULES } from "./rules.ts";
+import { Tallies } from "./tallies.ts";
+
+/** Where a server records what its clients do. */
+export interface AuditOptions {
+  /** Created if it is missing, for its user only. */
+  readonly file: string;
+  /** Size at which a file is closed and the next one begun. Default: 64 MiB. */
+  readonly maxBytes?: number;
+  /**
+   * If lines cannot be written: `refuse` refuses requests that would have to be recorded, `continue` carries them out.
+   * Default: `refuse`.
+   */
+  readonly onFailure?: "refuse" | "continue";
+}
+
+const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+const MAX_REASON_CHARACTERS = 512;
+
+const NONE: Rule = { kind: "none" };
+const RULE_OF = new Map<string, Rule<unknown>>(
+  Object.entries(RULES as Readonly<Record<MethodName, Rule<unknown>>>).filter(
+    ([, { kind }]) => kind !== "none",
+  ),
+);
+
+/** Records what the clients of a server do. */
+export class Audit implements ServerObserver {
+  readonly #log: AuditLog;
+  readonly #tallies: Tallies;
+  readonly #refusals: RefusalLines;
+  readonly #refuses: boolean;
+  /** Numbers of requests that have a line, for the line of their failure. */
+  readonly #numbers = new WeakMap<ObservedRequest, number>();
+  /** Facts of requests that get their line with their answer. */
+  readonly #reads = new WeakMap<ObservedRequest, object>();
+  /** What an answer adds to a tally. */
+  readonly #counted = new WeakMap<ObservedRequest, readonly [string, string]>();
+  #requests = 0;
+
+  /** Throws a CapabilityError if the file cannot be used. */
+  constructor(
+    { file, maxBytes = DEFAULT_MAX_BYTES, onFailure = "refuse" }: AuditOptions,
+    { logger = silentLogger, version }: { logger?: Logger; version?: string | undefined } = {},
+  ) {
+    this.#log = new AuditLog({ file, maxBytes, logger, version });
+    this.#refuses = onFailure === "refuse";
+    const add = this.#log.add.bind(this.#log);
+    this.#tallies = new Tallies(add);
+    this.#refusals = new RefusalLines(add);
+  }
+
+  /** The last line that was written. */
+  get head(): AuditHead {
+    return this.#log.head;
+  }
+
+  /** Lines that are lost for good. */
+  get lost(): number {
+    return this.#log.lost;
+  }
+
+  /** Whether lines cannot be written now. */
+  get isFailing(): boolean {
+    return this.#log.trouble !== undefined || this.#log.isFull;
+  }
+
+  /** Files that belong to the log. */
+  get paths(): readonly string[] {
+    return this.#log.paths;
+  }
+
+  onRotated(listener: (path: string) => void): void {
+    this.#log.rotated = listener;
+  }
+
+  /** Writes what waits, and ends. */
+  async close(): Promise<void> {
+    this.#refusals.close();
+    this.#tallies.close();
+    await this.#log.close();
+  }
+
+  connected(connection: ObservedConnection): void {
+    this.#add(connection, "connect", { token: connection.tokenName, from: connection.from });
+  }
+
+  disconnected(connection: ObservedConnection, reason: string | undefined): void {
+    this.#tallies.leave(connection);
+    const { receivedBytes, sentBytes } = connection;
+    this.#add(connection, "disconnect", {
+      reason: reason === undefined ? undefined : cut(reason, MAX_REASON_CHARACTERS),
+      receivedBytes,
+      sentBytes,
+    });
+  }
+
+  refused(refusal: RefusedConnection): void {
+    this.#refusals.add(refusal);
+  }
+
+  veto({ method }: ObservedRequest): RpcError | undefined {
+    if (!this.#refuses || !this.isFailing) return undefined;
+    const rule = RULE_OF.get(method);
+    if (rule === undefined || rule.kind === "end" || ("always" in rule && rule.always)) return undefined;
+    return new RpcError(
+      RpcCode.internal,
+      `${method}: refused, because the server's audit log cannot be written`,
+      { data: { code: "AUDIT_FAILED" } },
+    );
+  }
+
+  requested(request: ObservedRequest, params: unknown, attachment: Attachment | undefined): void {
+    const rule = RULE_OF.get(request.method);
+    switch (rule?.kind) {
+      case undefined:
+      case "none":
+        return;
+      case "line":
+        this.#requests += 1;
+        this.#numbers.set(request, this.#requests);
+        this.#add(request.connection, rule.event, {
+          request: this.#requests,
+          ...rule.facts(params, attachment),
+        });
+        return;
+      case "read":
+        this.#reads.set(request, rule.facts(params));
+        return;
+      case "tally":
+        if (rule.bytes === undefined) this.#counted.set(request, rule.of(params));
+        else
+          this.#tallies.add(request.connection, rule.event, rule.of(params), rule.bytes(params, attachment));
+        return;
+      case "end":
+        this.#tallies.end(request.connection, rule.of(params));
+    }
+  }
+
+  denied({ connection, method }: ObservedRequest, params: unknown, { message }: WireError): void {
+    const rule = RULE_OF.get(method) ?? NONE;
+    const facts = rule.kind === "line" || rule.kind === "read" ? rule.facts(params as never, undefined) : {};
+    const reason = cut(message, MAX_REASON_CHARACTERS);
+    // `method` of an HTTP request is a fact too.
+    this.#add(connection, "denied", { ...facts, method, reason });
+  }
+
+  answered(request: ObservedRequest, answer: ObservedAnswer): void {
+    const { connection, method } = request;
+    if (answer.error !== undefined) {
+      this.#failed(request, answer.error);
+      return;
+    }
+    const rule = RULE_OF.get(method);
+    if (rule?.kind === "read")
+      this.#add(connection, rule.event, {
+        ...this.#reads.get(request),
+        session: method === "initialize" ? connection.session : undefined,
+        bytes: answerBytes(answer.result),
+      });
+    else if (rule?.kind === "tally" && rule.bytes === undefined) {
+      const counted = this.#counted.get(request);
+      if (counted !== undefined)
+        this.#tallies.add(connection, rule.event, counted, answerBytes(answer.result) ?? 0);
+    }
+  }
+
+  processStarted({ connection, processId, pid, isConfined }: ObservedProcess): void {
+    this.#add(connection, "started", { process: cut(processId), pid, sandbox: isConfined });
+  }
+
+  processEnded(process: ObservedProcess, { exitCode, signal, outputBytes }: ObservedEnd): void {
+    const { connection, processId, pid, startedAtMs } = process;
+    this.#tallies.end(connection, ["process", processId]);
+    const afterMs = Math.round(performance.now() - startedAtMs);
+    this.#add(connection, "ended", { process: cut(processId), pid, exitCode, signal, outputBytes, afterMs });
+  }
+
+  /** Without the message, which may repeat what the client sent. */
+  #failed(request: ObservedRequest, { code, data }: WireError): void {
+    const number = this.#numbers.get(request);
+    const facts = this.#reads.get(request);
+    // Requests without a line of their own get one if they are forbidden; `denied` has told of the others.
+    if (number === undefined && facts === undefined) return;
+    this.#add(request.connection, "failed", {
+      request: number,
+      ...facts,
+      method: request.method,
+      code: (data as { code?: unknown } | undefined)?.code ?? code,
+    });
+  }
+
+  #add({ number, principal }: ObservedConnection, event: string, facts: object): void {
+    this.#log.add(event, { connection: number, principal, ...facts });
+  }
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+
+/** `prev` of the first line of all. */
+export const NO_HASH = "0".repeat(64);
+/** No line is longer: its writer cuts what is in it, and a reader may refuse what is longer. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+
+/** The last line of a log: who knows it elsewhere can tell whether the log was changed or cut off. */
+export interface AuditHead {
+  /** Number of the line; 0 before the first. */
+  readonly line: number;
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string;
+}
+
+/** As it is printed, and taken by `audit verify --head`. */
+export function formatHead({ line, hash }: AuditHead): string {
+  return `${line}:${hash}`;
+}
+
+export const NO_LINES: AuditHead = { line: 0, hash: NO_HASH };
+
+/** `,"hash":"…"}` at the end of each line. The hash covers all bytes before it. */
+const SEAL_BYTES = 9 + 64 + 2;
+const SEAL = /^,"hash":"([0-9a-f]{64})"\}$/;
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Characters that JSON leaves as they are, though they can break lines or control a terminal. */
+// oxlint-disable-next-line no-control-regex
+const UNPRINTED = /[\u007f-\u009f\u2028\u2029]/g;
+
+/**
+ * The next line: `facts` is the text of a JSON object, which becomes its content. The line starts with its number and
+ * the hash of the line before, and ends with its own hash and a line feed.
+ */
+export function sealLine(
+  before: AuditHead,
+  facts: string,
+): { readonly text: string; readonly head: AuditHead } {
+  const line = before.line + 1;
+  const shown = facts.replace(
+    UNPRINTED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const covered = `{"n":${line},"prev":"${before.hash}",${shown.slice(1, -1)}`;
+  const hash = sha256(covered);
+  return { text: `${covered},"hash":"${hash}"}\n`, head: { line, hash } };
+}
+
+/** A line as it was read, without its line feed. */
+export interface ReadLine {
+  readonly n: number;
+  readonly prev: string;
+  readonly hash: string;
+  /** Whether its hash fits its content. */
+  readonly fits: boolean;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Undefined for what is no line of an audit log at all. */
+export function readLine(bytes: Buffer): ReadLine | undefined {
+  const covered = bytes.length - SEAL_BYTES;
+  if (covered <= 0 || bytes.length > MAX_LINE_BYTES) return undefined;
+  const [, hash] = SEAL.exec(bytes.toString("latin1", covered)) ?? [];
+  if (hash === undefined) return undefined;
+  const facts = parseObject(bytes.toString("utf8"));
+  const { n, prev } = facts ?? {};
+  if (facts === undefined || !Number.isSafeInteger(n) || typeof prev !== "string" || !HASH.test(prev))
+    return undefined;
+  return { n: n as number, prev, hash, fits: sha256(bytes.subarray(0, covered)) === hash, facts };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sha256(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex");
+}

@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { cut, redactArgv, redactUrl, variableNames } from "./redact.ts";
+
+it("a URL loses its user, its password, the values of its query and its fragment", () => {
+  expect(redactUrl("https://ann:pa55@example.com/a/b?token=abc&q=x%20y#key")).toBe(
+    "https://example.com/a/b?token=***&q=***",
+  );
+  expect(redactUrl("http://example.com/")).toBe("http://example.com/");
+  expect(redactUrl("no url with secret")).toBe("***");
+  expect(redactUrl(`http://example.com/${"x".repeat(9_000)}`).length).toBeLessThan(2_100);
+});
+
+it.each([
+  [
+    ["curl", "-H", "Authorization: Bearer s3cret"],
+    ["curl", "-H", "Authorization: ***"],
+  ],
+  [
+    ["sh", "-c", "curl -H 'authorization: s3cret' x"],
+    ["sh", "-c", "curl -H 'authorization: ***' x"],
+  ],
+  [
+    ["git", "clone", "https://u:s3cret@host/r"],
+    ["git", "clone", "https://***@host/r"],
+  ],
+  [
+    ["psql", "--password", "s3cret", "db"],
+    ["psql", "--password", "***", "db"],
+  ],
+  [
+    ["x", "--api-key=s3cret", "--deploy-token='s3 cret'"],
+    ["x", "--api-key=***", "--deploy-token=***"],
+  ],
+  [
+    ["env", "DB_PASSWORD=s3cret", "run"],
+    ["env", "DB_PASSWORD=***", "run"],
+  ],
+  [
+    ["sh", "-c", "TOKEN=s3cret; a=b run"],
+    ["sh", "-c", "TOKEN=***; a=b run"],
+  ],
+  [
+    ["curl", "http://h/?a=1&access_token=s3cret&b=2"],
+    ["curl", "http://h/?a=1&access_token=***&b=2"],
+  ],
+  [
+    ["gh", "ghp_0123456789abcdefghijABCDEFGHIJ456789"],
+    ["gh", "***"],
+  ],
+  [
+    ["x", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.s3cret"],
+    ["x", "***"],
+  ],
+  [
+    ["x", "-----BEGIN RSA PRIVATE KEY-----\ns3cret"],
+    ["x", "-----BEGIN RSA ***"],
+  ],
+])("%j is recorded without its secret", (argv, shown) => {
+  expect(redactArgv(argv)).toEqual({ argv: shown });
+});
+
+it.each([
+  [["make", "CC=gcc", "-j4", "task-manager-with-a-long-name"]],
+  [["grep", "-r", "a=b", "https://example.com/path?page=2"]],
+  [["echo", "\ud800 lone", "\u0000\n\u001b[31m"]],
+])("%j is recorded as it is", (argv) => {
+  expect(redactArgv(argv)).toEqual({ argv });
+});
+
+it("arguments are cut to a bound, and the rest is counted", () => {
+  const { argv, argvOmitted } = redactArgv(["sh", "-c", "x".repeat(1_000_000), "more", "and more"]);
+  expect(argv).toHaveLength(3);
+  expect(argv[2]).toMatch(/x… \(1000000 characters\)$/);
+  expect(argv.join("").length).toBeLessThan(33_000);
+  expect(argvOmitted).toBe(2);
+});
+
+it("of variables only a number of names is kept", () => {
+  expect(variableNames({ A: "s3cret", B: "s3cret" })).toEqual(["A", "B"]);
+  const many = variableNames(
+    Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`V${index}`, ""])),
+  );
+  expect(many).toHaveLength(257);
+  expect(cut("ab", 5)).toBe("ab");
+});

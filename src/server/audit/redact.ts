@@ -1,0 +1,142 @@
+import { shorten } from "../../base/shorten.ts";
+
+const HIDDEN = "***";
+/** Longer texts are cut. */
+const MAX_TEXT_CHARACTERS = 4_096;
+const MAX_URL_CHARACTERS = 2_048;
+/** For all arguments of one start together. */
+const MAX_ARGV_CHARACTERS = 32 * 1024;
+const MAX_NAMES = 256;
+const MAX_NAME_CHARACTERS = 128;
+
+/** A text of a client, cut to a length that no line is too long for. */
+export function cut(text: string, maxCharacters = MAX_TEXT_CHARACTERS): string {
+  if (text.length <= maxCharacters) return text;
+  return `${shorten(text, maxCharacters)} (${text.length} characters)`;
+}
+
+/** A URL without user, password and fragment, and with the names but not the values of its query. */
+export function redactUrl(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return HIDDEN;
+  }
+  const names = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=${HIDDEN}`);
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  url.search = "";
+  return cut(names.length === 0 ? url.href : `${url.href}?${names.join("&")}`, MAX_URL_CHARACTERS);
+}
+
+/** Parts of names whose values are secrets. */
+const SECRET_NAME =
+  /passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|signature/i;
+const SHORT_SECRET_NAME = /^(?:auth|pass|pat|sig|key|cookie)$/i;
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) || SHORT_SECRET_NAME.test(name.slice(name.lastIndexOf("-") + 1));
+}
+
+/** Finds out quickly that there is nothing to hide, which is the usual case. */
+const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
+/** Up to the end of their line or quotes. */
+const SECRET_HEADER = /(authorization|cookie|x-api-key) ?:[^\r\n'"]*/gi;
+const WORD = /[\w.-]+/g;
+/** Forms of GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
+const KNOWN_TOKEN = /^(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
+const MIN_TOKEN_CHARACTERS = 20;
+
+function redactText(text: string): string {
+  if (!SUSPECT.test(text)) return text;
+  const shown = redactUsers(redactAssignments(text))
+    .replaceAll(SECRET_HEADER, `$1: ${HIDDEN}`)
+    .replaceAll(WORD, (word) =>
+      word.length >= MIN_TOKEN_CHARACTERS && KNOWN_TOKEN.test(word) ? HIDDEN : word,
+    );
+  const key = shown.indexOf("PRIVATE KEY-----");
+  return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
+}
+
+const USER_END = /[\s/?#@'"]/;
+
+/** `user:password@` in a URL. */
+function redactUsers(text: string): string {
+  const [before = "", ...places] = text.split("://");
+  const hidden = places.map((place) => {
+    const end = place.search(USER_END);
+    return end > 0 && place[end] === "@" ? `${HIDDEN}${place.slice(end)}` : place;
+  });
+  return [before, ...hidden].join("://");
+}
+
+const NAME_CHARACTER = /[A-Za-z0-9_-]/;
+const VALUE_END = /[\s&;'"]/;
+
+/** `NAME=value` and `--name=value`, also in a query. */
+function redactAssignments(text: string): string {
+  let shown = "";
+  let done = 0;
+  for (let equals = text.indexOf("="); equals >= 0; equals = text.indexOf("=", equals + 1)) {
+    if (equals < done) continue;
+    let start = equals;
+    while (start > done && equals - start < MAX_NAME_CHARACTERS && NAME_CHARACTER.test(text[start - 1]!))
+      start -= 1;
+    if (!isSecretName(text.slice(start, equals))) continue;
+    const quote = text[equals + 1];
+    let end = equals + 1;
+    if (quote === "'" || quote === '"') {
+      const closing = text.indexOf(quote, end + 1);
+      end = closing < 0 ? text.length : closing + 1;
+    } else while (end < text.length && !VALUE_END.test(text[end]!)) end += 1;
+    shown += `${text.slice(done, equals + 1)}${HIDDEN}`;
+    done = end;
+  }
+  return shown + text.slice(done);
+}
+
+/** Arguments without what looks like a secret, cut to a bound for all of them. */
+export function redactArgv(argv: readonly string[]): {
+  readonly argv: readonly string[];
+  readonly argvOmitted?: number;
+} {
+  const shown: string[] = [];
+  let left = MAX_ARGV_CHARACTERS;
+  let isSecret = false;
+  for (const argument of argv) {
+    if (left <= 0) break;
+    // Cut first, so that the patterns have a bounded text. A secret that is cut is still found by its beginning.
+    const text = isSecret ? HIDDEN : redactText(cut(argument, left));
+    isSecret = isSecretOption(argument);
+    shown.push(text);
+    left -= text.length + 3;
+  }
+  return shown.length === argv.length
+    ? { argv: shown }
+    : { argv: shown, argvOmitted: argv.length - shown.length };
+}
+
+/** `--password`, whose value is the next argument. */
+function isSecretOption(argument: string): boolean {
+  return (
+    argument.startsWith("--") &&
+    argument.length <= MAX_NAME_CHARACTERS &&
+    !argument.includes("=") &&
+    isSecretName(argument)
+  );
+}
+
+/** Names of variables, without their values. */
+export function variableNames(env: Readonly<Record<string, unknown>>): readonly string[] {
+  const names: string[] = [];
+  for (const name in env) {
+    if (names.length === MAX_NAMES) {
+      names.push("…");
+      break;
+    }
+    names.push(cut(name, MAX_NAME_CHARACTERS));
+  }
+  return names;
+}

@@ -1,0 +1,100 @@
+import type { ObservedConnection } from "../observer.ts";
+import { cut } from "./redact.ts";
+
+/** How long counts may wait for their line. */
+const INTERVAL_MS = 10_000;
+/** Beyond this, the oldest of a connection get their line early. */
+const MAX_PER_CONNECTION = 256;
+
+type Write = (event: string, facts: object) => void;
+
+interface Tally {
+  readonly event: string;
+  readonly kind: string;
+  readonly id: string;
+  requests: number;
+  bytes: number;
+}
+
+/**
+ * Counts frequent requests about one process, file or connection. The first one has its line at once, so that the log
+ * shows who did it; the others share a line every ten seconds, and at the end.
+ */
+export class Tallies {
+  readonly #write: Write;
+  readonly #connections = new Map<ObservedConnection, Map<string, Tally>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(write: Write) {
+    this.#write = write;
+  }
+
+  add(
+    connection: ObservedConnection,
+    event: string,
+    [kind, id]: readonly [string, string],
+    bytes: number,
+  ): void {
+    let tallies = this.#connections.get(connection);
+    if (tallies === undefined) {
+      tallies = new Map();
+      this.#connections.set(connection, tallies);
+    }
+    const key = `${event} ${id}`;
+    const found = tallies.get(key);
+    if (found !== undefined) {
+      found.requests += 1;
+      found.bytes += bytes;
+      this.#timer ??= setTimeout(() => this.#tellAll(), INTERVAL_MS).unref();
+      return;
+    }
+    const tally: Tally = { event, kind, id, requests: 1, bytes };
+    this.#tell(connection, tally);
+    if (tallies.size >= MAX_PER_CONNECTION) {
+      const [[oldest, early]] = tallies as unknown as [[string, Tally]];
+      tallies.delete(oldest);
+      this.#tell(connection, early);
+    }
+    tallies.set(key, tally);
+  }
+
+  /** That process, file or connection is gone. */
+  end(connection: ObservedConnection, [kind, id]: readonly [string, string]): void {
+    const tallies = this.#connections.get(connection);
+    for (const [key, tally] of tallies ?? []) {
+      if (tally.kind !== kind || tally.id !== id) continue;
+      this.#tell(connection, tally);
+      tallies?.delete(key);
+    }
+  }
+
+  leave(connection: ObservedConnection): void {
+    for (const tally of this.#connections.get(connection)?.values() ?? []) this.#tell(connection, tally);
+    this.#connections.delete(connection);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#tellAll();
+  }
+
+  #tellAll(): void {
+    this.#timer = undefined;
+    for (const [connection, tallies] of this.#connections)
+      for (const tally of tallies.values()) this.#tell(connection, tally);
+  }
+
+  #tell({ number, principal }: ObservedConnection, tally: Tally): void {
+    const { event, kind, id, requests, bytes } = tally;
+    if (requests === 0) return;
+    this.#write(event, {
+      connection: number,
+      principal,
+      [kind]: cut(id),
+      requests,
+      bytes: bytes || undefined,
+    });
+    tally.requests = 0;
+    tally.bytes = 0;
+  }
+}
