@@ -36,11 +36,11 @@ Usage: exec-server COMMAND [OPTIONS]
 const ENDING = `
 Every command takes these options, before or after its name:
   -H, --host NAME     a host of hosts.toml, or ssh://[USER@]MACHINE[:PORT]
-  --url URL           ws://HOST:PORT or ws+unix:///PATH; also EXEC_SERVER_URL
+  --url URL           ws://, wss:// or ws+unix:// address; also EXEC_SERVER_URL
   --token-file PATH   file with the token for --url; also EXEC_SERVER_TOKEN
   --ca PATH           authorities to trust with wss://; also EXEC_SERVER_CA
-  --cert PATH, --key PATH
-                      client certificate and its key; also EXEC_SERVER_CERT, EXEC_SERVER_KEY
+  --cert PATH         client certificate for wss://; also EXEC_SERVER_CERT
+  --key PATH          its private key; also EXEC_SERVER_KEY
   --debug             show every message that is sent and received
 Without any of them, a command runs on your own server, which starts by itself.
 

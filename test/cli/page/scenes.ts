@@ -1,6 +1,5 @@
 import type { Desk } from "./desk.ts";
 import { attach } from "./scenes/attach.ts";
-import { bridge } from "./scenes/bridge.ts";
 import { completion } from "./scenes/completion.ts";
 import { copy } from "./scenes/copy.ts";
 import { interrupt } from "./scenes/interrupt.ts";
@@ -14,7 +13,6 @@ export type Scene = (desk: Desk) => Promise<readonly string[]>;
 /** What the page shows besides lines that are typed one after another. */
 export const SCENES: Readonly<Record<string, Scene>> = {
   attach,
-  bridge,
   completion,
   copy,
   interrupt,

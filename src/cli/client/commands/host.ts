@@ -15,7 +15,8 @@ import { readToken } from "../target/read-token.ts";
 
 const EXAMPLES = `
 The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
-copied from one file to the other, unless it has ca, cert or key, which Codex does not know. 'local' is your own server on this machine.
+copied from one file to the other, unless it has ca, cert or key, which Codex does not know. 'local' is your own server
+on this machine.
 
 Examples:
   exec-server host add build wss://build.example:8443 --token-file build.token

@@ -14,9 +14,9 @@ links that are in DST. Without --delete, what is only in DST stays.
 
 A PATTERN is one of .gitignore: *.log, /build, docs/**/*.tmp, !keep.log. What is excluded is neither copied nor deleted.
 
---watch prints a line for each burst of changes. After a lost connection, or more changes than can be listed, it looks at
-everything again. What is changed in DST is not noticed. It ends with SIGINT, SIGTERM or SIGHUP, or with an error when SRC
-is gone or the session is lost.
+--watch prints a line for each burst of changes. After a lost connection, or more changes than can be listed, it looks
+at everything again. What is changed in DST is not noticed. It ends with SIGINT, SIGTERM or SIGHUP, or with an error
+when SRC is gone or the session is lost.
 
 Status: 0, or 1 if something was not copied. A signal during a copy: 128+n; while --watch waits: 0.
 
