@@ -18,6 +18,7 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/localhost:\d{4,5}/g, "localhost:3000"],
   [/(running for +)[^\n]+/g, "$12s"],
   [/(other sessions +)\d+/g, "$11"],
+  [/\b[0-9a-f]{64}\b/g, "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
   [/"sessionId":"[^"]+"/g, '"sessionId":"01a3c4de-5f60-4718-92ab-3c4d5e6f7081"'],
   [/ on linux \S+, [^\n]+/g, " on linux 6.1.0, x64, as ann"],
   [/ on linux \w+$/gm, " on linux x64"],
