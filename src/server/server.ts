@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../base/connection-ends.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
@@ -26,12 +27,15 @@ import { ProcessQuota } from "./processes/process-quota.ts";
 import { operatorPolicy } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
+import { numbersOf, type ServerState } from "./server-state.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { ConnectionObservation } from "./connection/observation.ts";
 import { Audit, type AuditOptions } from "./audit/audit.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
 
+/** How often a server that ends looks whether anything still runs. */
+const DRAIN_CHECK_MS = 100;
 /** Deadline for reporting exits after the kill. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
 
@@ -91,6 +95,13 @@ export interface Server {
   accept(transport: Transport, options?: AcceptOptions): void;
   /** Serves a client in the same program, without a transport or JSON text. Its session ends with the link. */
   link(events: LinkEvents): Link;
+  /** What it does at this moment, for probes and figures. */
+  state(): ServerState;
+  /**
+   * Admits no further connections. Resolves when no process runs, or after that time; what is connected goes on until
+   * the server is closed.
+   */
+  drain(patienceMs: number): Promise<void>;
   /** Kills all processes, reports their exits, and closes every connection. */
   close(): Promise<void>;
 }
@@ -131,6 +142,7 @@ class ExecServer implements ObservedServer {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
   #connections = 0;
+  #isDraining = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: OwnListeners) {
@@ -189,7 +201,7 @@ class ExecServer implements ObservedServer {
 
   refusal(): string | undefined {
     const { maxConnections } = this.#limits;
-    if (this.#closing !== undefined) return "the server is closing";
+    if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
     if (this.#clients.size >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
     return this.#admission.admits() ? undefined : "the server has no file descriptors left";
@@ -241,6 +253,24 @@ class ExecServer implements ObservedServer {
       link.destroy(refused);
     }
     return link;
+  }
+
+  state(): ServerState {
+    return {
+      connections: this.#clients.size,
+      sessions: this.#sessions.size,
+      runningProcesses: this.#starter.running,
+      bufferedBytes: this.#shared.budget.used,
+      isDraining: this.#isDraining || this.#closing !== undefined,
+      limits: numbersOf(this.#limits),
+    };
+  }
+
+  async drain(patienceMs: number): Promise<void> {
+    this.#isDraining = true;
+    const deadline = performance.now() + patienceMs;
+    while (this.#starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
+      await delay(DRAIN_CHECK_MS);
   }
 
   close(): Promise<void> {

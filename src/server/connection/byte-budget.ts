@@ -56,7 +56,7 @@ export class ByteBudget {
   }
 
   get isFull(): boolean {
-    return this.#used >= this.#limits.maxBufferedBytes;
+    return this.used >= this.#limits.maxBufferedBytes;
   }
 
   /** For `ConnectionBudget` only. */
@@ -75,7 +75,7 @@ export class ByteBudget {
     // A client that does not read blocks nobody.
     const isNext = first === undefined || first === connection;
     const mayExceed = first === connection;
-    const fits = this.#used + bytes <= this.#limits.maxBufferedBytes;
+    const fits = this.used + bytes <= this.#limits.maxBufferedBytes;
     const isFavoured = this.#favoured?.reservation === reservation;
     if (isFavoured || (fits && isNext) || (mayExceed && this.#favour(connection, reservation))) {
       this.leaveLine(connection);
@@ -112,7 +112,8 @@ export class ByteBudget {
     this.wake();
   }
 
-  get #used(): number {
+  /** Memory that all clients use. */
+  get used(): number {
     let used = this.#reserved;
     for (const connection of this.#heavy) used += connection.queued;
     return used;
