@@ -39,6 +39,7 @@ Options:
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
                                      one before is kept as PATH.old
+      --log-format <FORMAT>          json, one object per line, or text for people [default: json]
       --audit <PATH>                 Record there, as JSON lines chained by hashes, what clients do and what is
                                      refused; see 'exec-server audit --help'
       --audit-max-bytes <BYTES>      Size at which that file becomes PATH.1, PATH.2 and so on

@@ -5,13 +5,46 @@ import { writeErr } from "./standard-streams.ts";
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Writes one JSON object per line, to stderr or to a file. */
-export function createLogger(level: LogLevel, file: string | undefined): Logger {
+export const LOG_FORMATS = ["json", "text"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Default: stderr. */
+  readonly file: string | undefined;
+  readonly format: LogFormat;
+}
+
+/** Writes one line per event: a JSON object, or words and `name=value` for people. */
+export function createLogger({ level, file, format }: LogOptions): Logger {
   const most = LOG_LEVELS.indexOf(level);
   const log = file === undefined ? { write: writeErr } : new BoundedLogFile(file);
+  const formatLine = format === "json" ? jsonLine : textLine;
   const at = (rank: LogLevel) => (message: string, fields?: LogFields) => {
     if (LOG_LEVELS.indexOf(rank) > most) return;
-    log.write(`${JSON.stringify({ time: new Date().toISOString(), level: rank, message, ...fields })}\n`);
+    log.write(`${formatLine({ time: new Date().toISOString(), level: rank, message }, fields)}\n`);
   };
   return { error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") };
+}
+
+interface LogLine {
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly message: string;
+}
+
+function jsonLine(line: LogLine, fields: LogFields | undefined): string {
+  return JSON.stringify({ ...line, ...fields });
+}
+
+function textLine({ time, level, message }: LogLine, fields: LogFields = {}): string {
+  const shown = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${plain(value)}`],
+  );
+  return [time, level.padEnd(5), message, ...shown].join(" ");
+}
+
+/** One word as it is; anything else as JSON, which stays on its line and shows no control characters. */
+function plain(value: unknown): string {
+  return typeof value === "string" && /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
 }

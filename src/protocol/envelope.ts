@@ -12,7 +12,14 @@ export interface WireError {
 
 /** One message of the wire. Its members determine its kind. */
 export type Message =
-  | { readonly kind: "request"; readonly id: IdText; readonly method: string; readonly params: unknown }
+  | {
+      readonly kind: "request";
+      readonly id: IdText;
+      readonly method: string;
+      readonly params: unknown;
+      /** Where the request belongs in a trace, as `traceparent` of W3C Trace Context. */
+      readonly traceparent?: string;
+    }
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
   | { readonly kind: "response"; readonly id: IdText; readonly result: unknown }
   | { readonly kind: "error"; readonly id: IdText; readonly error: WireError };
@@ -28,6 +35,7 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const isWellFormed = (text: string & { isWellFormed?: () => boolean }): boolean =>
   text.isWellFormed?.() ?? !LONE_SURROGATE.test(text);
 const LONG_TEXT = 64 * 1024;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const ZERO = 48;
 const NINE = 57;
 const MIN_I64 = -(2n ** 63n);
@@ -37,12 +45,13 @@ export function parseMessage(text: string): Message {
   const { members, idText } = parseObject(text);
   const hasMethod = Object.hasOwn(members, "method");
   if (hasMethod && idText !== undefined) {
-    checkTrace(members["trace"]);
+    const traceparent = checkTrace(members["trace"]);
     return {
       kind: "request",
       id: checkId(idText),
       method: checkMethod(members["method"]),
       params: members["params"] ?? null,
+      ...(traceparent === undefined ? {} : { traceparent }),
     };
   }
   if (hasMethod)
@@ -138,14 +147,15 @@ function checkMethod(method: unknown): string {
   throw new MalformedMessageError(`invalid type: ${describeJsonType(method)}, expected a string`);
 }
 
-function checkTrace(trace: unknown): void {
-  if (trace === undefined || trace === null || Array.isArray(trace)) return;
+/** Returns what can be logged: any text is accepted, but only a `traceparent` is one. */
+function checkTrace(trace: unknown): string | undefined {
+  if (trace === undefined || trace === null || Array.isArray(trace)) return undefined;
   if (typeof trace === "object") {
     const { traceparent, tracestate } = trace as Record<string, unknown>;
     for (const member of [traceparent, tracestate])
       if (member !== undefined && member !== null && typeof member !== "string")
         throw new MalformedMessageError(`invalid type: ${describeJsonType(member)}, expected a string`);
-    return;
+    return typeof traceparent === "string" && TRACEPARENT.test(traceparent) ? traceparent : undefined;
   }
   const found =
     typeof trace === "string" ? `string ${JSON.stringify(shorten(trace))}` : describeJsonType(trace);

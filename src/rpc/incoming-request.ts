@@ -13,4 +13,6 @@ export interface IncomingRequest {
   readonly method: string;
   readonly params: unknown;
   readonly attachment?: Attachment;
+  /** See `Message`. */
+  readonly traceparent?: string;
 }

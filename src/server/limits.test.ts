@@ -25,6 +25,7 @@ describe("resolveLimits", () => {
       exitedProcessRetentionMs: 30_000,
       maxKeptProcesses: 256,
       keptProcessRetentionMs: 86_400_000,
+      drainTimeoutMs: 0,
       shutdownGraceMs: 0,
       allowDirectExec: true,
       allowPreparedExec: true,

@@ -148,6 +148,11 @@ export const LIMITS = {
     [0, DAY_MS, 20 * DAY_MS],
     "Time a kept process can still be read and listed after its end",
   ),
+  drainTimeoutMs: number(
+    "ms",
+    [0, 0, DAY_MS],
+    "Time that running processes have after SIGTERM before the server ends; meanwhile it admits no connections",
+  ),
   shutdownGraceMs: number(
     "ms",
     [0, 0, DAY_MS],

@@ -55,6 +55,8 @@ export interface ObservedRequest {
   readonly method: string;
   /** Value of `performance.now()`. */
   readonly startedAtMs: number;
+  /** Where it belongs in a trace, if the client said so. */
+  readonly traceparent: string | undefined;
 }
 
 /** `result` is what the handler returned: a value, a JsonText or a JsonParts. */

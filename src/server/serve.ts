@@ -78,6 +78,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       exclude: (ends) => server.exclude(ends),
       accept: (transport, accepted) => server.accept(transport, accepted),
       link: (events) => server.link(events),
+      state: () => server.state(),
+      drain: () => server.drain(),
       close,
       [Symbol.asyncDispose]: close,
     };

@@ -98,10 +98,10 @@ export interface Server {
   /** What it does at this moment, for probes and figures. */
   state(): ServerState;
   /**
-   * Admits no further connections. Resolves when no process runs, or after that time; what is connected goes on until
-   * the server is closed.
+   * Admits no further connections. Resolves when no process runs, or after `drainTimeoutMs`; what is connected goes on
+   * until the server is closed.
    */
-  drain(patienceMs: number): Promise<void>;
+  drain(): Promise<void>;
   /** Kills all processes, reports their exits, and closes every connection. */
   close(): Promise<void>;
 }
@@ -266,9 +266,9 @@ class ExecServer implements ObservedServer {
     };
   }
 
-  async drain(patienceMs: number): Promise<void> {
+  async drain(): Promise<void> {
     this.#isDraining = true;
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + this.#limits.drainTimeoutMs;
     while (this.#starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
       await delay(DRAIN_CHECK_MS);
   }

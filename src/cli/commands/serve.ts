@@ -22,7 +22,7 @@ import { type Edge, EDGE_FLAGS, EDGE_SWITCHES, parseEdge, REPEATABLE_EDGE_FLAGS 
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
-import { createLogger, LOG_LEVELS, type LogLevel } from "../log.ts";
+import { LOG_FLAGS, parseLog } from "../log-flags.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { cannotWrite } from "../print-result.ts";
 import { writeErr, writeOut } from "../standard-streams.ts";
@@ -33,8 +33,6 @@ import { welcome } from "../welcome.ts";
 const FLAGS = {
   listen: "URL",
   "concurrent-requests": "COUNT",
-  "log-level": "LEVEL",
-  "log-file": "PATH",
   "exit-when-idle": "DURATION",
   config: "PATH",
   sandbox: "NAME",
@@ -42,6 +40,7 @@ const FLAGS = {
   ...AUTHENTICATION_FLAGS,
   ...AUDIT_FLAGS,
   ...LIMIT_FLAGS,
+  ...LOG_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config", "log-file"];
@@ -115,7 +114,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
       throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
   const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
   const exitWhenIdleMs = parseIdleTime(flags.get("exit-when-idle"));
-  const level = flags.has("log-level") ? parseLevel(flags.get("log-level")!) : undefined;
+  const openLog = parseLog(flags);
   const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
   const loadAuthentication = parseAuthentication(flags);
   const address = await orFailure(() => parseListenUrl(url, "--listen URL"));
@@ -137,7 +136,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const limits = { ...configuration.limits, ...fromFlags };
   const audit = parseAudit(flags, configuration.audit);
   // Heads of an audit log that nobody sees elsewhere prove nothing.
-  const logger = createLogger(level ?? (audit === undefined ? "warn" : "info"), flags.get("log-file"));
+  const { logger, observers } = openLog(audit === undefined ? "warn" : "info");
   const confinement = await parseConfinement(flags, configuration);
   const authentication = loadAuthentication?.();
   const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
@@ -150,6 +149,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     concurrentRequests,
     limits,
     logger,
+    observers,
     hiddenPaths,
     exitWhenIdleMs,
     version: VERSION,
@@ -189,12 +189,6 @@ function parseIdleTime(text: string | undefined): number | undefined {
   );
 }
 
-function parseLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.find((known) => known === text);
-  if (level !== undefined) return level;
-  throw usageError(`invalid value '${text}' for '--log-level <LEVEL>': expected ${LOG_LEVELS.join(", ")}`);
-}
-
 async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions): Promise<void> {
   const stopWhenIdle = (): void => {
     options.logger.info("stopping", { idleMs: exitWhenIdleMs });
@@ -212,6 +206,7 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
   );
   onStopSignal(async (signal) => {
     options.logger.info("stopping", { signal });
+    if (signal === "SIGTERM") await server.drain();
     await server.close();
   });
   await writeOut(`${server.url}\n`).catch(async (error: unknown) => {
@@ -229,8 +224,14 @@ async function serveStdio(options: ListenOptions): Promise<void> {
   server.accept(transport, { resumable: false, from: "stdio", ended: () => exitAfter(server.close()) });
 }
 
+/** `stop` may wait the first time; a second signal, of either kind, is not kept waiting. */
 function onStopSignal(stop: (signal: string) => Promise<void>): void {
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => exitAfter(stop(signal)));
+  let isStopping = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.on(signal, () => {
+      exitAfter(stop(isStopping ? "SIGINT" : signal));
+      isStopping = true;
+    });
 }
 
 function exitAfter(stopped: Promise<unknown>): void {

@@ -280,8 +280,8 @@ export class ClientConnection implements SessionHolder {
     }, lane);
   }
 
-  #run({ id, method, params, attachment }: IncomingRequest): Promise<void> | undefined {
-    const watch = this.#options.observed?.begin(method);
+  #run({ id, method, params, attachment, traceparent }: IncomingRequest): Promise<void> | undefined {
+    const watch = this.#options.observed?.begin(method, traceparent);
     let result: HandlerResult<unknown>;
     try {
       result = this.#options.router.call(method, this, params, attachment, watch);

@@ -69,8 +69,8 @@ export class ConnectionObservation implements ObservedConnection {
     this.#observer.disconnected?.(this, reason);
   }
 
-  begin(method: string): RequestObservation | undefined {
-    return this.#seesRequests ? new RequestObservation(this.#observer, this, method) : undefined;
+  begin(method: string, traceparent: string | undefined): RequestObservation | undefined {
+    return this.#seesRequests ? new RequestObservation(this.#observer, this, method, traceparent) : undefined;
   }
 
   start(processId: string): ProcessObservation | undefined {
@@ -102,14 +102,21 @@ export class ConnectionObservation implements ObservedConnection {
 export class RequestObservation implements ObservedRequest, CallWatch {
   readonly connection: ObservedConnection;
   readonly method: string;
+  readonly traceparent: string | undefined;
   readonly startedAtMs = performance.now();
   readonly #observer: ServerObserver;
   #wasAllowed = false;
 
-  constructor(observer: ServerObserver, connection: ObservedConnection, method: string) {
+  constructor(
+    observer: ServerObserver,
+    connection: ObservedConnection,
+    method: string,
+    traceparent: string | undefined,
+  ) {
     this.#observer = observer;
     this.connection = connection;
     this.method = method;
+    this.traceparent = traceparent;
   }
 
   allowed(params: unknown, attachment: Attachment | undefined): void {

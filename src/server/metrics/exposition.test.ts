@@ -26,6 +26,7 @@ const request = (method: string, msAgo: number): ObservedRequest => ({
   connection: connection(0, 0),
   method,
   startedAtMs: performance.now() - msAgo,
+  traceparent: undefined,
 });
 const started = (isConfined: boolean): ObservedProcess => ({
   connection: connection(0, 0),

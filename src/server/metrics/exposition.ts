@@ -11,9 +11,10 @@ const PREFIX = "exec_server_";
 /** What a scrape of `/metrics` gets, in the OpenMetrics format. */
 export class Exposition {
   readonly contentType = Registry.OPENMETRICS_CONTENT_TYPE;
-  readonly #registry = new Registry(this.contentType);
+  readonly #registry = new Registry<typeof this.contentType>();
 
   constructor(metrics: ServerMetrics, stateOf: () => ServerState) {
+    this.#registry.setContentType(this.contentType);
     // Memory, processor time, descriptors, garbage collection, and the delay of the event loop.
     collectDefaultMetrics({ register: this.#registry });
     this.#addState(stateOf);

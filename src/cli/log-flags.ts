@@ -1,0 +1,36 @@
+import type { Logger } from "../base/logger.ts";
+import type { ServerObserver } from "../server/observer.ts";
+import { requestLog } from "../server/request-log.ts";
+import { usageError } from "./cli-error.ts";
+import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogLevel } from "./log.ts";
+
+/** Flags of the log with the placeholders of their values. */
+export const LOG_FLAGS = { "log-level": "LEVEL", "log-file": "PATH", "log-format": "FORMAT" };
+
+/** Checks the flags; the returned function opens the log. At its finest level it has every request. */
+export function parseLog(flags: ReadonlyMap<string, string>): (defaultLevel: LogLevel) => {
+  readonly logger: Logger;
+  readonly observers: readonly ServerObserver[];
+} {
+  const chosen = choose(flags, "log-level", LOG_LEVELS);
+  const format = choose(flags, "log-format", LOG_FORMATS) ?? "json";
+  return (defaultLevel) => {
+    const level = chosen ?? defaultLevel;
+    const logger = createLogger({ level, format, file: flags.get("log-file") });
+    return { logger, observers: level === "debug" ? [requestLog(logger)] : [] };
+  };
+}
+
+function choose<const T extends string>(
+  flags: ReadonlyMap<string, string>,
+  name: keyof typeof LOG_FLAGS,
+  values: readonly T[],
+): T | undefined {
+  const text = flags.get(name);
+  if (text === undefined) return undefined;
+  const value = values.find((known) => known === text);
+  if (value !== undefined) return value;
+  throw usageError(
+    `invalid value '${text}' for '--${name} <${LOG_FLAGS[name]}>': expected ${values.join(", ")}`,
+  );
+}

@@ -1,0 +1,18 @@
+import type { Logger } from "../base/logger.ts";
+import { shorten } from "../base/shorten.ts";
+import type { ServerObserver } from "./observer.ts";
+
+/** Logs every answer with its trace, for debugging. */
+export function requestLog(logger: Logger): ServerObserver {
+  return {
+    answered({ connection, method, startedAtMs, traceparent }, { error }) {
+      logger.debug("answered", {
+        method: shorten(method),
+        ms: Math.round(1000 * (performance.now() - startedAtMs)) / 1000,
+        session: connection.session,
+        ...(error === undefined ? {} : { code: error.code, error: shorten(error.message) }),
+        ...(traceparent === undefined ? {} : { traceparent }),
+      });
+    },
+  };
+}
