@@ -46,6 +46,7 @@ Options:
                                      [default: 67108864]
       --audit-failure <MODE>         What to do while it cannot be written: refuse what would have to be
                                      recorded, or continue [default: refuse]
+      --metrics                      Answer GET /metrics, in the OpenMetrics format, for whoever may connect
       --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session
                                      and no kept process
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
@@ -59,7 +60,8 @@ Limits, also available as keys in the configuration file (max_connections = 100)
 ${LIMIT_NAMES.map(describeLimit).join("")}
 The server prints its address as one line on stdout. Non-loopback addresses require --ws-auth.
 Clients send their token in the header 'Authorization: Bearer TOKEN', pages as a subprotocol.
-SIGTERM and SIGINT stop the server and every process group it started.
+SIGTERM and SIGINT stop the server and every process group it started; before that, SIGTERM gives
+processes their --drain-timeout-ms.
 `;
 
 function describeLimit(name: (typeof LIMIT_NAMES)[number]): string {

@@ -6,6 +6,8 @@ import { listenWebSocket } from "../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
+import { metricsPage } from "./metrics/metrics-page.ts";
+import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { createServerFor, type Server, type ServerOptions } from "./server.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
@@ -18,6 +20,8 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   readonly listen?: string;
   /** Certificates, for `wss://`. */
   readonly tls?: ServerTls | undefined;
+  /** Answers `/metrics`, for whoever may connect. Default: false. */
+  readonly metrics?: boolean;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
@@ -53,7 +57,9 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const material = files?.load();
   const listeners = new OwnListeners();
   const secrets = "path" in address ? [address.path] : (files?.secrets ?? []);
-  const server = createServerFor(listeners, hiding(secrets, options));
+  const metrics = options.metrics ? new ServerMetrics() : undefined;
+  const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
+  const server = createServerFor(listeners, hiding(secrets, { ...options, observers }));
   try {
     const log = new LoginLog(logger);
     const listener = await listenWebSocket({
@@ -61,10 +67,17 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       ...(material === undefined
         ? {}
         : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
-      ...admissionFor(server, options, {
-        requiresCertificate: tls?.clientCa !== undefined,
-        isLocal: () => !isExposed(address),
-      }),
+      ...(metrics === undefined
+        ? {}
+        : { pages: new Map([["/metrics", await metricsPage(metrics, server)]]) }),
+      ...admissionFor(
+        server,
+        { ...options, observers },
+        {
+          requiresCertificate: tls?.clientCa !== undefined,
+          isLocal: () => !isExposed(address),
+        },
+      ),
     });
     const unwatch = files?.watch((renewed) => listener.renewTls(renewed));
     if ("port" in address) listeners.add(Number(new URL(listener.url).port));

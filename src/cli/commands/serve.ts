@@ -44,7 +44,7 @@ const FLAGS = {
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config", "log-file"];
-const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", ...EDGE_SWITCHES];
+const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", ...EDGE_SWITCHES];
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
@@ -86,6 +86,7 @@ interface ListenOptions extends ServerOptions, Edge {
   readonly authentication: AuthenticationPolicy | undefined;
   readonly limits: Partial<ServerLimits>;
   readonly logger: Logger;
+  readonly metrics: boolean;
   readonly exitWhenIdleMs: number | undefined;
 }
 
@@ -150,6 +151,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     limits,
     logger,
     observers,
+    metrics: flags.has("metrics"),
     hiddenPaths,
     exitWhenIdleMs,
     version: VERSION,

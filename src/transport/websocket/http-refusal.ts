@@ -10,6 +10,7 @@ export interface Refusal {
 }
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  200: "OK",
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",

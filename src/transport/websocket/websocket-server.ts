@@ -1,8 +1,17 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { hostname } from "node:os";
 import { socketUrl } from "../../base/socket-url.ts";
-import { pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
+import {
+  answerPage,
+  type Page,
+  type PageAnswer,
+  type Pages,
+  refuseMethod,
+  sendPlain,
+  withProbes,
+} from "./http-pages.ts";
+import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
 import { ownHosts } from "./own-hosts.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import { type RequestRules, refuseRequest } from "./request-rules.ts";
@@ -38,6 +47,8 @@ export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<C
   readonly publicHosts?: readonly string[] | undefined;
   /** Origins whose pages may connect, such as `https://example.com`. Default: none. */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /** What else is answered, besides probes. */
+  readonly pages?: Pages | undefined;
 }
 
 /** Serves WebSockets on `/`, and answers plain HTTP requests for probes and stray browsers. */
@@ -47,18 +58,26 @@ export async function listenWebSocket<Credential = unknown>(
   const pending = new PendingSockets(options);
   const takeUpgrade = upgrades(options, pending);
   const rules = rulesOf(options);
+  const pages = withProbes(options.pages, options);
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
-    answer(request, response, rules);
+    const page = pages.get(pathOf(request));
+    const refusal = refuse(request, rules, page) ?? (page === undefined ? refusePlain(request) : undefined);
+    if (refusal !== undefined || page === undefined) sendPlain(response, refusal ?? NOT_FOUND);
+    else
+      answerPage(page, request, response, options).catch(() =>
+        sendPlain(response, { status: 503, body: "not possible now" }),
+      );
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
-    const refusal = refuse(request, rules);
+    const page = pages.get(pathOf(request));
+    const refusal = refuse(request, rules, page);
     if (refusal !== undefined) turnAwayFrom(socket, refusal, options, pending);
-    else if (pathOf(request) === "/readyz") pending.turnAway(socket, READY);
-    else takeUpgrade(request, socket, head);
+    else if (page === undefined) takeUpgrade(request, socket, head);
+    else answerUpgrade(page, socket, pending);
   });
   const tls =
     "host" in options && options.tls ? tlsFront(http, reporting(options.tls, options), pending) : undefined;
@@ -92,7 +111,16 @@ function reporting(tls: TlsOptions, options: UpgradeOptions): TlsOptions {
   };
 }
 
-const READY = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+const NOT_FOUND: Refusal = { cause: "request", status: 404, body: "" };
+
+/** A probe may ask for an upgrade; whoever does so gets no protected page. */
+function answerUpgrade(page: Page, socket: Socket, pending: PendingSockets): void {
+  const answer = page.isProtected ? { status: 401 } : page.answer();
+  const send = ({ status, body = "" }: PageAnswer): void =>
+    pending.turnAway(socket, formatRefusal({ status, body }));
+  if (answer instanceof Promise) answer.then(send, () => send({ status: 503 }));
+  else send(answer);
+}
 
 function rulesOf(options: ListenOptions): RequestRules {
   const allowedOrigins = new Set(options.allowedOrigins);
@@ -103,26 +131,11 @@ function rulesOf(options: ListenOptions): RequestRules {
 }
 
 /** Reasons to refuse any request, upgrade or not. */
-function refuse(request: IncomingMessage, rules: RequestRules): Refusal | undefined {
+function refuse(request: IncomingMessage, rules: RequestRules, page: Page | undefined): Refusal | undefined {
   const refusal = refuseRequest(request, rules);
   if (refusal !== undefined) return refusal;
-  const path = pathOf(request);
-  if (path === "/readyz") {
-    const known = request.method === "GET" || request.method === "HEAD";
-    return known ? undefined : { cause: "request", status: 405, body: "", headers: { allow: "GET,HEAD" } };
-  }
-  return path === "/" ? undefined : { cause: "request", status: 404, body: "" };
-}
-
-function answer(request: IncomingMessage, response: ServerResponse, rules: RequestRules): void {
-  const refusal =
-    refuse(request, rules) ?? (pathOf(request) === "/readyz" ? undefined : refusePlain(request));
-  if (refusal === undefined) {
-    response.writeHead(200).end();
-    return;
-  }
-  const type = refusal.body === "" ? {} : { "content-type": "text/plain; charset=utf-8" };
-  response.writeHead(refusal.status, { ...type, ...refusal.headers }).end(refusal.body);
+  if (page !== undefined) return refuseMethod(request);
+  return pathOf(request) === "/" ? undefined : NOT_FOUND;
 }
 
 function destroyThis(this: Socket): void {

@@ -116,7 +116,7 @@ interface Examined<Credential> {
 }
 
 /** Who connects, and with what right. Undefined if nobody asks. */
-function examine<Credential>(
+export function examine<Credential>(
   socket: Socket,
   { headers }: IncomingMessage,
   options: UpgradeOptions<Credential>,

@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pathOf, reasonOf, type Refusal } from "./http-refusal.ts";
+import { addressOf } from "./socket-address.ts";
+import { examine, type UpgradeOptions } from "./websocket-upgrade.ts";
+
+/** Something that a server answers to plain requests, such as probes. */
+export interface Page {
+  /** Whether only those who could connect may read it. */
+  readonly isProtected: boolean;
+  answer(): PageAnswer | Promise<PageAnswer>;
+}
+
+export interface PageAnswer {
+  readonly status: number;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+/** By their paths. */
+export type Pages = ReadonlyMap<string, Page>;
+
+/** Probes of every server: it runs, and it admits. */
+export function withProbes(pages: Pages | undefined, { refuse }: Pick<UpgradeOptions, "refuse">): Pages {
+  return new Map<string, Page>([
+    ["/healthz", { isProtected: false, answer: () => ({ status: 200 }) }],
+    ["/readyz", { isProtected: false, answer: () => ({ status: refuse?.() === undefined ? 200 : 503 }) }],
+    ...(pages ?? []),
+  ]);
+}
+
+/** Why the page is not for this method. */
+export function refuseMethod({ method }: IncomingMessage): Refusal | undefined {
+  if (method === "GET" || method === "HEAD") return undefined;
+  return { cause: "request", status: 405, body: "", headers: { allow: "GET,HEAD" } };
+}
+
+/** Answers a request for a page, whose host, origin and method have been checked. */
+export async function answerPage<Credential>(
+  page: Page,
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: UpgradeOptions<Credential>,
+): Promise<void> {
+  const { refusal } = (page.isProtected ? await examine(request.socket, request, options) : undefined) ?? {};
+  if (refusal !== undefined) {
+    options.refused?.({
+      cause: refusal.cause,
+      reason: `${pathOf(request)}: ${reasonOf(refusal)}`,
+      from: addressOf(request.socket),
+    });
+    sendPlain(response, refusal);
+    return;
+  }
+  const { status, body = "", contentType } = await page.answer();
+  response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
+}
+
+export function sendPlain(response: ServerResponse, { status, body, headers }: Omit<Refusal, "cause">): void {
+  const type = body === "" ? {} : { "content-type": "text/plain; charset=utf-8" };
+  response.writeHead(status, { ...type, ...headers }).end(body);
+}
