@@ -86,7 +86,7 @@ const definitions = (version) => ({
 /** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
 export const buildProgram = (version) =>
   bundle("src/cli/main.ts", {
-    external: ["koffi", "@xterm/headless", "undici"],
+    external: ["koffi", "@xterm/headless", "prom-client", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: definitions(version),
   });

@@ -23,6 +23,7 @@ runSteps([
     name: "the warden's shell script",
     command: ["node", "scripts/generate-warden-script.mjs", "--check"],
   },
+  { name: "the dashboard is up to date", command: ["node", "scripts/generate-dashboard.mjs", "--check"] },
   { name: "the compiled stage of the sandbox", command: ["node", "scripts/build-stage.mjs", "--check"] },
   {
     name: "published types, and their report",
