@@ -15,7 +15,7 @@ const ALLOWED = {
   bridge: ["base", "protocol", "transport", "rpc", "client"],
   native: ["base", "node:*", "koffi"],
   capabilities: ["base", "native", "node:*", "@xterm/headless", "smol-toml", "undici", "yaml"],
-  server: ["base", "protocol", "transport", "rpc", "native", "capabilities", "node:*", "jose"],
+  server: ["base", "protocol", "transport", "rpc", "native", "capabilities", "node:*", "jose", "prom-client"],
   cli: [
     "base",
     "protocol",
