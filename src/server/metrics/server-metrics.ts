@@ -20,7 +20,7 @@ export class MethodFigures {
 }
 
 /** Methods that do not exist are counted together: clients could invent any number. */
-export const UNKNOWN_METHOD = "unknown";
+const UNKNOWN_METHOD = "unknown";
 
 /**
  * Counts what happens on a server. Plain numbers, because most requests take a few microseconds; `Exposition` gives them
