@@ -161,7 +161,7 @@ export class TmuxTerminal {
   }
 
   /** Waits until this terminal and another look the same in everything. */
-  async looksLike(other: TmuxTerminal, deadlineMs = DEADLINE_MS): Promise<void> {
+  async looksLike(other: Pick<TmuxTerminal, "state">, deadlineMs = DEADLINE_MS): Promise<void> {
     let states: ScreenState[] = [];
     await this.until(
       async () => {
