@@ -16,6 +16,12 @@ export function checkDuration(name: string, ms: number): number {
   );
 }
 
+/** Validates a duration that is sent: the wire cannot express Infinity. */
+export function checkFinite(name: string, ms: number): number {
+  if (checkDuration(name, ms) < Number.MAX_SAFE_INTEGER) return ms;
+  throw new UsageError(`${name} must be finite`);
+}
+
 /** Calls `act` after `ms`, unless the returned function is called first. A delay beyond the timer range never fires. */
 export function after(ms: number, act: () => void): () => void {
   if (ms > MAX_TIMER_MS) return () => {};

@@ -48,13 +48,8 @@ export {
 export type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "./files/trees.ts";
 export { CommandError, Host, type RunOptions, type RunResult, type ShellOptions } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
-export {
-  type CommunicateOptions,
-  type OutputChoice,
-  type OutputOptions,
-  RemoteProcess,
-  type WaitOptions,
-} from "./process/remote-process.ts";
+export type { OutputChoice, OutputOptions } from "./process/output-options.ts";
+export { type CommunicateOptions, RemoteProcess, type WaitOptions } from "./process/remote-process.ts";
 export type { ScreenSnapshot, Snapshot, StreamSnapshot } from "./process/snapshot.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";

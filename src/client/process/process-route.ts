@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { after } from "../../base/duration.ts";
-import { type ExecError, ProtocolError } from "../../base/errors.ts";
+import { ProtocolError, UsageError, type ExecError } from "../../base/errors.ts";
 import type { ReadResult } from "../../protocol/process.ts";
 import { EventHistory } from "./event-history.ts";
 import { EventOrder } from "./event-order.ts";
@@ -228,6 +228,15 @@ export class ProcessRoute implements Followed {
         this.#watchMissing();
       }
     });
+  }
+
+  /** Throws if the process may only be read. */
+  needsControl(): void {
+    const { kept } = this;
+    if (kept?.mode === "follow")
+      throw new UsageError(
+        `the kept process ${kept.name} was attached to follow it; attach with the mode control to change it`,
+      );
   }
 
   #skipMissing(): void {

@@ -1,55 +1,26 @@
-import { encodeBase64 } from "../../base/base64.ts";
-import { checkDuration } from "../../base/duration.ts";
-import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
-import { Interruption } from "../../base/interruption.ts";
+import { abortable, settledWithin, within } from "../../base/deadlines.ts";
+import { checkDuration, checkFinite } from "../../base/duration.ts";
+import { ExecError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Enforced, SignalName } from "../../protocol/process.ts";
-import { collect, type Collected, type CollectOptions } from "./collect.ts";
-import { feed } from "./feed.ts";
-import type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process-events.ts";
-import type { ProcessRoute } from "./process-route.ts";
 import type { ClientSession } from "../session/session.ts";
-import { type InputSource, openSource } from "./input-source.ts";
+import { needs } from "../session/unsupported.ts";
+import { collect, type Collected, type CollectOptions } from "./collect.ts";
+import { detachKept } from "./detach-kept.ts";
+import { feed } from "./feed.ts";
+import type { InputSource } from "./input-source.ts";
 import { checkLineOptions, type LineOptions, readLines } from "./line-reader.ts";
+import { type OutputOptions, streamsOf } from "./output-options.ts";
 import { OutputReader } from "./output-reader.ts";
 import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
+import { pollEvents } from "./poll-events.ts";
+import type { ExitReport, OutputChunk, ProcessEvent } from "./process-events.ts";
+import { ProcessInput } from "./process-input.ts";
+import type { ProcessRoute } from "./process-route.ts";
 import { readSnapshot, type Snapshot } from "./snapshot.ts";
-import { unsupported } from "../session/unsupported.ts";
-import { abortable, settledWithin, within } from "../../base/deadlines.ts";
 
-/** Input is sent in pieces, each awaited, so that a process that does not read makes the writer wait. */
-const MAX_WRITE_BYTES = 256 * 1024;
-/**
- * After this much input, other work gets its turn: a server in this program answers without a pause, and could never
- * report that the process has ended.
- */
-const TURN_BYTES = 1024 * 1024;
 /** Timeout for the end of a killed process. */
 const DISPOSE_DEADLINE_MS = 5_000;
-
-/** How to read output. */
-export interface OutputOptions {
-  /** Ends reading with the signal's reason. The process continues. */
-  readonly signal?: AbortSignal;
-  /**
-   * Called where output is missing that the server no longer had. Without it, missing output is an error with the code
-   * OUTPUT_LOST.
-   */
-  readonly onGap?: (gap: Gap) => void;
-  /** Called with the number of events that this reader was too slow for; see `events`. */
-  readonly onLag?: (events: number) => void;
-  /** What to read: `both` streams, or one of them. A terminal has one, which counts as `stdout`. Default: `both`. */
-  readonly stream?: OutputChoice;
-}
-
-/** One stream of output, or both. */
-export type OutputChoice = "stdout" | "stderr" | "both";
-
-const STREAMS: Readonly<Record<OutputChoice, readonly OutputChunk["stream"][] | undefined>> = {
-  stdout: ["stdout", "pty"],
-  stderr: ["stderr"],
-  both: undefined,
-};
 
 /** How long to wait for an end. */
 export interface WaitOptions {
@@ -79,8 +50,7 @@ export class RemoteProcess implements AsyncDisposable {
   readonly enforced: Readonly<Enforced> | undefined;
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
-  #nextWriteId = 1;
-  #lastWrite: Promise<unknown> = Promise.resolve();
+  readonly #input: ProcessInput;
   #stdout: ReadableStream<Uint8Array> | undefined;
   #stderr: ReadableStream<Uint8Array> | undefined;
 
@@ -101,6 +71,7 @@ export class RemoteProcess implements AsyncDisposable {
     this.enforced = enforced;
     this.#session = session;
     this.#route = route;
+    this.#input = new ProcessInput(session, route);
   }
 
   /** Name of a kept process; undefined for any other. */
@@ -128,10 +99,7 @@ export class RemoteProcess implements AsyncDisposable {
    * buffers are full; leaving the loop lets it continue.
    */
   output(options: OutputOptions = {}): AsyncIterableIterator<OutputChunk> {
-    const { stream = "both" } = options;
-    if (!Object.hasOwn(STREAMS, stream))
-      throw new UsageError(`stream must be stdout, stderr or both, not ${stream}`);
-    const streams = STREAMS[stream];
+    const streams = streamsOf(options.stream ?? "both");
     const events = this.#route.subscribe(streams === undefined ? options : { ...options, streams });
     return new OutputReader(events, options);
   }
@@ -186,12 +154,7 @@ export class RemoteProcess implements AsyncDisposable {
    * connection is sent again. Rejects with the code STDIN_CLOSED if the process has ended or takes no input.
    */
   write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
-    const { signal } = options;
-    const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-    const written = this.#lastWrite.then(() => this.#write(bytes, signal));
-    this.#lastWrite = written.catch(() => {});
-    // Also while it waits for the previous write; it is then not sent.
-    return abortable(written, signal);
+    return this.#input.write(data, options);
   }
 
   /**
@@ -199,49 +162,19 @@ export class RemoteProcess implements AsyncDisposable {
    * and then ends the input if the server can, unless `end` is false. If the process takes no more, the source is
    * destroyed or cancelled and this rejects with the code STDIN_CLOSED.
    */
-  async writeFrom(
-    source: InputSource,
-    { end: endsInput = true, signal }: { end?: boolean; signal?: AbortSignal } = {},
-  ): Promise<void> {
-    const options = signal === undefined ? {} : { signal };
-    const input = openSource(source);
-    // A wait for input must end when the process has ended.
-    const end = new Interruption();
-    this.exited.then(
-      () => end.interrupt(refusedWrite(this.id, "exited")),
-      (error: unknown) => end.interrupt(error),
-    );
-    let isDone = false;
-    let written = 0;
-    try {
-      for (;;) {
-        const chunk = await abortable(end.wait(input.next()), signal);
-        if (chunk === undefined) break;
-        await this.write(chunk, options);
-        written += chunk.length;
-        if (written < TURN_BYTES) continue;
-        written = 0;
-        await new Promise((resolve) => setTimeout(resolve, 0));
-      }
-      isDone = true;
-    } finally {
-      if (!isDone) input.cancel();
-    }
-    if (endsInput && this.#session.supports("process/closeStdin")) await this.closeStdin(options);
+  async writeFrom(source: InputSource, options: { end?: boolean; signal?: AbortSignal } = {}): Promise<void> {
+    await this.#input.writeFrom(source, options);
   }
 
   /** Ends the input, after everything written. Needs a server that announces `process/closeStdin`. */
   async closeStdin(options: { signal?: AbortSignal } = {}): Promise<void> {
-    this.#needsControl();
-    this.#needs("process/closeStdin");
-    await abortable(this.#lastWrite, options.signal);
-    await this.#session.request("process/closeStdin", { processId: this.id }, options);
+    await this.#input.close(options);
   }
 
   /** Resizes the terminal. Needs a server that announces `process/resize`. */
   async resize({ cols, rows }: { cols: number; rows: number }): Promise<void> {
-    this.#needsControl();
-    this.#needs("process/resize");
+    this.#route.needsControl();
+    needs(this.#session, "process/resize");
     await this.#session.request("process/resize", { processId: this.id, cols, rows });
   }
 
@@ -252,8 +185,8 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** Sends a signal to the process group. A Codex server has only `interrupt`. */
   async signal(signal: SignalName): Promise<void> {
-    this.#needsControl();
-    if (signal !== "interrupt" && signal !== "SIGINT") this.#needs("process/signal.signal");
+    this.#route.needsControl();
+    if (signal !== "interrupt" && signal !== "SIGINT") needs(this.#session, "process/signal.signal");
     const name = signal === "SIGINT" ? "interrupt" : signal;
     // Not repeated if the answer is lost: a second Ctrl-C often means something different.
     await this.#session.request("process/signal", { processId: this.id, signal: name });
@@ -264,8 +197,8 @@ export class RemoteProcess implements AsyncDisposable {
    * whether the process was still running.
    */
   async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
-    this.#needsControl();
-    this.#needs("process/terminate.mode");
+    this.#route.needsControl();
+    needs(this.#session, "process/terminate.mode");
     const timeout = timeoutMs === undefined ? {} : { timeoutMs: checkFinite("timeoutMs", timeoutMs) };
     const params = { processId: this.id, mode: "graceful" as const, ...timeout };
     return (await this.#session.request("process/terminate", params)).running;
@@ -284,14 +217,14 @@ export class RemoteProcess implements AsyncDisposable {
       paint?: boolean;
     } = {},
   ): Promise<Snapshot> {
-    this.#needs("process/snapshot");
-    if (options.paint === true) this.#needs("process/snapshot.paint");
+    needs(this.#session, "process/snapshot");
+    if (options.paint === true) needs(this.#session, "process/snapshot.paint");
     return readSnapshot(await this.#session.request("process/snapshot", { processId: this.id, ...options }));
   }
 
   /** Kills the process group at once. Resolves with whether the process was still running. */
   async kill(): Promise<boolean> {
-    this.#needsControl();
+    this.#route.needsControl();
     const { running } = await this.#session.request("process/terminate", { processId: this.id });
     return running;
   }
@@ -325,16 +258,7 @@ export class RemoteProcess implements AsyncDisposable {
   async read(
     options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
   ): Promise<Result<"process/read">> {
-    const { afterSeq = 0, maxBytes = null, waitMs = 0, signal } = options;
-    checkFinite("waitMs", waitMs);
-    if (this.#route.failure !== undefined) return failedRead(this.#route.wake, this.#route.failure.message);
-    try {
-      const params = { processId: this.id, afterSeq, maxBytes, waitMs };
-      return await this.#session.request("process/read", params, signal === undefined ? {} : { signal });
-    } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error;
-      return failedRead(this.#route.wake, error.message);
-    }
+    return pollEvents(this.#session, this.#route, options);
   }
 
   /** A number that increases with every event. */
@@ -352,20 +276,7 @@ export class RemoteProcess implements AsyncDisposable {
    * can be attached again with `Host.attachKept`.
    */
   async detach(): Promise<void> {
-    const { kept, failure } = this.#route;
-    if (kept === undefined)
-      throw new UsageError(`process ${this.id} ends with its session: only a kept process can be detached`);
-    // Without a session there is no attachment.
-    if (failure !== undefined) return;
-    this.#route.fail(new ConnectionError(`the kept process ${kept.name} was detached; it continues`));
-    try {
-      await this.#session.request("process/detach", { processId: this.id });
-    } catch (error) {
-      // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost; without a
-      // session there is no attachment.
-      const isGone = error instanceof ExecError && error.code === "NOT_FOUND";
-      if (!isGone && !(error instanceof ConnectionError)) throw error;
-    }
+    await detachKept(this.#session, this.#route);
   }
 
   /** Kills the process if it still runs, and waits for its end. A kept process is only detached. */
@@ -382,72 +293,4 @@ export class RemoteProcess implements AsyncDisposable {
       DISPOSE_DEADLINE_MS,
     );
   }
-
-  async #write(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-    this.#needsControl();
-    this.#checkInput();
-    for (let start = 0; start < bytes.length; start += MAX_WRITE_BYTES) {
-      signal?.throwIfAborted();
-      this.#checkInput();
-      const chunk = encodeBase64(bytes.subarray(start, start + MAX_WRITE_BYTES));
-      const writeId = String(this.#nextWriteId);
-      this.#nextWriteId += 1;
-      const params = { processId: this.id, chunk, writeId };
-      const { status } = await this.#session.request(
-        "process/write",
-        params,
-        signal === undefined ? {} : { signal },
-      );
-      if (status !== "accepted") throw refusedWrite(this.id, status);
-    }
-  }
-
-  /** Before each piece: a server may accept input that nothing will read. */
-  #checkInput(): void {
-    if (this.#route.failure !== undefined) throw this.#route.failure;
-    if (this.#route.exitKnown) throw refusedWrite(this.id, "exited");
-  }
-
-  #needsControl(): void {
-    const { kept } = this.#route;
-    if (kept?.mode === "follow")
-      throw new UsageError(
-        `the kept process ${kept.name} was attached to follow it; attach with the mode control to change it`,
-      );
-  }
-
-  #needs(method: string): void {
-    if (!this.#session.supports(method)) throw unsupported(method);
-  }
-}
-
-function refusedWrite(processId: string, status: string): ExecError {
-  switch (status) {
-    case "unknownProcess":
-      return new ExecError("NOT_FOUND", `process ${processId} is not known to the server any more`);
-    case "exited":
-      return new ExecError("STDIN_CLOSED", `process ${processId} has exited`);
-    case "stdinClosed":
-      return new ExecError("STDIN_CLOSED", `process ${processId} has no open stdin`);
-    default:
-      return new ExecError("STDIN_CLOSED", `process ${processId} takes no input: ${status}`);
-  }
-}
-
-function failedRead(wake: number, failure: string): Result<"process/read"> {
-  return {
-    chunks: [],
-    nextSeq: wake + 1,
-    exited: true,
-    exitCode: null,
-    closed: true,
-    failure,
-    sandboxDenied: false,
-  };
-}
-
-/** A duration that is sent: the wire cannot express Infinity. */
-function checkFinite(name: string, ms: number): number {
-  if (checkDuration(name, ms) < Number.MAX_SAFE_INTEGER) return ms;
-  throw new UsageError(`${name} must be finite`);
 }

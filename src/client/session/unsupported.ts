@@ -4,3 +4,8 @@ import { ExecError } from "../../base/errors.ts";
 export function unsupported(extension: string): ExecError {
   return new ExecError("UNSUPPORTED", `this server does not have ${extension}`);
 }
+
+/** Throws unless the server has an extension. */
+export function needs(session: { supports(extension: string): boolean }, extension: string): void {
+  if (!session.supports(extension)) throw unsupported(extension);
+}

@@ -1,0 +1,21 @@
+import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
+import type { ClientSession } from "../session/session.ts";
+import type { ProcessRoute } from "./process-route.ts";
+
+/** Ends the attachment to a kept process. Its readers end with an error. */
+export async function detachKept(session: ClientSession, route: ProcessRoute): Promise<void> {
+  const { processId, kept, failure } = route;
+  if (kept === undefined)
+    throw new UsageError(`process ${processId} ends with its session: only a kept process can be detached`);
+  // Without a session there is no attachment.
+  if (failure !== undefined) return;
+  route.fail(new ConnectionError(`the kept process ${kept.name} was detached; it continues`));
+  try {
+    await session.request("process/detach", { processId });
+  } catch (error) {
+    // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost; without a
+    // session there is no attachment.
+    const isGone = error instanceof ExecError && error.code === "NOT_FOUND";
+    if (!isGone && !(error instanceof ConnectionError)) throw error;
+  }
+}
