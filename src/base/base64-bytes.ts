@@ -9,9 +9,12 @@ const LONG_BYTES = 64 * 1024;
  */
 export class Base64Bytes {
   readonly bytes: Uint8Array;
+  /** Returns the memory of received bytes for reuse. They must not be used afterwards. Calling it is optional. */
+  readonly release: (() => void) | undefined;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, release?: () => void) {
     this.bytes = bytes;
+    this.release = release;
   }
 
   toJSON(): string {

@@ -43,7 +43,8 @@ export function parseLongAnswer(
   const member = ANSWERED.get(methodOf(message.id) ?? "");
   const bytes = decodeMember(long, message.result, member);
   if (bytes === undefined || member === undefined) return undefined;
-  return { ...message, result: { ...(message.result as object), [member]: new Base64Bytes(bytes) } };
+  const received = new Base64Bytes(bytes, () => long.release());
+  return { ...message, result: { ...(message.result as object), [member]: received } };
 }
 
 /** The message with a placeholder for its long string. */

@@ -282,6 +282,36 @@ describe.each(WAYS)("%s", (_, copy) => {
   });
 });
 
+describe.each([
+  ["this server", OURS.start],
+  ["Codex's server", CODEX.start],
+])("of %s", (_, start) => {
+  let host: Host;
+  usingTarget(start, (connected) => {
+    host = connected;
+  });
+
+  it("many files at once, large and small, do not get each other's bytes", async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `f${index}`);
+    const size = (index: number): number => (index < 4 ? 5 * MIB + index : 1 + index * 34_000);
+    for (const [index, name] of names.entries()) await writeFile(join(from, name), randomBytes(size(index)));
+    const kept: Uint8Array[] = [];
+    const keepAll = async (): Promise<void> => {
+      for await (const block of host.files.readStream(join(from, "f0"))) kept.push(block);
+    };
+    const [, whole] = await Promise.all([
+      host.files.downloadTree(from, to, { concurrency: 24 }),
+      host.files.read(join(from, "f1")),
+      keepAll(),
+      host.files.download(join(from, "f2"), join(base, "again")),
+    ]);
+    for (const name of names) expect(await digest(join(to, name))).toBe(await digest(join(from, name)));
+    expect(await digest(join(base, "again"))).toBe(await digest(join(from, "f2")));
+    expect(Buffer.concat(kept).equals(await readFile(join(from, "f0")))).toBe(true);
+    expect(Buffer.from(whole).equals(await readFile(join(from, "f1")))).toBe(true);
+  });
+});
+
 describe("a server without hashes", () => {
   let host: Host;
   usingTarget(CODEX.start, (connected) => {

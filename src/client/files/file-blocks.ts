@@ -4,7 +4,7 @@ import { Fifo } from "../../base/fifo.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { abortable } from "../../base/deadlines.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
-import { borrowBytes, decodeBytes } from "../session/wire-bytes.ts";
+import { type BorrowedBytes, borrowBytes, keepBytes } from "../session/wire-bytes.ts";
 
 /** Maximum number of bytes per request. */
 export const BLOCK_BYTES = 1024 * 1024;
@@ -57,32 +57,32 @@ export function closeHandle(caller: Caller, handle: FileHandle): void {
   caller.request("fs/close", { handleId: handle.id }).catch(() => {}); // The connection is gone, and the handle with it.
 }
 
-/** Reads an open file from `offset` on, a few blocks ahead of the consumer, until a block is short. */
+/**
+ * Reads an open file from `offset` on, a few blocks ahead of the consumer, until a block is short. Unless they are
+ * owned, a block's memory is used again once the next one is asked for.
+ */
 export async function* readBlocks(
   caller: Caller,
   handle: FileHandle,
-  options: RequestOptions & {
-    readonly offset: number;
-    readonly blockBytes: number;
-    readonly isOwned: boolean;
-  },
+  options: RequestOptions & { readonly offset: number; readonly isOwned: boolean },
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { blockBytes } = options;
-  const underWay = new Fifo<Promise<Uint8Array>>();
+  const underWay = new Fifo<Promise<BorrowedBytes>>();
   let { offset } = options;
   const ask = (): void => {
     const block = readBlock(caller, handle, offset, options);
     block.catch(() => {}); // Told when its turn comes, unless the reader has left.
     underWay.push(block);
-    offset += blockBytes;
+    offset += BLOCK_BYTES;
   };
   // Most files end in their first block, so read ahead only after it.
   ask();
   for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
-    const bytes = await next;
-    if (bytes.length === blockBytes) while (underWay.size < BLOCKS_AHEAD) ask();
-    if (bytes.length > 0) yield bytes;
-    if (bytes.length < blockBytes) return;
+    const block = await next;
+    const { length } = block.bytes;
+    if (length === BLOCK_BYTES) while (underWay.size < BLOCKS_AHEAD) ask();
+    if (length > 0) yield options.isOwned ? keepBytes(block) : block.bytes;
+    if (!options.isOwned) block.release?.();
+    if (length < BLOCK_BYTES) return;
   }
 }
 
@@ -90,18 +90,19 @@ async function readBlock(
   caller: Caller,
   handle: FileHandle,
   offset: number,
-  { blockBytes, isOwned, ...options }: RequestOptions & { blockBytes: number; isOwned: boolean },
-): Promise<Uint8Array> {
-  const params = { handleId: handle.id, offset, len: blockBytes };
+  options: RequestOptions,
+): Promise<BorrowedBytes> {
+  const params = { handleId: handle.id, offset, len: BLOCK_BYTES };
   const { chunk, eof } = await caller
     .request("fs/readBlock", params, options)
     .catch((error) => Promise.reject(blockError(error, handle)));
-  const bytes = (isOwned ? decodeBytes : borrowBytes)(chunk, "the answer of fs/readBlock");
-  if (bytes.length > blockBytes || eof !== bytes.length < blockBytes)
+  const block = borrowBytes(chunk, "the answer of fs/readBlock");
+  const { length } = block.bytes;
+  if (length > BLOCK_BYTES || eof !== length < BLOCK_BYTES)
     throw new ProtocolError(
-      `fs/readBlock ${handle.path}: ${bytes.length} of ${blockBytes} bytes came with eof ${eof}`,
+      `fs/readBlock ${handle.path}: ${length} of ${BLOCK_BYTES} bytes came with eof ${eof}`,
     );
-  return bytes;
+  return block;
 }
 
 /**

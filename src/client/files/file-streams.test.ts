@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { encodeBase64 } from "../../base/base64.ts";
+import { Base64Bytes } from "../../base/base64-bytes.ts";
 import { createDeferred } from "../../base/deferred.ts";
 import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base/errors.ts";
+import { FileStreams } from "./file-streams.ts";
 import { Files } from "./files.ts";
 import { blocksOf, fakeCaller } from "../../../test/fixtures/fake-caller.ts";
 
@@ -42,6 +44,40 @@ describe("a stream of a file", () => {
     for await (const piece of new Files(caller).readStream("/x")) read += piece.length;
     expect(read).toBe(bytes.length);
     expect(most).toBe(4);
+  });
+
+  it("leaves blocks alone until their reader is done, although their memory is used again", async () => {
+    const file = Uint8Array.from({ length: 3 * MIB + 5 }, (_, index) => (index * 31) >> 3);
+    let released = 0;
+    const { caller } = fakeCaller(
+      blocksOf(file, {
+        "fs/readBlock": ({ offset, len }) => {
+          const block = file.slice(offset, offset + len);
+          const release = (): void => {
+            released += 1;
+            block.fill(0xff);
+          };
+          return { chunk: new Base64Bytes(block, release), eof: block.length < len };
+        },
+      }),
+    );
+    const expected = [0, 1, 2, 3].map((index) => file.slice(index * MIB, (index + 1) * MIB));
+    const kept: Uint8Array[] = [];
+    for await (const block of new FileStreams(caller).read("/x", { offset: 0 })) kept.push(block);
+    expect(kept.map((block, index) => Buffer.compare(block, expected[index]!))).toEqual([0, 0, 0, 0]);
+    expect(released).toBe(4);
+    let index = 0;
+    for await (const block of new FileStreams(caller).read("/x", { offset: 0, isOwned: false })) {
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(Buffer.compare(block, expected[index]!)).toBe(0);
+      expect(released).toBe(4 + index);
+      index += 1;
+    }
+    expect(released).toBe(8);
+    const left = new FileStreams(caller).read("/x", { offset: 0, isOwned: false });
+    const first = await left.next();
+    await left.return();
+    expect(Buffer.compare(first.value!, expected[0]!)).toBe(0);
   });
 
   it("ends at the first short block, whatever has grown behind it", async () => {

@@ -1,7 +1,6 @@
 import type { Caller, RequestOptions } from "../session/caller.ts";
 import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 import {
-  BLOCK_BYTES,
   closeHandle,
   type FileHandle,
   openHandle,
@@ -16,9 +15,6 @@ import { uriOf } from "./file-path.ts";
 /** Set-user-ID and set-group-ID, which systems clear when a file is written. */
 const SET_ID_BITS = 0o6000;
 
-/** Blocks of a file that only passes through are smaller, because several are in memory at a time. */
-const PASSING_BLOCK_BYTES = 256 * 1024;
-
 /** Files that are open on the server while they are read or written. */
 export class FileStreams {
   readonly #caller: Caller;
@@ -29,7 +25,7 @@ export class FileStreams {
     this.#caller = caller;
   }
 
-  /** With `isOwned: false`, blocks are smaller, and parts of messages. */
+  /** With `isOwned: false`, a block is a part of a message, whose memory is used again once the next one is asked for. */
   async *read(
     path: string,
     options: RequestOptions & { readonly offset: number; readonly isOwned?: boolean },
@@ -37,8 +33,7 @@ export class FileStreams {
     const { isOwned = true } = options;
     const handle = await this.#open(path, "read", options);
     try {
-      const blockBytes = isOwned ? BLOCK_BYTES : PASSING_BLOCK_BYTES;
-      yield* readBlocks(this.#caller, handle, { ...options, isOwned, blockBytes });
+      yield* readBlocks(this.#caller, handle, { ...options, isOwned });
     } catch (error) {
       throw toFileError(error, "read", path);
     } finally {

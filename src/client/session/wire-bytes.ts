@@ -9,16 +9,31 @@ const RESERVED_BYTES = 1024 * 1024;
 /** Maximum number of bytes that fit into one message as base64. */
 export const MAX_BYTES_IN_MESSAGE = Math.floor((MAX_MESSAGE_BYTES - RESERVED_BYTES) / 4) * 3;
 
-/** Decodes bytes that a server sent as `what`. */
-export function decodeBytes(text: string, what: string): Uint8Array {
-  return ownBytes(borrowBytes(text, what));
+/** Received bytes that may be a part of a message. */
+export interface BorrowedBytes {
+  readonly bytes: Uint8Array;
+  /** Returns the memory of the message for reuse. The bytes must not be used afterwards. Calling it is optional. */
+  readonly release?: (() => void) | undefined;
 }
 
-/** The same without a copy: the bytes may be a part of a message that is kept as long as they are. */
-export function borrowBytes(text: string, what: string): Uint8Array {
+/** Decodes bytes that a server sent as `what`. */
+export function decodeBytes(text: string, what: string): Uint8Array {
+  return keepBytes(borrowBytes(text, what));
+}
+
+/** The same without a copy. */
+export function borrowBytes(text: string, what: string): BorrowedBytes {
   const received: unknown = text;
-  if (received instanceof Base64Bytes) return received.bytes;
-  return decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`));
+  if (received instanceof Base64Bytes) return received;
+  return { bytes: decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`)) };
+}
+
+/** Makes bytes the caller's own, and returns what was borrowed. */
+export function keepBytes({ bytes, release }: BorrowedBytes): Uint8Array {
+  if (release === undefined) return ownBytes(bytes);
+  const copy = new Uint8Array(bytes);
+  release();
+  return copy;
 }
 
 /** An answer with the text of its bytes, as the wire's types promise it. */

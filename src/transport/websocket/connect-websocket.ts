@@ -1,6 +1,6 @@
 // Separate from the transport, so that published types do not need those of `ws`.
-import { connect, type Socket } from "node:net";
-import { WebSocket } from "ws";
+import type { Socket } from "node:net";
+import { type ClientOptions, WebSocket } from "ws";
 import { after, formatDuration } from "../../base/duration.ts";
 import { ConnectionError, UsageError } from "../../base/errors.ts";
 import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
@@ -9,6 +9,8 @@ import { shownUrl } from "../../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { Transport } from "../transport.ts";
 import { describeConnectFault, readRefusal } from "./connect-faults.ts";
+import { installFastPath } from "./fast-path.ts";
+import { SocketReads } from "./socket-reads.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** How to open a WebSocket. */
@@ -34,7 +36,8 @@ export interface ClientTlsMaterial {
 export function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
   const { headers = {}, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
   return new Promise((resolve, reject) => {
-    const webSocket = createWebSocket(url, headers, options.tls);
+    const reads = new SocketReads();
+    const webSocket = createWebSocket(url, headers, reads, options.tls);
     let socket: Socket | undefined;
     const settle = (): void => {
       cancelTimer();
@@ -71,6 +74,8 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
         masks: !staysOnMachine(url),
         describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
       });
+      const take = installFastPath(webSocket, { side: "client", maxMessageBytes: MAX_MESSAGE_BYTES });
+      if (take !== undefined) reads.offer(take);
       transport.expectLife(options.life ?? DEFAULT_LIFE);
       resolve(transport);
     });
@@ -89,6 +94,8 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
 
 /** Masks protect proxies on the way, and there are none on one machine. Zeros spare both sides the work. */
 const NO_MASK = { generateMask: (mask: Buffer): void => void mask.fill(0) };
+/** Encrypted connections are opened by the library. */
+const PLAIN = /^(?:ws|http):/i;
 const LOOPBACK = /^wss?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?:[:/]|$)/;
 
 function staysOnMachine(url: string): boolean {
@@ -98,22 +105,33 @@ function staysOnMachine(url: string): boolean {
 function createWebSocket(
   url: string,
   headers: Readonly<Record<string, string>>,
+  reads: SocketReads,
   tls: ClientTlsMaterial = {},
 ): WebSocket {
-  const options = { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, ...CLOSING, ...tls };
+  const options: ClientOptions = {
+    headers,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    ...CLOSING,
+    ...tls,
+    ...(staysOnMachine(url) ? NO_MASK : {}),
+  };
   try {
-    if (!url.startsWith("ws+unix:"))
-      return new WebSocket(url, staysOnMachine(url) ? { ...options, ...NO_MASK } : options);
+    if (PLAIN.test(url))
+      return new WebSocket(url, {
+        ...options,
+        createConnection: (options: unknown) => {
+          const { host, port } = options as { host: string; port: number };
+          return reads.connect({ host, port });
+        },
+      });
+    if (!url.startsWith("ws+unix:")) return new WebSocket(url, options);
     const path = socketPathOf(url, "ws+unix");
     if (path === undefined) throw new Error("expected ws+unix:///PATH");
     if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
       throw new Error(`the path is longer than ${MAX_SOCKET_PATH_BYTES} bytes`);
     // The library supports such URLs, but misreads escapes and colons in the path.
-    return new WebSocket("ws://localhost/", {
-      ...options,
-      createConnection: () => connect({ path }),
-      ...NO_MASK,
-    });
+    return new WebSocket("ws://localhost/", { ...options, createConnection: () => reads.connect({ path }) });
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
   }

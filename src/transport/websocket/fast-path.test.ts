@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as webSocketLibrary from "ws";
 import { type FastPathOptions, installFastPath } from "./fast-path.ts";
+import type { Side } from "./frame-scanner.ts";
 import { takeSmallMessages } from "./small-frames.ts";
 
 // Exported by the library, though its types do not say so.
@@ -14,7 +15,8 @@ interface Piece {
   readonly opcode: number;
   readonly final: boolean;
   readonly payload: Buffer;
-  readonly mask: number;
+  /** Undefined in the frames of a server. */
+  readonly mask: number | undefined;
 }
 
 const TEXT = 1;
@@ -22,13 +24,14 @@ const CONTINUATION = 0;
 const PING = 9;
 const MAX_MESSAGE_BYTES = 20_000;
 
-/** A frame as a client sends it. */
+/** A frame as a client sends it, or a server without a mask. */
 function encode({ opcode, final, payload, mask }: Piece): Buffer {
   const length = payload.length;
   const header = Buffer.alloc(length < 126 ? 2 : 4);
   header[0] = (final ? 0x80 : 0) | opcode;
-  header[1] = 0x80 | Math.min(length, 126);
+  header[1] = (mask === undefined ? 0 : 0x80) | Math.min(length, 126);
   if (length >= 126) header.writeUInt16BE(length, 2);
+  if (mask === undefined) return Buffer.concat([header, payload]);
   const key = Buffer.alloc(4);
   key.writeUInt32BE(mask);
   return Buffer.concat([header, key, payload.map((byte, index) => byte ^ key[index % 4]!)]);
@@ -40,6 +43,7 @@ function over(receiver: object, extensions = ""): webSocketLibrary.WebSocket {
 }
 
 const silent: FastPathOptions = {
+  side: "server",
   maxMessageBytes: MAX_MESSAGE_BYTES,
   takeSmall: () => 0,
   messageTooLong: () => {},
@@ -50,10 +54,11 @@ const silent: FastPathOptions = {
 async function receive(
   chunks: readonly Buffer[],
   isFast: boolean,
+  side: Side = "server",
 ): Promise<{ heard: string[]; taken: number }> {
   const heard: string[] = [];
   let taken = 0;
-  const receiver = new Receiver({ isServer: true, maxPayload: MAX_MESSAGE_BYTES });
+  const receiver = new Receiver({ isServer: side === "server", maxPayload: MAX_MESSAGE_BYTES });
   receiver.on("message", (data: Buffer) => heard.push(data.toString()));
   receiver.on("ping", (data: Buffer) => heard.push(`ping ${data.toString()}`));
   receiver.on("error", (error: Error) => heard.push(`error ${error.message}`));
@@ -63,7 +68,9 @@ async function receive(
         taken += 1;
         heard.push(text);
       });
-    expect(installFastPath(over(receiver), { ...silent, takeSmall })).toBe(true);
+    expect(
+      installFastPath(over(receiver), { ...silent, side, ...(side === "server" && { takeSmall }) }),
+    ).toBeDefined();
   }
   // Unmasking is done in place.
   for (const chunk of chunks) receiver.write(Buffer.from(chunk));
@@ -113,6 +120,39 @@ describe("the fast path", () => {
     );
   });
 
+  it("changes nothing of what a client hears", async () => {
+    const unmasked = fc
+      .array(message, { maxLength: 12, size: "max" })
+      .map((messages) =>
+        Buffer.concat(messages.flat().map((piece) => encode({ ...piece, mask: undefined }))),
+      );
+    await fc.assert(
+      fc.asyncProperty(unmasked, fc.array(fc.nat(), { maxLength: 12 }), async (bytes, cuts) => {
+        const chunks = cut(bytes, cuts);
+        const { heard } = await receive(chunks, true, "client");
+        expect(heard).toEqual((await receive(chunks, false, "client")).heard);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("leaves what is wrong to the library of a client, too", async () => {
+    const small = (payload: Buffer): Piece => ({ opcode: TEXT, final: true, payload, mask: undefined });
+    const first = encode(small(Buffer.from("first")));
+    const masked = encode({ ...small(Buffer.from("x")), mask: 1 });
+    const notUtf8 = encode(small(Buffer.from([0x61, 0xff])));
+    const tooLong = encode(small(Buffer.alloc(MAX_MESSAGE_BYTES + 1, "x")));
+    const reserved = Buffer.from([0xc1, 1, 0x61]);
+    const withinAnother = Buffer.concat([encode({ ...small(Buffer.from("begun")), final: false }), first]);
+    const beyondMemory = Buffer.from([0x81, 127, 0x7f, 0, 0, 0, 0, 0, 0, 0]);
+    for (const wrong of [masked, notUtf8, tooLong, reserved, withinAnother, beyondMemory]) {
+      const chunks = cut(Buffer.concat([first, wrong]), [3, 9]);
+      const { heard } = await receive(chunks, true, "client");
+      expect(heard).toEqual((await receive(chunks, false, "client")).heard);
+      expect(heard).toEqual(["first", expect.stringMatching(/^error /)]);
+    }
+  });
+
   it("leaves what is wrong to the library", async () => {
     const small = (payload: Buffer): Piece => ({ opcode: TEXT, final: true, payload, mask: 0x01020304 });
     const notUtf8 = encode(small(Buffer.from([0x61, 0xff, 0xfe])));
@@ -149,7 +189,7 @@ describe("the fast path", () => {
         once(server, "connection") as Promise<[webSocketLibrary.WebSocket]>,
         once(client, "open"),
       ]);
-      expect(installFastPath(webSocket, silent)).toBe(true);
+      expect(installFastPath(webSocket, silent)).toBeDefined();
     } finally {
       client.terminate();
       server.close();
@@ -161,7 +201,7 @@ describe("the fast path", () => {
     const renamed = { _reader: newReceiver(), extensions: "" } as unknown as webSocketLibrary.WebSocket;
     const deferring = newReceiver({ allowSynchronousEvents: false });
     const others = [renamed, over({}), over(deferring), over(newReceiver(), "permessage-deflate")];
-    for (const webSocket of others) expect(installFastPath(webSocket, silent)).toBe(false);
+    for (const webSocket of others) expect(installFastPath(webSocket, silent)).toBeUndefined();
     expect(Object.hasOwn(deferring, "write")).toBe(false);
   });
 

@@ -1,19 +1,21 @@
 import type { WebSocket } from "ws";
-import { FrameScanner } from "./frame-scanner.ts";
+import { FrameScanner, type Side } from "./frame-scanner.ts";
 import { LONG_PAYLOAD_BYTES, LongPayload } from "./long-payload.ts";
+import type { TakeBytes } from "./socket-reads.ts";
 
 const MASK_BYTES = 4;
 
 /** Callbacks and limits of the fast path. */
 export interface FastPathOptions {
+  readonly side: Side;
   /** Maximum length of a message. */
   readonly maxMessageBytes: number;
   /** May take messages from the start of a chunk; returns where the rest starts. */
-  takeSmall(chunk: Buffer): number;
+  takeSmall?(chunk: Buffer): number;
   /** A message is longer than this server accepts. The library ends the connection after this. */
-  messageTooLong(): void;
+  messageTooLong?(): void;
   /** A frame is longer than the wire allows. Earlier data has been passed to the library. */
-  frameTooLong(): void;
+  frameTooLong?(): void;
 }
 
 /** The stream of the library that a socket's bytes are written to. */
@@ -25,14 +27,16 @@ interface Receiver {
  * Installs a shortcut in front of the library's frame parser: small messages are taken whole, long payloads are
  * collected and unmasked, and messages that are too long are reported while the connection can still send an answer.
  * Everything else, and every check, is left to the library. There is no public hook, so this relies on private fields
- * that a later version may lack. Without them it returns false, and the library parses everything: more slowly, and
- * with only its own limits.
+ * that a later version may lack. Without them it returns undefined, and the library parses everything: more slowly,
+ * and with only its own limits. Otherwise it returns what takes the payload that is being collected, if there is one,
+ * from the socket itself.
  */
-export function installFastPath(webSocket: WebSocket, options: FastPathOptions): boolean {
+export function installFastPath(webSocket: WebSocket, options: FastPathOptions): TakeBytes | undefined {
   const receiver = findReceiver(webSocket);
-  if (receiver === undefined) return false;
+  if (receiver === undefined) return undefined;
   const toLibrary = receiver.write.bind(receiver);
-  const scanner = new FrameScanner(options.maxMessageBytes);
+  const maskBytes = options.side === "server" ? MASK_BYTES : 0;
+  const scanner = new FrameScanner(options.side, options.maxMessageBytes);
   let payload: LongPayload | undefined;
   let refused = false;
 
@@ -40,8 +44,9 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
     if (!scanner.accepts(chunk)) return refuse(chunk);
     const start = scanner.payloadStart;
     if (start === undefined || scanner.payloadLeft < LONG_PAYLOAD_BYTES) return toLibrary(chunk);
-    const maskAt = start - MASK_BYTES;
-    payload = new LongPayload(scanner.payloadLeft + chunk.length - start, chunk.readInt32LE(maskAt));
+    const maskAt = start - maskBytes;
+    const mask = maskBytes === 0 ? 0 : chunk.readInt32LE(maskAt);
+    payload = new LongPayload(scanner.payloadLeft + chunk.length - start, mask);
     scanner.skipPayload();
     // The library gets the payload unmasked, and a mask of zeros.
     chunk.fill(0, maskAt, start);
@@ -50,33 +55,38 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
     return true;
   };
 
-  const gather = (chunk: Buffer, into: LongPayload): boolean => {
-    const taken = into.fill(chunk);
-    const whole = into.finished();
-    if (whole === undefined) return true;
+  const takePayload = (chunk: Buffer): number => {
+    if (payload === undefined) return 0;
+    const taken = payload.fill(chunk);
+    const whole = payload.finished();
+    if (whole === undefined) return taken;
     payload = undefined;
-    const wantsMore = toLibrary(whole);
-    // Not taken here, even if small: the library may have found a fault in what it just received.
-    return taken === chunk.length ? wantsMore : receive(chunk.subarray(taken));
+    // It has been processed on return, even if the library asks for a pause because of its length.
+    toLibrary(whole);
+    return taken;
   };
 
   const refuse = (chunk: Buffer): boolean => {
     refused = true;
     // Once the library has seen it, nothing can be sent any more.
-    if (scanner.messageTooLong) options.messageTooLong();
+    if (scanner.messageTooLong) options.messageTooLong?.();
     const wantsMore = toLibrary(chunk);
-    if (!scanner.messageTooLong) options.frameTooLong();
+    if (!scanner.messageTooLong) options.frameTooLong?.();
     return wantsMore;
   };
 
   receiver.write = (chunk) => {
-    if (payload !== undefined) return gather(chunk, payload);
+    if (payload !== undefined) {
+      const end = takePayload(chunk);
+      // Not taken as small messages: the library may have found a fault in what it just received.
+      return end === chunk.length || receive(chunk.subarray(end));
+    }
     if (refused) return toLibrary(chunk);
-    const taken = scanner.isBetweenMessages ? options.takeSmall(chunk) : 0;
+    const taken = scanner.isBetweenMessages ? (options.takeSmall?.(chunk) ?? 0) : 0;
     if (taken === chunk.length) return true;
     return receive(taken === 0 ? chunk : chunk.subarray(taken));
   };
-  return true;
+  return takePayload;
 }
 
 /**

@@ -2,8 +2,12 @@
 const KEEP_MS = 10_000;
 const MIB = 1024 * 1024;
 
-/** Memory for the next frame. One is enough: a connection sends its frames one after another. */
-let spare: Buffer | undefined;
+/** Maximum size of all memory that is kept: the blocks of a file that one peer sends ahead, or one frame. */
+const MAX_KEPT_BYTES = 16 * MIB;
+
+/** Memory for the next frames; the last is the one used last. */
+const spare: Buffer[] = [];
+let keptBytes = 0;
 let keepUntil = 0;
 let isWatched = false;
 /**
@@ -16,11 +20,7 @@ const lent = new WeakMap<Uint8Array, Buffer>();
  * longer than everything else done with them. Return a frame when done; otherwise it is garbage collected as usual.
  */
 export function takeFrameBuffer(length: number): Buffer {
-  const buffer =
-    spare !== undefined && spare.length >= length
-      ? spare
-      : Buffer.allocUnsafeSlow(Math.ceil(length / MIB) * MIB);
-  spare = undefined;
+  const buffer = takeSpare(length) ?? Buffer.allocUnsafeSlow(Math.ceil(length / MIB) * MIB);
   const view = buffer.subarray(0, length);
   lent.set(view, buffer);
   return view;
@@ -31,9 +31,20 @@ export function giveBackFrameBuffer(bytes: Uint8Array): void {
   const whole = lent.get(bytes);
   if (whole === undefined) return;
   lent.delete(bytes);
-  spare = whole;
+  if (whole.length > MAX_KEPT_BYTES) return;
+  spare.push(whole);
+  keptBytes += whole.length;
+  while (keptBytes > MAX_KEPT_BYTES) keptBytes -= spare.shift()!.length;
   keepUntil = performance.now() + KEEP_MS;
   if (!isWatched) watch(KEEP_MS);
+}
+
+function takeSpare(length: number): Buffer | undefined {
+  const fitting = spare.findLastIndex((buffer) => buffer.length >= length);
+  if (fitting < 0) return undefined;
+  const [buffer] = spare.splice(fitting, 1);
+  keptBytes -= buffer!.length;
+  return buffer;
 }
 
 function watch(delayMs: number): void {
@@ -41,7 +52,11 @@ function watch(delayMs: number): void {
   setTimeout(() => {
     isWatched = false;
     const left = keepUntil - performance.now();
-    if (left > 0) watch(left);
-    else spare = undefined;
+    if (left > 0) {
+      watch(left);
+      return;
+    }
+    spare.length = 0;
+    keptBytes = 0;
   }, delayMs).unref();
 }

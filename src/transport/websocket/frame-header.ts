@@ -1,9 +1,12 @@
 const FINAL = 0x80;
+/** The first byte of a complete text message: final, without extensions. */
+const WHOLE_TEXT = 0x81;
 const OPCODE_BITS = 0x0f;
 const MASKED = 0x80;
 const LENGTH_BITS = 0x7f;
 const TWO_BYTE_LENGTH = 126;
 const EIGHT_BYTE_LENGTH = 127;
+const MAX_TWO_BYTE_LENGTH = 0xffff;
 const MASK_BYTES = 4;
 const SHORTEST_BYTES = 2;
 
@@ -38,6 +41,18 @@ export class FrameHeader {
     this.payloadBytes = lengthBytes === 0 ? short : readLength(chunk, at + SHORTEST_BYTES, lengthBytes);
     return true;
   }
+}
+
+/** The header of a whole text message of a server. */
+export function plainHeader(length: number): Buffer {
+  if (length < TWO_BYTE_LENGTH) return Buffer.from([WHOLE_TEXT, length]);
+  if (length <= MAX_TWO_BYTE_LENGTH)
+    return Buffer.from([WHOLE_TEXT, TWO_BYTE_LENGTH, length >> 8, length & 0xff]);
+  const header = Buffer.alloc(SHORTEST_BYTES + 8);
+  header[0] = WHOLE_TEXT;
+  header[1] = EIGHT_BYTE_LENGTH;
+  header.writeBigUInt64BE(BigInt(length), SHORTEST_BYTES);
+  return header;
 }
 
 function readLength(chunk: Uint8Array, at: number, bytes: number): number {

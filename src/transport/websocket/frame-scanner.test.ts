@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_FRAME_BYTES } from "../../protocol/wire-limits.ts";
+import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import { FrameScanner } from "./frame-scanner.ts";
 
 /**
@@ -17,27 +17,32 @@ function frame(length: number, withPayload = true, first = 0x81): Buffer {
 
 describe("FrameScanner", () => {
   it("takes a frame of the greatest length and refuses one more byte, at its header", () => {
-    expect(new FrameScanner().accepts(frame(MAX_FRAME_BYTES, false))).toBe(true);
-    expect(new FrameScanner().accepts(frame(MAX_FRAME_BYTES + 1, false))).toBe(false);
+    expect(new FrameScanner("server").accepts(frame(MAX_FRAME_BYTES, false))).toBe(true);
+    expect(new FrameScanner("server").accepts(frame(MAX_FRAME_BYTES + 1, false))).toBe(false);
+  });
+
+  it("takes a frame from a server that is as long as a message may be", () => {
+    expect(new FrameScanner("client").accepts(frame(MAX_MESSAGE_BYTES, false))).toBe(true);
+    expect(new FrameScanner("client").accepts(frame(MAX_MESSAGE_BYTES + 1, false))).toBe(false);
   });
 
   it("refuses a message that is longer than it was told, with the fragment that makes it so", () => {
     const begin = frame(600, true, 0x01);
     const ping = frame(100, true, 0x89);
-    const fits = new FrameScanner(1000);
+    const fits = new FrameScanner("server", 1000);
     for (const piece of [begin, ping, frame(400, true, 0x80), frame(1000), frame(1000)])
       expect(fits.accepts(piece)).toBe(true);
-    const tooLong = new FrameScanner(1000);
+    const tooLong = new FrameScanner("server", 1000);
     expect(tooLong.accepts(begin)).toBe(true);
     expect(tooLong.accepts(ping)).toBe(true);
     expect(tooLong.messageTooLong).toBe(false);
     expect(tooLong.accepts(frame(401, false, 0x80))).toBe(false);
     expect(tooLong.messageTooLong).toBe(true);
-    expect(new FrameScanner(1000).accepts(frame(1001, false))).toBe(false);
+    expect(new FrameScanner("server", 1000).accepts(frame(1001, false))).toBe(false);
   });
 
   it("leaves messages beyond the wire's own limit to the library", () => {
-    const scanner = new FrameScanner();
+    const scanner = new FrameScanner("server");
     const payload = Buffer.alloc(MAX_FRAME_BYTES);
     for (let count = 0; count < 5; count += 1) {
       expect(scanner.accepts(frame(MAX_FRAME_BYTES, false, count === 0 ? 0x01 : 0x00))).toBe(true);
@@ -51,7 +56,7 @@ describe("FrameScanner", () => {
       fc.property(lengths, fc.integer({ min: 1, max: 70_000 }), fc.boolean(), (before, step, tooLong) => {
         const last = frame(tooLong ? MAX_FRAME_BYTES + 1 : 10, false);
         const bytes = Buffer.concat([...before.map((length) => frame(length)), last]);
-        const scanner = new FrameScanner();
+        const scanner = new FrameScanner("server");
         let accepted = true;
         for (let start = 0; start < bytes.length && accepted; start += step)
           accepted = scanner.accepts(bytes.subarray(start, start + step));

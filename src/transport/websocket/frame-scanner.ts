@@ -3,6 +3,9 @@ import { FrameHeader, MAX_HEADER_BYTES } from "./frame-header.ts";
 
 const FIRST_CONTROL_OPCODE = 8;
 
+/** An end of a connection. */
+export type Side = "client" | "server";
+
 /**
  * Follows the frames in the bytes of a WebSocket, and detects one that is longer than the wire allows or makes a
  * message longer than this server accepts. The WebSocket library limits messages too, but then it is too late to send
@@ -10,6 +13,8 @@ const FIRST_CONTROL_OPCODE = 8;
  */
 export class FrameScanner {
   readonly #maxMessageBytes: number;
+  readonly #maxFrameBytes: number;
+  readonly #areMasked: boolean;
   readonly #header = new FrameHeader();
   /** The start of a header that is split over chunks. */
   readonly #partial = new Uint8Array(MAX_HEADER_BYTES);
@@ -20,8 +25,14 @@ export class FrameScanner {
   /** Length of the current message, including the payload of its current frame. */
   #messageBytes = 0;
 
-  constructor(maxMessageBytes: number = MAX_MESSAGE_BYTES) {
+  /**
+   * For the frames that this side receives. Those of clients must be masked, and those of servers must not. A server may
+   * send a whole message as one frame.
+   */
+  constructor(side: Side, maxMessageBytes: number = MAX_MESSAGE_BYTES) {
     this.#maxMessageBytes = maxMessageBytes;
+    this.#maxFrameBytes = side === "server" ? MAX_FRAME_BYTES : MAX_MESSAGE_BYTES;
+    this.#areMasked = side === "server";
   }
 
   /** True once a message was too long for this server, even if the wire allows it. */
@@ -40,7 +51,7 @@ export class FrameScanner {
   }
 
   /**
-   * Start of the current frame's payload in the last chunk; undefined if its header is incomplete, or it has no mask.
+   * Start of the current frame's payload in the last chunk; undefined if its header is incomplete, or the library will refuse it.
    */
   get payloadStart(): number | undefined {
     return this.#payloadStart;
@@ -61,7 +72,7 @@ export class FrameScanner {
       at += step;
       if (at >= chunk.length) return true;
       at = this.#readHeader(chunk, at);
-      if (this.#payloadLeft > MAX_FRAME_BYTES || this.messageTooLong) return false;
+      if (this.#payloadLeft > this.#maxFrameBytes || this.messageTooLong) return false;
     }
   }
 
@@ -71,7 +82,7 @@ export class FrameScanner {
     if (this.#partialBytes === 0 && header.read(chunk, start, chunk.length)) {
       this.#begin();
       const end = start + header.bytes;
-      this.#payloadStart = header.isMasked ? end : undefined;
+      this.#payloadStart = header.isMasked === this.#areMasked ? end : undefined;
       return end;
     }
     this.#payloadStart = undefined;

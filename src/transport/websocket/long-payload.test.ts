@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import * as library from "ws";
 import { giveBackFrameBuffer, takeFrameBuffer } from "./frame-buffers.ts";
 import { installFastPath } from "./fast-path.ts";
+import type { Side } from "./frame-scanner.ts";
+import type { TakeBytes } from "./socket-reads.ts";
 
 /** The types do not know it, but the library offers it. */
 const { Receiver } = library as unknown as {
@@ -21,6 +23,7 @@ interface Frame {
   readonly opcode: number;
   readonly fin: boolean;
   readonly payload: Buffer;
+  /** Empty in the frames of a server. */
   readonly mask: Buffer;
 }
 
@@ -29,37 +32,45 @@ function encode({ opcode, fin, payload, mask }: Frame): Buffer {
   const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8;
   const header = Buffer.alloc(2 + extended);
   header[0] = (fin ? 0x80 : 0) | opcode;
-  header[1] = 0x80 | (extended === 0 ? length : extended === 2 ? 126 : 127);
+  header[1] = (mask.length > 0 ? 0x80 : 0) | (extended === 0 ? length : extended === 2 ? 126 : 127);
   if (extended === 2) header.writeUInt16BE(length, 2);
   if (extended === 8) header.writeBigUInt64BE(BigInt(length), 2);
   const masked = Buffer.from(payload);
-  for (let index = 0; index < length; index += 1) masked[index] = masked[index]! ^ mask[index % 4]!;
+  for (let index = 0; index < length && mask.length > 0; index += 1)
+    masked[index] = masked[index]! ^ mask[index % 4]!;
   return Buffer.concat([header, mask, masked]);
 }
 
-function gathering(maxPayload: number): Writable {
-  const receiver = new Receiver({ isServer: true, maxPayload, allowSynchronousEvents: true });
+interface Gathering {
+  readonly receiver: Writable;
+  readonly take: TakeBytes;
+}
+
+function gathering(maxPayload: number, side: Side = "server"): Gathering {
+  const isServer = side === "server";
+  const receiver = new Receiver({ isServer, maxPayload, allowSynchronousEvents: true });
   const webSocket = { _receiver: receiver, extensions: "" } as unknown as library.WebSocket;
-  const isFast = installFastPath(webSocket, {
-    maxMessageBytes: maxPayload,
-    takeSmall: () => 0,
-    messageTooLong: () => {},
-    frameTooLong: () => {},
-  });
-  expect(isFast).toBe(true);
-  return receiver;
+  const take = installFastPath(webSocket, { side, maxMessageBytes: maxPayload });
+  expect(take).toBeDefined();
+  return { receiver, take: take! };
 }
 
 /** The library's output for bytes in these pieces. */
-function receive(pieces: readonly Buffer[]): string[] {
-  const receiver = gathering(MAX_PAYLOAD);
+function receive(pieces: readonly Buffer[], side: Side = "server"): string[] {
+  const { receiver, take } = gathering(MAX_PAYLOAD, side);
   const told: string[] = [];
   receiver.on("message", (data: Buffer) => {
     told.push(describeMessage(data));
     giveBackFrameBuffer(data);
   });
   receiver.on("ping", (data: Buffer) => told.push(`ping ${data.toString()}`));
-  for (const piece of pieces) receiver.write(Buffer.from(piece));
+  for (const piece of pieces) {
+    // A client's socket offers what it has read first, and uses the memory again.
+    const read = Buffer.from(piece);
+    const taken = side === "client" ? take(read) : 0;
+    if (taken < read.length) receiver.write(Buffer.from(read.subarray(taken)));
+    if (side === "client") read.fill("!");
+  }
   return told;
 }
 
@@ -117,9 +128,22 @@ describe("long frames", () => {
     );
   });
 
+  it("of a server come to what was sent, although the memory of each read is used again", () => {
+    const places = fc.array(fc.nat(2_000_000), { maxLength: 10 });
+    const mask = Buffer.alloc(0);
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 4 }), places, (messages, cuts) => {
+        const unmasked = messages.map((frames) => frames.map((frame) => ({ ...frame, mask })));
+        const pieces = cut(Buffer.concat(unmasked.flat().map(encode)), cuts);
+        expect(receive(pieces, "client")).toEqual(messages.flatMap(describeFrames));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
   it("that are too long are refused by the library", async () => {
     const frame = encode({ opcode: TEXT, fin: true, payload: Buffer.alloc(2 * LONG), mask: Buffer.alloc(4) });
-    const receiver = gathering(LONG);
+    const { receiver } = gathering(LONG);
     const refused = once(receiver, "error");
     for (const piece of cut(frame, [70_000])) receiver.write(piece);
     expect(await refused).toMatchObject([{ message: "Max payload size exceeded" }]);
@@ -134,5 +158,17 @@ describe("long frames", () => {
     expect(third.buffer).toBe(first.buffer);
     giveBackFrameBuffer(first);
     expect(takeFrameBuffer(LONG).buffer).not.toBe(first.buffer);
+  });
+
+  it("keep several pieces of memory for the next ones, but not any number", () => {
+    const MIB = 1024 * 1024;
+    const all = Array.from({ length: 20 }, () => takeFrameBuffer(MIB));
+    const memory = new Set(all.map(({ buffer }) => buffer));
+    expect(memory.size).toBe(20);
+    for (const bytes of all) giveBackFrameBuffer(bytes);
+    giveBackFrameBuffer(takeFrameBuffer(17 * MIB));
+    const again = Array.from({ length: 20 }, () => takeFrameBuffer(MIB)).map(({ buffer }) => buffer);
+    expect(again.filter((buffer) => memory.has(buffer))).toHaveLength(16);
+    expect(new Set(again).size).toBe(20);
   });
 });

@@ -76,6 +76,7 @@ export function upgrades<Credential>(
         describeSource: () => `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`,
       });
       installFastPath(webSocket, {
+        side: "server",
         maxMessageBytes,
         takeSmall: (chunk) => transport.deliverSmall(chunk, maxMessageBytes),
         messageTooLong: () => transport.refuseLongMessage(),

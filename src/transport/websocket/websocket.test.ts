@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { type ServerOptions, WebSocketServer } from "ws";
+import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 import type { Transport } from "../transport.ts";
 import { connectWebSocket } from "./connect-websocket.ts";
+import { plainHeader } from "./frame-header.ts";
+import { listenWebSocket } from "./websocket-server.ts";
 
 let server: WebSocketServer | undefined;
 
@@ -67,4 +69,38 @@ it("a server that takes long for one message is kept, although it answers no pin
   clearInterval(timer);
   expect(message).toBe("x".repeat(100));
   expect(performance.now() - begun).toBeGreaterThan(600);
+});
+
+it("parts of a server's message are one frame, or several if that would be too long", async () => {
+  const MIB = 1024 * 1024;
+  const small = [Buffer.from("{"), Buffer.alloc(3 * MIB, "a"), Buffer.from("}")];
+  const large = [Buffer.alloc(3 * MIB, "b"), Buffer.alloc(2 * MIB, "c")];
+  let flushed = 0;
+  const listener = await listenWebSocket({
+    host: "127.0.0.1",
+    port: 0,
+    accept: (transport) => {
+      transport.open({ message: () => {}, drain: () => {}, close: () => {} });
+      for (const parts of [small, large]) transport.sendParts(parts, () => (flushed += 1));
+    },
+  });
+  const client = new WebSocket(listener.url);
+  const first = new Promise<Buffer>((resolve) => {
+    client.once("open", () => (client as unknown as { _socket: Socket })._socket.once("data", resolve));
+  });
+  const messages: Buffer[] = [];
+  await new Promise<void>((resolve) => {
+    client.on("message", (data: Buffer) => {
+      messages.push(data);
+      if (messages.length === 2) resolve();
+    });
+  });
+  expect((await first).subarray(0, 10)).toEqual(plainHeader(3 * MIB + 2));
+  expect(messages.map((data, index) => data.equals(Buffer.concat([small, large][index]!)))).toEqual([
+    true,
+    true,
+  ]);
+  expect(flushed).toBe(2);
+  client.terminate();
+  await listener.close();
 });

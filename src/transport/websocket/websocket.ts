@@ -6,6 +6,7 @@ import { type LifeTimes, LifeWatch } from "../../base/life-watch.ts";
 import { MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../../protocol/wire-limits.ts";
 import { decodeText, NO_TEXT } from "../decode-text.ts";
 import { FlushTimer } from "../flush-timer.ts";
+import { plainHeader } from "./frame-header.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
 import { liftLongString } from "../long-string.ts";
@@ -254,10 +255,21 @@ export class WebSocketTransport implements Transport {
       flushed?.();
       this.#queue.remove(bytes);
     };
+    if (this.#isServer && bytes <= MAX_SENT_FRAME_BYTES) {
+      this.#sendWhole(parts, bytes, done);
+      return;
+    }
     for (const [index, part] of parts.entries()) {
       const fin = index === parts.length - 1;
       this.#webSocket.send(part, { binary: false, fin }, fin ? done : undefined);
     }
+  }
+
+  /** One frame is received with less work than fragments. */
+  #sendWhole(parts: readonly Uint8Array[], bytes: number, done: () => void): void {
+    this.#socket.write(plainHeader(bytes));
+    for (const [index, part] of parts.entries())
+      this.#socket.write(part, index === parts.length - 1 ? done : undefined);
   }
 
   pause(): void {

@@ -64,10 +64,13 @@ export class FileCopy {
   /** False if it has become a large file. */
   async #small(job: Job, signal: AbortSignal): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
-      const bytes = await this.#source.readSmall(job.from, job.found.size, signal);
-      if (bytes === undefined) return false;
+      const read = await this.#source.readSmall(job.from, job.found.size, signal);
+      if (read === undefined) return false;
+      const { bytes } = read;
       await this.#destination.writeSmall(job.to, bytes, this.modeOf(job.found), signal);
-      if (!this.verifies || (await this.#isSame(bytes, job, signal))) {
+      const isSame = !this.verifies || (await this.#isSame(bytes, job, signal));
+      read.release?.();
+      if (isSame) {
         this.#copy.copiedBytes(bytes.length, job.path);
         return true;
       }

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { BorrowedBytes } from "../../session/wire-bytes.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";
@@ -64,7 +65,7 @@ export class LocalSource implements Source {
     return this.#textOf(await this.#on(path, () => readlink(path, { encoding: "buffer" })), path);
   }
 
-  async readSmall(path: string, size: number): Promise<Uint8Array | undefined> {
+  async readSmall(path: string, size: number): Promise<BorrowedBytes | undefined> {
     return this.#opened(path, async (file) => {
       const bytes = Buffer.allocUnsafe(size + 1);
       let length = 0;
@@ -73,7 +74,7 @@ export class LocalSource implements Source {
         length += bytesRead;
         isEnd = bytesRead === 0;
       }
-      return length <= size ? bytes.subarray(0, length) : undefined;
+      return length <= size ? { bytes: bytes.subarray(0, length) } : undefined;
     });
   }
 

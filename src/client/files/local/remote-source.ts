@@ -1,5 +1,5 @@
 import { ProtocolError } from "../../../base/errors.ts";
-import { borrowBytes } from "../../session/wire-bytes.ts";
+import { type BorrowedBytes, borrowBytes } from "../../session/wire-bytes.ts";
 import { toFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { TreeAccess } from "../trees.ts";
@@ -65,7 +65,7 @@ export class RemoteSource implements Source {
     return this.#access.files.readLink(path, { signal });
   }
 
-  async readSmall(path: string, _size: number, signal: AbortSignal): Promise<Uint8Array> {
+  async readSmall(path: string, _size: number, signal: AbortSignal): Promise<BorrowedBytes> {
     const { dataBase64 } = await this.#access.caller
       .request("fs/readFile", { path: uriOf(path) }, { signal })
       .catch((error) => Promise.reject(toFileError(error, this.#operation, path)));

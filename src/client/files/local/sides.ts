@@ -1,3 +1,4 @@
+import type { BorrowedBytes } from "../../session/wire-bytes.ts";
 import type { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";
 
@@ -59,7 +60,7 @@ export interface Source extends Side {
   identify(directory: string, signal: AbortSignal): Promise<string>;
   readLink(path: string, signal: AbortSignal): Promise<string>;
   /** The whole contents of a file; undefined if it has become larger than `size`. */
-  readSmall(path: string, size: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
+  readSmall(path: string, size: number, signal: AbortSignal): Promise<BorrowedBytes | undefined>;
   version(path: string, signal: AbortSignal): Promise<Version>;
   /** A file from `offset` on. Each block is valid until the next is asked for. */
   blocks(path: string, offset: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
