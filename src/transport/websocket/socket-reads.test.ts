@@ -178,7 +178,7 @@ describe("a socket that reads into the same memory", { timeout: TIMEOUT_MS }, ()
     await holds(11);
     expect(String(client.read())).toBe("firstsecond");
     expect(offered).toEqual([]);
-    client.on("data", (chunk) => offered.push(`data ${chunk}`));
+    client.on("data", (chunk) => offered.push(`data ${String(chunk)}`));
     client.resume();
     peer.end("third");
     await once(client, "end");
