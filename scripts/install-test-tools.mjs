@@ -13,6 +13,9 @@ const PACKAGES = {
   // Shells that complete commands.
   zsh: "zsh",
   fish: "fish",
+  // Certificates, and pages in a real browser.
+  openssl: "openssl",
+  chromium: "chromium",
   // A machine that is reached over ssh; only the tests start the server.
   ssh: "openssh-client",
   "/usr/sbin/sshd": "openssh-server",

@@ -1,3 +1,4 @@
+import { randomId } from "../base/random-id.ts";
 import { ExecError, UsageError } from "../base/errors.ts";
 import type { EnvironmentInfo } from "../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../protocol/index.ts";
@@ -230,7 +231,7 @@ export class Host implements Caller, AsyncDisposable {
    */
   async attach(sessionId: string, processId: string): Promise<RemoteProcess> {
     if (!this.supports("process/attach")) throw unsupported("process/attach");
-    const route = this.#session.register(crypto.randomUUID());
+    const route = this.#session.register(randomId());
     try {
       const { tty } = await this.#session.request("process/attach", {
         sessionId,

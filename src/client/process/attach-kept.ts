@@ -1,3 +1,4 @@
+import { randomId } from "../../base/random-id.ts";
 import { UsageError } from "../../base/errors.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
@@ -20,7 +21,7 @@ export async function attachKept(
   if (!session.supports("process/start.keep")) throw unsupported("kept processes");
   if (fromSeq !== undefined && !(Number.isSafeInteger(fromSeq) && fromSeq >= 1))
     throw new UsageError(`fromSeq must be a whole number from 1 on, not ${fromSeq}`);
-  const route = session.register(crypto.randomUUID());
+  const route = session.register(randomId());
   route.kept = { name, mode };
   try {
     const {

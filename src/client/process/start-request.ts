@@ -1,3 +1,4 @@
+import { randomId } from "../../base/random-id.ts";
 import { checkDuration } from "../../base/duration.ts";
 import { UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
@@ -108,7 +109,7 @@ export function startParams(
     else if (/[*?]/.test(name)) throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
   }
   const directory = cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd);
-  const processId = options.processId ?? crypto.randomUUID();
+  const processId = options.processId ?? randomId();
   const decide = options.network?.decide;
   const params: StartParams = {
     processId,

@@ -1,3 +1,4 @@
+import { randomId } from "../../base/random-id.ts";
 import { encodeBase64 } from "../../base/base64.ts";
 import { checkDuration, MAX_TIMER_MS } from "../../base/duration.ts";
 import type { Caller } from "../session/caller.ts";
@@ -36,7 +37,7 @@ export async function openTcpStream(
   place: { readonly host: string; readonly port: number },
   { timeoutMs, signal }: TcpOptions,
 ): Promise<TcpStream> {
-  const tcpId = crypto.randomUUID();
+  const tcpId = randomId();
   const limit =
     timeoutMs === undefined ? undefined : Math.min(checkDuration("timeoutMs", timeoutMs), MAX_TIMER_MS);
   let closed: Promise<void> | undefined;
