@@ -21,9 +21,12 @@ beforeAll(async () => {
     startServer({ args: ["--log-level", "error"] }),
     startServer({
       args: [
-        ...["--ws-auth", "capability-token", "--ws-token-sha256"],
+        "--ws-auth",
+        "capability-token",
+        "--ws-token-sha256",
         createHash("sha256").update(TOKEN).digest("hex"),
-        ...["--allow-origin", `http://mine.example:${pages.port}`],
+        "--allow-origin",
+        `http://mine.example:${pages.port}`,
       ],
     }),
   ]);

@@ -88,7 +88,7 @@ export class Chromium implements AsyncDisposable {
     await this.#call("Fetch.enable", { patterns: [{ urlPattern: url }] }, session);
     await this.#call("Page.enable", {}, session);
     const { errorText } = await this.#call("Page.navigate", { url }, session);
-    if (errorText !== undefined) throw new Error(`${url}: ${String(errorText)}`);
+    if (errorText !== undefined) throw new Error(`${url}: ${JSON.stringify(errorText)}`);
     const { result, exceptionDetails } = await this.#call(
       "Runtime.evaluate",
       { expression: script, awaitPromise: true, returnByValue: true },
