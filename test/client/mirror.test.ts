@@ -249,6 +249,23 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
     expect(await readFile(at("outside/f"), "utf8")).toBe("untouched");
   });
 
+  it("finishes what was interrupted, but leaves the mode of a directory that was there", async () => {
+    await make(at("from"), { "d/a": "1", "d/b": "2" });
+    await chmod(at("from"), 0o750);
+    const enough = new Error("enough");
+    const onProgress: TreeOptions["onProgress"] = ({ files }) => {
+      if (files === 1) throw enough;
+    };
+    await expect(mirror({}, { onProgress, concurrency: 1 })).rejects.toBe(enough);
+    expect((await lstat(at("to"))).mode & 0o7777).toBe(0o1700);
+    expect(await mirror()).toMatchObject({ files: 1, same: 1 });
+    expect(await describeTree(at("to"))).toEqual(await describeTree(at("from")));
+    expect((await lstat(at("to"))).mode & 0o7777).toBe(0o750);
+    await chmod(at("to"), 0o755);
+    expect((await mirror()).changes).toEqual([]);
+    expect((await lstat(at("to"))).mode & 0o7777).toBe(0o755);
+  });
+
   it("does not mind what vanishes or changes meanwhile", async () => {
     await writeFile(at("from/changing"), randomBytes(3 * MIB));
     await make(at("from"), { a: "a", "d/b": "b" });
@@ -272,6 +289,8 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
       },
     );
     expect({ errors, changes, files: result.files }).toEqual({ errors: [], changes: 1, files: 1 });
+    // What was copied of the earlier version is not left behind.
+    expect((await readdir(at("to"))).toSorted()).toEqual(["changing", "d"]);
     expect((await readFile(at("to/changing"))).equals(await readFile(at("from/changing")))).toBe(true);
   });
 });

@@ -40,9 +40,6 @@ export class SyncWatch {
   async run(hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     // Before the first pass, so that nothing is missed.
     const changes = await watchSource(this.#source, signal);
-    const result = await this.#sync("everything", changes, signal);
-    if (result !== undefined)
-      await this.#tell(result, `${summaryLine(result)}; watching ${this.#source.text}`);
     for (const host of hosts) {
       reportRecovery(host);
       host.onStateChange((state) => {
@@ -52,12 +49,18 @@ export class SyncWatch {
         changes.end(new Failure(oneLine(reason ?? "the session has ended"))),
       );
     }
-    for (;;) {
+    changes.noteEverything();
+    for (let isFirst = true; ; ) {
       const changed = await changes.take(signal);
       if (changed === undefined) return;
-      const later = await this.#attempt(changed, changes, signal);
-      if (later !== undefined && (later.changes.count > 0 || later.failed.length > 0))
-        await this.#tell(later, batchLine(later));
+      const result = await (isFirst
+        ? this.#sync(changed, changes, signal)
+        : this.#attempt(changed, changes, signal));
+      if (result === undefined) continue;
+      if (isFirst) await this.#tell(result, `${summaryLine(result)}; watching ${this.#source.text}`);
+      else if (result.changes.count > 0 || result.failed.length > 0)
+        await this.#tell(result, batchLine(result));
+      isFirst = false;
     }
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { LargeCopy } from "./large-copy.ts";
+import { LargeCopy, removeParts } from "./large-copy.ts";
 import type { Destination, Found, Job, Seen, Source } from "./sides.ts";
 import { COPIED_MODE_BITS, differs, SMALL_FILE_BYTES, type TreeCopy } from "./tree-copy.ts";
 
@@ -57,8 +57,12 @@ export class FileCopy {
 
   /** Copies a file, whatever is there. */
   async run(job: Job, seen: Seen | undefined, signal: AbortSignal): Promise<void> {
+    let names: readonly string[] = [...(seen?.keys() ?? [])];
     if (isLarge(job.found) || !(await this.#small(job, signal)))
-      await this.#copy.largeFile(signal, () => this.#large(job, seen, signal));
+      await this.#copy.largeFile(signal, async () => {
+        names = (await this.#large(job, signal)).withoutUse(names);
+      });
+    if (this.resumes) await removeParts(job, names, this.#destination, signal);
   }
 
   /** False if it has become a large file. */
@@ -88,7 +92,7 @@ export class FileCopy {
     return hashes.every((hash) => hash === expected);
   }
 
-  async #large(job: Job, seen: Seen | undefined, signal: AbortSignal): Promise<void> {
+  async #large(job: Job, signal: AbortSignal): Promise<LargeCopy> {
     const large = new LargeCopy({
       operation: this.#operation,
       copy: this.#copy,
@@ -100,7 +104,7 @@ export class FileCopy {
       job,
     });
     await large.run(signal);
-    await large.removeOldParts(seen, signal);
+    return large;
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { FileError } from "../file-error.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
-import type { Destination, Hasher, Job, LargeFile, Seen, Source, Version } from "./sides.ts";
+import type { Destination, Hasher, Job, LargeFile, Source, Version } from "./sides.ts";
 import { ChangedFileError, differs, type TreeCopy, withRestarts } from "./tree-copy.ts";
 
 /** Beginning of the names of files that are continued by the next copy. */
@@ -26,6 +26,8 @@ export class LargeCopy {
   readonly #options: LargeCopyOptions;
   #version: Version | undefined;
   #target: LargeFile | undefined;
+  /** Names of the parts that this copy has made: one for each version of the source that it has met. */
+  readonly #parts = new Set<string>();
   /** How many bytes at the beginning were compared, or written by this copy without an interruption. */
   #trusted = 0;
   /** Bytes that were there before this copy, and those that it has copied. */
@@ -61,14 +63,9 @@ export class LargeCopy {
     }
   }
 
-  /** Removes what earlier versions of the source have left behind. */
-  async removeOldParts(seen: Seen | undefined, signal: AbortSignal): Promise<void> {
-    const { resumes, destination, job } = this.#options;
-    if (!resumes || seen === undefined) return;
-    const prefix = partPrefix(job.to);
-    for (const name of seen.keys())
-      if (name.startsWith(prefix) && name !== this.#partName())
-        await destination.remove(destination.child(dirname(job.to), name), signal);
+  /** Which of these names, and of the parts that this copy has made, are not in use any more. */
+  withoutUse(names: Iterable<string>): readonly string[] {
+    return [...names, ...this.#parts].filter((name) => name !== this.#partName());
   }
 
   /** A new beginning if the source was changed. */
@@ -81,7 +78,9 @@ export class LargeCopy {
     await this.#target?.abandon();
     this.#version = current;
     this.#trusted = 0;
-    this.#target = await destination.openLarge(job.to, { mode, part: this.#partName() }, signal);
+    const part = this.#partName();
+    if (part !== undefined) this.#parts.add(part);
+    this.#target = await destination.openLarge(job.to, { mode, part }, signal);
     return this.#target;
   }
 
@@ -178,6 +177,18 @@ export class LargeCopy {
       copy.copiedBytes(block.length, job.path);
     }
   }
+}
+
+/** Removes what copies of earlier versions of the source have left behind. */
+export async function removeParts(
+  { to }: Job,
+  names: Iterable<string>,
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<void> {
+  const prefix = partPrefix(to);
+  for (const name of names)
+    if (name.startsWith(prefix)) await destination.remove(destination.child(dirname(to), name), signal);
 }
 
 /** Names of one file's parts begin with it. */

@@ -20,6 +20,7 @@ import {
   type Destination,
   type DirectoryOptions,
   type Found,
+  type FoundRoot,
   type Hasher,
   type LargeFile,
   type MadeDirectory,
@@ -87,14 +88,15 @@ export class LocalDestination implements Destination {
     return { path: join(directory, basename(resolve(path))), directory };
   }
 
-  async findRoot(path: string): Promise<{ path: string } | undefined> {
+  async findRoot(path: string): Promise<FoundRoot | undefined> {
     const found = await this.#on(path, () => stat(path)).catch((error: unknown) => {
       if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
       throw error;
     });
     if (found === undefined) return undefined;
     if (!found.isDirectory()) throw notADirectory(this.#operation, path);
-    return { path: await this.#on(path, () => realpath(path)) };
+    const isUnfinished = (found.mode & 0o7777) === UNFINISHED_MODE;
+    return { path: await this.#on(path, () => realpath(path)), isUnfinished };
   }
 
   makeRoot(path: string, options: DirectoryOptions): Promise<MadeDirectory> {

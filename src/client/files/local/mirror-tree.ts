@@ -1,20 +1,13 @@
+import { dirname } from "node:path";
 import { ExecError, UsageError } from "../../../base/errors.ts";
 import { FileError } from "../file-error.ts";
 import { isName } from "../file-path.ts";
 import type { MirrorOptions, TreeResult } from "../trees.ts";
 import { FileCopy } from "./file-copy.ts";
 import { emptySource, pathTooLong } from "./mirror-errors.ts";
-import { MirroredSide } from "./mirrored-side.ts";
+import { MirroredSide, type Visit } from "./mirrored-side.ts";
 import { type Part, partOf, planDirectory, type Step, type Wanted } from "./mirror-plan.ts";
-import {
-  type Destination,
-  type Found,
-  type Job,
-  type Listed,
-  type Seen,
-  type Source,
-  UNFINISHED_MODE,
-} from "./sides.ts";
+import { type Destination, type Found, type Job, type Listed, type Seen, type Source } from "./sides.ts";
 import type { Task } from "./task-stack.ts";
 import { ChangedFileError, joinRelative, noLinks, notADirectory, type TreeCopy } from "./tree-copy.ts";
 
@@ -22,16 +15,8 @@ import { ChangedFileError, joinRelative, noLinks, notADirectory, type TreeCopy }
 const MAX_ATTEMPTS = 3;
 /** What a system takes as a path. Only a server that invents directories has longer ones. */
 const MAX_PATH_LENGTH = 4096;
-const OWNER_MAY_CHANGE = 0o700;
 const EVERYTHING: Part = {};
 const NOTHING: Seen = new Map();
-
-/** A directory of the source, and what the destination has in its place. */
-interface Visit extends Job {
-  /** The directory of the destination; undefined if there is none. */
-  readonly there: Found | "root" | undefined;
-  readonly part: Part;
-}
 
 type Place = Omit<Job, "found">;
 type PutStep = Exclude<Step, { action: "delete" }>;
@@ -56,7 +41,7 @@ export class Mirror {
     this.#destination = destination;
     this.#files = new FileCopy(operation, copy, source, destination);
     this.#options = options;
-    this.#there = new MirroredSide(operation, copy, destination, options);
+    this.#there = new MirroredSide(operation, copy, this.#files, destination);
     this.#deletes = options.delete ?? false;
     this.#isDry = options.dryRun ?? false;
     if (copy.symlinks !== "keep") throw new UsageError("a mirror keeps symlinks");
@@ -77,7 +62,7 @@ export class Mirror {
       to: root?.path ?? to,
       path: "",
       found,
-      there: root === undefined ? undefined : "root",
+      there: root && (root.isUnfinished ? "unfinished root" : "root"),
       part: only === undefined ? EVERYTHING : partOf(only),
     };
     const result = await this.#copy.run((push, later) => this.#directory(visit, push, later));
@@ -105,7 +90,7 @@ export class Mirror {
       ({ name }) => !this.#destination.isUnfinished(name),
     );
     const wanted = await this.#wanted(visit, listed, only, signal);
-    const to = await this.#prepare(visit, signal);
+    const to = await this.#there.prepare(visit, signal);
     const seen = there === undefined ? NOTHING : await this.#there.look(to, signal);
     const kept = new Set(listed.map(({ name }) => name));
     if (this.#deletes)
@@ -116,7 +101,7 @@ export class Mirror {
         )
           kept.add(name);
     const steps = planDirectory({ wanted, seen, kept, deletes: this.#deletes, only });
-    if (there === "root" && steps.some(({ action }) => action === "delete"))
+    if (path === "" && steps.some(({ action }) => action === "delete"))
       await this.#checkNotEmpty(visit, listed, signal);
     // The last one pushed is the first one taken.
     for (const step of steps.reverse()) {
@@ -169,35 +154,6 @@ export class Mirror {
       if (isMissing(error)) return undefined;
       throw error;
     }
-  }
-
-  /** Makes the directory if needed, and lets it get its mode at the end. */
-  async #prepare({ to, path, found, there }: Visit, signal: AbortSignal): Promise<string> {
-    if (there === "root") return to;
-    const mode = this.#files.modeOf(found);
-    const setMode = (path: string, mode: number, later: AbortSignal): Promise<void> =>
-      this.#destination.setMode(path, "directory", mode, later);
-    if (there === undefined) {
-      if (path !== "") this.#there.tell("create", path, "directory");
-      this.#copy.copied("directories", path);
-      if (this.#isDry) return to;
-      const options = { mode, resumes: true, isParentNew: path !== "" };
-      const made =
-        path === ""
-          ? await this.#destination.makeRoot(to, options, signal)
-          : await this.#destination.makeDirectory(to, options, signal);
-      if (mode !== undefined) this.#copy.setModeLater(path, (later) => setMode(made.path, mode, later));
-      return made.path;
-    }
-    const isUnfinished = ((there.mode ?? 0) & 0o7777) === UNFINISHED_MODE;
-    const missing = isUnfinished ? mode : this.#files.missingMode(found, there);
-    if (missing !== undefined && !isUnfinished) this.#there.tell("mode", path, "directory");
-    if (this.#isDry || there.mode === undefined) return to;
-    const isClosed = (there.mode & OWNER_MAY_CHANGE) !== OWNER_MAY_CHANGE;
-    if (isClosed) await setMode(to, (there.mode & 0o777) | OWNER_MAY_CHANGE, signal);
-    const final = missing ?? (isClosed ? there.mode & 0o777 : undefined);
-    if (final !== undefined) this.#copy.setModeLater(path, (later) => setMode(to, final, later));
-    return to;
   }
 
   async #put(
@@ -258,7 +214,9 @@ export class Mirror {
     else {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await this.#files.run({ ...place, found }, seen, signal);
+          // An earlier attempt may have left a part of what the file was.
+          const now = attempt === 1 ? seen : await this.#there.look(dirname(place.to), signal);
+          await this.#files.run({ ...place, found }, now, signal);
           break;
         } catch (error) {
           if (!(error instanceof ChangedFileError) || attempt === MAX_ATTEMPTS) throw error;

@@ -1,8 +1,19 @@
 import { ExecError } from "../../../base/errors.ts";
 import { FileError } from "../file-error.ts";
 import type { MirrorChange, MirrorOptions, TreeEntry } from "../trees.ts";
-import type { Destination, Found, Job, Seen } from "./sides.ts";
+import type { FileCopy } from "./file-copy.ts";
+import type { Part } from "./mirror-plan.ts";
+import { type Destination, type Found, type Job, type Seen, UNFINISHED_MODE } from "./sides.ts";
 import { joinRelative, type TreeCopy } from "./tree-copy.ts";
+
+const OWNER_MAY_CHANGE = 0o700;
+
+/** A directory of the source, and what the destination has in its place. */
+export interface Visit extends Job {
+  /** The directory of the destination; undefined if there is none. */
+  readonly there: Found | "root" | "unfinished root" | undefined;
+  readonly part: Part;
+}
 
 type Place = Pick<Job, "to" | "path">;
 
@@ -10,14 +21,16 @@ type Place = Pick<Job, "to" | "path">;
 export class MirroredSide {
   readonly #operation: string;
   readonly #copy: TreeCopy;
+  readonly #files: FileCopy;
   readonly #destination: Destination;
   readonly #options: MirrorOptions;
 
-  constructor(operation: string, copy: TreeCopy, destination: Destination, options: MirrorOptions) {
+  constructor(operation: string, copy: TreeCopy, files: FileCopy, destination: Destination) {
     this.#operation = operation;
     this.#copy = copy;
+    this.#files = files;
     this.#destination = destination;
-    this.#options = options;
+    this.#options = copy.options.mirror ?? {};
   }
 
   /** Whether the filter lets an entry be copied, or deleted. */
@@ -31,6 +44,41 @@ export class MirroredSide {
     if (seen === undefined)
       throw new ExecError("UNSUPPORTED", "this server does not have fs/readDirectory.detailed");
     return seen;
+  }
+
+  /** Makes the directory if needed, and lets it get its mode at the end. */
+  async prepare({ to, path, found, there }: Visit, signal: AbortSignal): Promise<string> {
+    // It belongs to the caller, unless an earlier copy has made it.
+    if (there === "root") return to;
+    const isDry = this.#options.dryRun === true;
+    const mode = this.#files.modeOf(found);
+    const setMode = (path: string, mode: number, later: AbortSignal): Promise<void> =>
+      this.#destination.setMode(path, "directory", mode, later);
+    if (there === "unfinished root") {
+      if (mode !== undefined && !isDry) this.#copy.setModeLater(path, (later) => setMode(to, mode, later));
+      return to;
+    }
+    if (there === undefined) {
+      if (path !== "") this.tell("create", path, "directory");
+      this.#copy.copied("directories", path);
+      if (isDry) return to;
+      const options = { mode, resumes: true, isParentNew: path !== "" };
+      const made =
+        path === ""
+          ? await this.#destination.makeRoot(to, options, signal)
+          : await this.#destination.makeDirectory(to, options, signal);
+      if (mode !== undefined) this.#copy.setModeLater(path, (later) => setMode(made.path, mode, later));
+      return made.path;
+    }
+    const isUnfinished = ((there.mode ?? 0) & 0o7777) === UNFINISHED_MODE;
+    const missing = isUnfinished ? mode : this.#files.missingMode(found, there);
+    if (missing !== undefined && !isUnfinished) this.tell("mode", path, "directory");
+    if (isDry || there.mode === undefined) return to;
+    const isClosed = (there.mode & OWNER_MAY_CHANGE) !== OWNER_MAY_CHANGE;
+    if (isClosed) await setMode(to, (there.mode & 0o777) | OWNER_MAY_CHANGE, signal);
+    const final = missing ?? (isClosed ? there.mode & 0o777 : undefined);
+    if (final !== undefined) this.#copy.setModeLater(path, (later) => setMode(to, final, later));
+    return to;
   }
 
   /** Removes what is in the place of something of another kind. */

@@ -7,6 +7,7 @@ import {
   type Destination,
   type DirectoryOptions,
   type Found,
+  type FoundRoot,
   type Hasher,
   type LargeFile,
   type MadeDirectory,
@@ -61,8 +62,9 @@ export class RemoteDestination implements Destination {
     return Promise.resolve({ path, directory: posix.dirname(path) });
   }
 
-  async findRoot(path: string, signal: AbortSignal): Promise<{ path: string } | undefined> {
-    return (await this.#directoryAt(path, true, signal)) === undefined ? undefined : { path };
+  async findRoot(path: string, signal: AbortSignal): Promise<FoundRoot | undefined> {
+    const there = await this.#directoryAt(path, true, signal);
+    return there && { path, isUnfinished: there.mode === UNFINISHED_MODE };
   }
 
   makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {

@@ -75,6 +75,9 @@ export interface MadeDirectory {
   readonly isUnfinished: boolean;
 }
 
+/** The directory that the caller has chosen. */
+export type FoundRoot = Omit<MadeDirectory, "isNew">;
+
 /** How a directory is made. */
 export interface DirectoryOptions {
   /** Its final mode, which it gets at the end; undefined leaves it to the side. */
@@ -98,7 +101,7 @@ export interface Destination extends Side {
   /** A directory that the caller has chosen, with its parents. */
   makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
   /** The directory that the caller has chosen, if it exists; anything else in its place is an error. */
-  findRoot(path: string, signal: AbortSignal): Promise<{ readonly path: string } | undefined>;
+  findRoot(path: string, signal: AbortSignal): Promise<FoundRoot | undefined>;
   /** A file that the caller has chosen: its path without links, and that of its directory, which must exist. */
   locateFile(path: string): Promise<{ readonly path: string; readonly directory: string }>;
   /** A directory in one that was made before. */
