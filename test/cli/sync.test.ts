@@ -210,7 +210,8 @@ describe("sync", () => {
     await chmod(at("from/closed"), 0);
     await chmod(base, 0o755);
     const nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-    const options = { ...through(server.url), through: nobody };
+    await using open = await startServer({ args: ["--allow-local-users"] });
+    const options = { ...through(open.url), through: nobody };
     const { status, stdout, stderr } = await runCommand(["sync", "--json", "from", remote("to")], options);
     expect(status).toBe(1);
     expect(stderr.split("\n").toSorted()).toEqual([
