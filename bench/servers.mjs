@@ -17,9 +17,9 @@ const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
  * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open`
  * returns a server: `{pid, openSession(), releaseSession(session), stop()}`, without a pid if it was already running.
  */
-export function oursTarget(nodeArguments = []) {
+export function oursTarget(nodeArguments = [], serverArguments = []) {
   if (!existsSync(OURS)) return { name: "ours", missing: "dist/cli.js does not exist; run `npm run build`" };
-  return ownTarget("ours", process.execPath, [...nodeArguments, OURS]);
+  return ownTarget("ours", process.execPath, [...nodeArguments, OURS], serverArguments);
 }
 
 /** The peer of the ratios: the real Codex server, or another build of this one if its program is given. */
@@ -33,10 +33,10 @@ export function peerTarget(program) {
   return ownTarget("peer", binary, ["exec-server"]);
 }
 
-function ownTarget(name, command, args) {
+function ownTarget(name, command, args, more = []) {
   const open = {
-    ws: () => openWsServer(command, [...args, "--listen", "ws://127.0.0.1:0"]),
-    stdio: () => openStdioServer(command, [...args, "--listen", "stdio"]),
+    ws: () => openWsServer(command, [...args, "--listen", "ws://127.0.0.1:0", ...more]),
+    stdio: () => openStdioServer(command, [...args, "--listen", "stdio", ...more]),
   };
   return { name, transports: ["ws", "stdio"], ownsProcess: true, open: (transport) => open[transport]() };
 }

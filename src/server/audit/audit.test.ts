@@ -147,11 +147,18 @@ it("a log says who connected, started, wrote and read, and ends with a head that
     session: expect.stringMatching(/^[0-9a-f]{12}$/),
   });
   const all = (event: string) => lines.filter((line) => line.event === event);
+  const pid = all("start")[0]?.["pid"];
   expect(all("start")).toMatchObject([
-    { ...who, request: 1, process: "p", argv: ["/bin/cat"], cwd: "file:///", env: ["KEY", "B"] },
+    {
+      ...who,
+      process: "p",
+      pid: expect.any(Number) as number,
+      sandbox: false,
+      argv: ["/bin/cat"],
+      cwd: "file:///",
+      env: ["KEY", "B"],
+    },
   ]);
-  const pid = all("started")[0]?.["pid"];
-  expect(all("started")).toMatchObject([{ ...who, process: "p", pid: expect.any(Number), sandbox: false }]);
   expect(all("input")).toMatchObject([
     { ...who, process: "p", requests: 1, bytes: 3 },
     { ...who, process: "p", requests: 2, bytes: 8 },
@@ -252,6 +259,35 @@ it("no secret is in the log: no token, value of a variable, credential of a URL,
   });
 });
 
+it("each start has its line with the pid, whichever dialect started it, and each failure one without", async () => {
+  const link = await linked();
+  await Promise.all(
+    ["a", "b", "c"].map((id) => link.request("process/start", started(id, ["/bin/echo", id]))),
+  );
+  await link.request("command/exec", {
+    argv: ["/bin/echo", "v0"],
+    cwd: "file:///",
+    env: { X: "" },
+    tty: false,
+  });
+  await expect(link.request("process/start", started("a", ["/bin/echo", "again"]))).rejects.toThrow();
+  await eventually(() => expect(allLines().filter(({ event }) => event === "ended")).toHaveLength(4));
+  await server?.close();
+  const lines = allLines();
+  const starts = lines
+    .filter(({ event }) => event === "start")
+    .toSorted((one, other) => String(one["process"]).localeCompare(String(other["process"])));
+  expect(starts.map(({ process, argv }) => [process, argv])).toEqual([
+    ["a", ["/bin/echo", "a"]],
+    ["b", ["/bin/echo", "b"]],
+    ["c", ["/bin/echo", "c"]],
+    ["session-1", ["/bin/echo", "v0"]],
+  ]);
+  expect(starts[3]).toMatchObject({ env: ["X"], cwd: "file:///" });
+  expect(new Set(starts.map(({ pid }) => pid)).size).toBe(4);
+  expect(lines.filter(({ event }) => event === "failed")).toMatchObject([{ method: "process/start" }]);
+});
+
 it("a restarted server continues the chain, in a full file's successor too", async () => {
   for (let run = 0; run < 3; run += 1) {
     const link = await linked({ audit: { file, maxBytes: 4_096 } });
@@ -341,7 +377,11 @@ it("names of any kind and length become one line each", async () => {
   const text = readFileSync(file, "utf8");
   expect(text).not.toMatch(/[^\P{Cc}\n]/u);
   expect(text.length).toBeLessThan(100_000);
-  expect(allLines().find(({ event }) => event === "start")).toMatchObject({ process: odd });
+  expect(allLines().find(({ event }) => event === "failed")).toMatchObject({
+    process: odd,
+    method: "process/start",
+    code: "SPAWN_FAILED",
+  });
   expect((await verdict()).fault).toBeUndefined();
 });
 

@@ -16,7 +16,8 @@ import type {
 import { answerBytes } from "./answer-bytes.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { AuditHead } from "./chain.ts";
-import { cut } from "./redact.ts";
+import { PendingStarts } from "./pending-starts.ts";
+import { cut, redactArgv } from "./redact.ts";
 import { RefusalLines } from "./refusal-lines.ts";
 import { type Rule, RULES } from "./rules.ts";
 import { Tallies } from "./tallies.ts";
@@ -52,6 +53,9 @@ export class Audit implements ServerObserver {
   readonly #refuses: boolean;
   /** Numbers of requests that have a line, for the line of their failure. */
   readonly #numbers = new WeakMap<ObservedRequest, number>();
+  readonly #starts = new PendingStarts();
+  /** Of each connection: the JSON that its lines have in common. */
+  readonly #who = new WeakMap<ObservedConnection, string>();
   /** Facts of requests that get their line with their answer. */
   readonly #reads = new WeakMap<ObservedRequest, object>();
   /** What an answer adds to a tally. */
@@ -144,6 +148,9 @@ export class Audit implements ServerObserver {
           ...rule.facts(params, attachment),
         });
         return;
+      case "start":
+        this.#starts.add(request, rule.process?.(params), () => rule.facts(params));
+        return;
       case "read":
         this.#reads.set(request, rule.facts(params));
         return;
@@ -159,7 +166,7 @@ export class Audit implements ServerObserver {
 
   denied({ connection, method }: ObservedRequest, params: unknown, { message }: WireError): void {
     const rule = RULE_OF.get(method) ?? NONE;
-    const facts = rule.kind === "line" || rule.kind === "read" ? rule.facts(params as never, undefined) : {};
+    const facts = "facts" in rule ? rule.facts(params as never, undefined) : {};
     const reason = cut(message, MAX_REASON_CHARACTERS);
     // `method` of an HTTP request is a fact too.
     this.#add(connection, "denied", { ...facts, method, reason });
@@ -172,7 +179,9 @@ export class Audit implements ServerObserver {
       return;
     }
     const rule = RULE_OF.get(method);
-    if (rule?.kind === "read")
+    // A start that was only repeated has started nothing.
+    if (rule?.kind === "start") this.#starts.take(request);
+    else if (rule?.kind === "read")
       this.#add(connection, rule.event, {
         ...this.#reads.get(request),
         session: method === "initialize" ? connection.session : undefined,
@@ -185,8 +194,9 @@ export class Audit implements ServerObserver {
     }
   }
 
-  processStarted({ connection, processId, pid, isConfined }: ObservedProcess): void {
-    this.#add(connection, "started", { process: cut(processId), pid, sandbox: isConfined });
+  processStarted({ connection, processId, pid, isConfined, argv }: ObservedProcess): void {
+    const facts = this.#starts.started(connection, processId) ?? redactArgv(argv);
+    this.#add(connection, "start", { process: cut(processId), pid, sandbox: isConfined, ...facts });
   }
 
   processEnded(process: ObservedProcess, { exitCode, signal, outputBytes }: ObservedEnd): void {
@@ -199,9 +209,9 @@ export class Audit implements ServerObserver {
   /** Without the message, which may repeat what the client sent. */
   #failed(request: ObservedRequest, { code, data }: WireError): void {
     const number = this.#numbers.get(request);
-    const facts = this.#reads.get(request);
+    const facts = this.#reads.get(request) ?? this.#starts.take(request);
     // Requests without a line of their own get one if they are forbidden; `denied` has told of the others.
-    if (number === undefined && facts === undefined) return;
+    if (number === undefined && facts === undefined && RULE_OF.get(request.method)?.kind !== "start") return;
     this.#add(request.connection, "failed", {
       request: number,
       ...facts,
@@ -210,7 +220,13 @@ export class Audit implements ServerObserver {
     });
   }
 
-  #add({ number, principal }: ObservedConnection, event: string, facts: object): void {
-    this.#log.add(event, { connection: number, principal, ...facts });
+  #add(connection: ObservedConnection, event: string, facts: object): void {
+    let who = this.#who.get(connection);
+    if (who === undefined) {
+      const { number, principal } = connection;
+      who = `,"connection":${number},"principal":${JSON.stringify(principal)}`;
+      this.#who.set(connection, who);
+    }
+    this.#log.add(event, facts, who);
   }
 }

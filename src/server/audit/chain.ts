@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOf } from "node:crypto";
 
 /** `prev` of the first line of all. */
 export const NO_HASH = "0".repeat(64);
@@ -82,5 +82,5 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 }
 
 function sha256(content: string | Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
+  return hashOf("sha256", content);
 }

@@ -15,6 +15,12 @@ export type Rule<P = never> =
       /** Whether it is carried out although it cannot be recorded: it only ends something. */
       readonly always?: true;
     }
+  /** A line for the process that it has started, or for its failure. */
+  | {
+      readonly kind: "start";
+      readonly process?: (params: P) => string;
+      readonly facts: (params: P) => object;
+    }
   /** A line for each request, when it is answered, with the bytes of the answer. */
   | {
       readonly kind: "read";
@@ -61,7 +67,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
     }),
     always: true,
   },
-  "process/start": { kind: "line", event: "start", facts: startFacts },
+  "process/start": { kind: "start", process: ({ processId }) => processId, facts: startFacts },
   "process/read": { kind: "tally", event: "output", of: processOf, bytes: notCounted, always: true },
   "process/write": {
     kind: "tally",
@@ -176,7 +182,8 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "tcp/read": { kind: "tally", event: "received", of: tcp },
   "tcp/write": { kind: "tally", event: "sent", of: tcp, bytes: ({ chunk }) => bytesOf(chunk) },
   "tcp/close": { kind: "end", of: tcp },
-  "command/exec": { kind: "line", event: "start", facts: commandFacts },
+  // Its id is not known before.
+  "command/exec": { kind: "start", facts: commandFacts },
   "command/exec/write": {
     kind: "tally",
     event: "input",
