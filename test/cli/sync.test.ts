@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmod,
   lstat,
@@ -153,6 +154,13 @@ describe("sync", () => {
     await make(at("back"), { "old.log": "", old: "" });
     await succeeds("--gitignore", "--exclude", "tmp", "--delete", remote("from"), "back");
     expect((await readdir(at("back"), { recursive: true })).toSorted()).toEqual(there.toSorted());
+  });
+
+  it("does not wait for a .gitignore that is a pipe", async () => {
+    await make(at("from"), { a: "1" });
+    execFileSync("mkfifo", [at("from/.gitignore")]);
+    const { status } = await sync("--gitignore", "from", remote("to"));
+    expect({ status, names: await readdir(at("to")) }).toEqual({ status: 1, names: ["a"] });
   });
 
   it("refuses what cannot be meant with one line", async () => {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename, join, posix } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import type { TreeEntry } from "../../../client/files/trees.ts";
@@ -81,7 +81,7 @@ export class Exclusion {
     try {
       const text =
         files === undefined
-          ? await readFile(file, "utf8")
+          ? await readPatterns(file)
           : await files.readText(file, { maxBytes: MAX_PATTERNS_BYTES });
       return newIgnore().add(text);
     } catch (error) {
@@ -90,6 +90,12 @@ export class Exclusion {
       throw placeFailure(error, `${prefix}${file}`);
     }
   }
+}
+
+/** A pipe or a device has no patterns: reading it might never end. */
+async function readPatterns(file: string): Promise<string> {
+  const found = await stat(file);
+  return found.isFile() && found.size <= MAX_PATTERNS_BYTES ? readFile(file, "utf8") : "";
 }
 
 function newIgnore(): Ignore {
