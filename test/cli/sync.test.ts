@@ -334,8 +334,20 @@ describe("sync --watch", () => {
     ]) {
       const command = await watching(["--delete", ...places], relay.url);
       relay.cut();
-      await make(at("from"), { a: "2", [`d/b${places[1]}`.replaceAll("/", "-")]: "2" });
+      relay.bytes = 0;
+      // And again in the middle of a batch.
+      relay.onBytes = (passed) => {
+        if (passed < 150_000) return;
+        relay.onBytes = undefined;
+        relay.cut();
+      };
+      await make(at("from"), {
+        large: `${places[1]}${"x".repeat(400_000)}`,
+        a: "2",
+        [`d/b${places[1]}`.replaceAll("/", "-")]: "2",
+      });
       await becomesLike(at("from"), at("to"));
+      expect(relay.onBytes).toBe(undefined);
       relay.port = other.port;
       relay.cut();
       const { status, stderr } = await command.ended();
