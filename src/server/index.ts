@@ -1,3 +1,6 @@
+export type { AdmissionPolicy } from "./access/admission.ts";
+export { attach, type AttachedServer, type AttachOptions } from "./attach.ts";
+export type { ServerTls } from "./tls/tls-files.ts";
 export {
   type Authenticate,
   type Authentication,

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { expect, it } from "vitest";
-import { localPrincipal, principalOf } from "./principal.ts";
+import { certificatePrincipal, localPrincipal, principalOf } from "./principal.ts";
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 const jwt = (claims: object, signature = "s"): string =>
@@ -58,4 +58,23 @@ it("whoever has the capability token is one principal", () => {
 
 it("a connection without a token acts for the user that runs the server", () => {
   expect(localPrincipal()).toBe(`user:${userInfo().username}`);
+});
+
+it("a certificate stands for its whole subject, and no subject looks like another", () => {
+  const of = (subject: string): string => certificatePrincipal({ subject, fingerprint256: "AB:01" });
+  expect(of("CN=build")).toBe("cert:CN=build");
+  expect(of("O=Example, Inc\nCN=a=b")).toBe("cert:O=Example%2C%20Inc,CN=a%3Db");
+  expect(of("")).toBe("cert:sha256=ab01");
+  const subjects = [
+    "CN=a",
+    "O=a",
+    "CN=a,O=b",
+    "CN=a\nO=b",
+    "CN=a\nCN=b",
+    "CN=a%2CO",
+    `CN=${"x".repeat(300)}`,
+  ];
+  const principals = subjects.map(of);
+  expect(new Set(principals).size).toBe(subjects.length);
+  expect(principals.every((principal) => /^[\x21-\x7e]{1,270}$/.test(principal))).toBe(true);
 });

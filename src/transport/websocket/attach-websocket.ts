@@ -1,0 +1,50 @@
+import type { IncomingMessage, Server as HttpServer } from "node:http";
+import { hostname } from "node:os";
+import type { Socket } from "node:net";
+import { pathOf } from "./http-refusal.ts";
+import { ownHosts } from "./own-hosts.ts";
+import { PendingSockets } from "./pending-sockets.ts";
+import { refuseRequest } from "./request-rules.ts";
+import { TCP_OPTIONS } from "./socket-address.ts";
+import type { AdmissionOptions } from "./websocket-server.ts";
+import { turnAwayFrom, upgrades } from "./websocket-upgrade.ts";
+
+export interface AttachOptions<Credential = unknown> extends AdmissionOptions<Credential> {
+  /** Path of the WebSocket, such as `/exec`. */
+  readonly path: string;
+}
+
+/**
+ * Serves WebSockets on one path of an HTTP server that belongs to somebody else, and leaves everything else alone. Where
+ * it listens is not known, so every address is one of its own hosts. Returns a function that ends this; connections
+ * continue.
+ */
+export function attachWebSocket<Credential>(
+  http: HttpServer,
+  options: AttachOptions<Credential>,
+): () => void {
+  const pending = new PendingSockets(options);
+  const takeUpgrade = upgrades(options, pending);
+  const rules = {
+    isOwnHost: ownHosts({ address: undefined, names: [...(options.publicHosts ?? []), hostname()] }),
+    allowedOrigins: new Set(options.allowedOrigins),
+  };
+  const upgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    const isOurs = pathOf(request) === options.path;
+    // Another listener may take it; without one, nobody would ever answer.
+    if (!isOurs && http.listenerCount("upgrade") > 1) return;
+    pending.admit(socket);
+    socket.on("error", () => socket.destroy());
+    socket.setKeepAlive(true, TCP_OPTIONS.keepAliveInitialDelay);
+    const refusal = isOurs
+      ? refuseRequest(request, rules)
+      : ({ cause: "request", status: 404, body: "" } as const);
+    if (refusal === undefined) takeUpgrade(request, socket, head);
+    else turnAwayFrom(socket, refusal, options, pending);
+  };
+  http.on("upgrade", upgrade);
+  return () => {
+    http.off("upgrade", upgrade);
+    pending.destroyAll();
+  };
+}
