@@ -23,6 +23,7 @@ const LOAD = [
   "test/fault/path-freezes.test.ts",
   "test/fault/pipelining.test.ts",
   "test/fault/pty-tail.test.ts",
+  "test/fault/sandbox-files.test.ts",
   "test/fault/start-extremes.test.ts",
   "test/fault/unread-answers.test.ts",
 ];
