@@ -11,7 +11,7 @@ const HOSTS = `
 id = "silent"
 program = "sh"
 args = ["-c", "echo 'still there' >&2; sleep 60"]
-initialize_timeout_sec = 1
+initialize_timeout_sec = 3
 
 [[environments]]
 id = "slow"
@@ -21,8 +21,8 @@ args = ["-c", "sleep 4; exec exec-server --listen stdio"]
 [[environments]]
 id = "asks"
 program = "sh"
-args = ["-c", "exec 3<>/dev/tty; sleep 3; exec 3>&-; exec exec-server --listen stdio"]
-initialize_timeout_sec = 2
+args = ["-c", "exec 3<>/dev/tty; sleep 5; exec exec-server --listen stdio"]
+initialize_timeout_sec = 3
 
 [[environments]]
 id = "loop"
@@ -41,7 +41,7 @@ test("A program that does not answer is given up with one line that has its last
   expect(await line.run("exec-server -H silent run -- true")).toEqual({
     status: 255,
     stdout: "",
-    stderr: "exec-server: cannot reach 'silent': no answer from sh within 1s: still there\n",
+    stderr: "exec-server: cannot reach 'silent': no answer from sh within 3s: still there\n",
   });
 });
 
