@@ -52,7 +52,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "fault",
-          include: ["test/fault/**/*.test.ts", "test/e2e/**/*.test.ts", "test/client/**/*.test.ts"],
+          include: [
+            "test/fault/**/*.test.ts",
+            "test/e2e/**/*.test.ts",
+            "test/client/**/*.test.ts",
+            "test/access/**/*.test.ts",
+          ],
           exclude: LOAD,
           testTimeout: 120_000,
           hookTimeout: 60_000,

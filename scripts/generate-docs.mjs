@@ -41,6 +41,8 @@ const limitMeanings = {
   TERMINAL_COLUMNS: "Columns of a new terminal",
   MALFORMED_MESSAGE_ID: "Id of the answer to a message that could not be parsed",
   SESSION_TAKEN_CLOSE_CODE: "Close code of a WebSocket whose session another connection has taken over",
+  CREDENTIAL_ENDED_CLOSE_CODE:
+    "Close code of a WebSocket whose token has expired or was withdrawn, or whose rights have changed",
 };
 
 const groupTitles = {

@@ -15,11 +15,13 @@ export const AUTHENTICATION_FLAGS = {
   "ws-issuer": "ISSUER",
   "ws-audience": "AUDIENCE",
   "ws-max-clock-skew-seconds": "SECONDS",
+  "ws-token-table": "PATH",
 };
 
-const MODES = ["capability-token", "signed-bearer-token"];
+const MODES = ["capability-token", "signed-bearer-token", "token-table"];
 const TOKEN_FLAGS = ["ws-token-file", "ws-token-sha256"];
 const JWT_FLAGS = ["ws-shared-secret-file", "ws-issuer", "ws-audience", "ws-max-clock-skew-seconds"];
+const TABLE_FLAG = "ws-token-table";
 const DEFAULT_CLOCK_SKEW_SECONDS = 30n;
 const MAX_I64 = 2n ** 63n - 1n;
 const MAX_U64 = 2n ** 64n - 1n;
@@ -33,6 +35,7 @@ export type LoadAuthentication = () => AuthenticationPolicy;
 export function parseAuthentication(flags: Flags): LoadAuthentication | undefined {
   const mode = flags.get("ws-auth");
   if (mode === undefined) {
+    if (flags.has(TABLE_FLAG)) throw failure("`--ws-token-table` requires `--ws-auth token-table`");
     if ([...TOKEN_FLAGS, ...JWT_FLAGS].some((flag) => flags.has(flag)))
       throw failure(
         "websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`",
@@ -43,7 +46,18 @@ export function parseAuthentication(flags: Flags): LoadAuthentication | undefine
     throw usageError(
       `invalid value '${mode}' for '--ws-auth <MODE>'\n  [possible values: ${MODES.join(", ")}]`,
     );
+  if (mode === "token-table") return parseTablePolicy(flags);
+  if (flags.has(TABLE_FLAG))
+    throw failure(`\`--ws-token-table\` requires \`--ws-auth token-table\`, not \`${mode}\``);
   return mode === "capability-token" ? parseTokenPolicy(flags) : parseJwtPolicy(flags);
+}
+
+function parseTablePolicy(flags: Flags): LoadAuthentication {
+  const other = [...TOKEN_FLAGS, ...JWT_FLAGS].find((flag) => flags.has(flag));
+  if (other !== undefined) throw failure(`\`--${other}\` cannot be used with \`--ws-auth token-table\``);
+  const path = flags.get(TABLE_FLAG);
+  if (path === undefined) throw failure("`--ws-token-table` is required when `--ws-auth token-table` is set");
+  return () => ({ mode: "token-table", path: resolveHome(path) });
 }
 
 function parseTokenPolicy(flags: Flags): LoadAuthentication {

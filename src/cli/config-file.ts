@@ -1,8 +1,6 @@
-import { UsageError } from "../base/errors.ts";
-import { uriFromPath } from "../base/file-uri.ts";
-import { SandboxContext } from "../protocol/sandbox.ts";
-import { type Sandbox, sandboxContext } from "../protocol/sandbox-options.ts";
-import { describeIssue } from "../rpc/describe-issue.ts";
+import type { Sandbox } from "../protocol/sandbox-options.ts";
+import { isTable, readRights, readSandbox, RIGHTS_KEYS } from "../server/access/read-rights.ts";
+import type { RightsOptions } from "../server/access/rights.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import type { AuditOptions } from "../server/index.ts";
 import { auditOf } from "./audit-flags.ts";
@@ -20,11 +18,13 @@ export interface Configuration extends Edge {
   readonly sandbox?: Sandbox;
   readonly requireSandbox?: boolean;
   readonly audit?: AuditOptions;
+  /** Rights of clients without authentication. */
+  readonly local?: RightsOptions;
 }
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox", "audit", ...EDGE_KEYS];
+const KEYS = ["limits", "sandbox", "require_sandbox", "local", "audit", ...EDGE_KEYS];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -32,34 +32,25 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const file = await parseToml(path, text);
   const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, require_sandbox: requireSandbox, audit } = file;
+  const { limits = {}, sandbox, require_sandbox: requireSandbox, local, audit } = file;
   if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
     throw refuse("require_sandbox", "must be true or false");
   return {
     limits: limitsOf(limits, refuse),
-    ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, refuse) }),
+    ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
     ...(requireSandbox === undefined ? {} : { requireSandbox }),
+    ...(local === undefined ? {} : { local: localRights(local, refuse) }),
     ...edgeOf(file, refuse),
     ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
   };
 }
 
-/** As in the library: a table, the name of a preset, or a context of the wire. */
-function sandboxOf(value: unknown, refuse: Refuse): Sandbox {
-  if (!isTable(value) && typeof value !== "string")
-    throw refuse("sandbox", "must be a table or the name of a preset");
-  try {
-    const context = sandboxContext(value as Sandbox, uriFromPath(process.cwd()));
-    const parsed = SandboxContext().safeParse(context);
-    if (parsed.success) return value as Sandbox;
-    throw refuse(
-      "sandbox",
-      `is no context of the protocol: ${describeIssue(parsed.error, context, "sandbox")}`,
-    );
-  } catch (error) {
-    if (error instanceof UsageError) throw refuse("sandbox", `is invalid: ${error.message}`);
-    throw error;
-  }
+function localRights(table: unknown, refuse: Refuse): RightsOptions {
+  if (!isTable(table)) throw refuse("local", "must be a table");
+  const refuseLocal: Refuse = (key, why) => refuse(`local.${key}`, why);
+  for (const key of Object.keys(table))
+    if (!RIGHTS_KEYS.includes(key)) throw refuseLocal(key, "is not a known key");
+  return readRights(table, refuseLocal);
 }
 
 function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
@@ -92,10 +83,6 @@ async function parseToml(path: string, text: string): Promise<Record<string, unk
     const [summary = ""] = error.message.split("\n");
     throw failure(`${path}:${error.line}:${error.column}: ${summary}`);
   }
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
 /** Line of a key, found by its last part, because the parser does not report it. Undefined for unusual spellings. */

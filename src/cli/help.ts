@@ -16,8 +16,9 @@ Options:
       --stdio                        Same as --listen stdio
       --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
                                      1 runs them in the order they arrive [default: 1]
-      --ws-auth <MODE>               Authentication: capability-token (clients send a shared secret) or
-                                     signed-bearer-token (clients send a JWT signed with HS256)
+      --ws-auth <MODE>               Authentication: capability-token (clients send a shared secret),
+                                     signed-bearer-token (clients send a JWT signed with HS256) or
+                                     token-table (each client has a named token with its own rights)
       --ws-token-file <PATH>         File with the capability token
       --ws-token-sha256 <HEX>        SHA-256 digest of the capability token, instead of a token file
       --ws-shared-secret-file <PATH> File with the secret that signs tokens, at least 32 bytes
@@ -25,6 +26,7 @@ Options:
       --ws-audience <AUDIENCE>       Required 'aud' of a signed token
       --ws-max-clock-skew-seconds <SECONDS>
                                      Tolerated clock difference for signed tokens [default: 30]
+      --ws-token-table <PATH>        TOML file with [[token]]: names, digests, rights; read again when it changes
       --tls-cert <PATH>              Certificate for wss://, followed by those between it and the root;
                                      this and the next two are read again when they change
       --tls-key <PATH>               Private key of the certificate
@@ -52,7 +54,7 @@ Options:
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
                                      directory is writable); their own sandbox can only narrow it
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
-      --config <PATH>                TOML file with [limits], [sandbox] and [tls]; flags override it
+      --config <PATH>                TOML file with [limits], [sandbox], [local] and [tls]; flags override it
   -h, --help                         Print help
   -V, --version                      Print version
 

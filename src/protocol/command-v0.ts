@@ -27,6 +27,7 @@ export const commandMethods = {
   "command/exec": method({
     doc: "Dialect v0: starts a process that ends with its connection.",
     family: "exec",
+    right: "start",
     extension: true,
     ordered: "v0",
     params: CommandExec,
@@ -35,6 +36,7 @@ export const commandMethods = {
   "command/exec/write": method({
     doc: "Dialect v0: writes to a terminal.",
     family: "exec",
+    right: "start",
     extension: true,
     ordered: "v0",
     params: () => z.object({ sessionId: SessionId(), chunk: Base64() }),
@@ -43,6 +45,7 @@ export const commandMethods = {
   "command/exec/terminate": method({
     doc: "Dialect v0: kills the process group at once. `running` says whether the id was known, which it is until the exit is reported.",
     family: "exec",
+    right: "start",
     extension: true,
     lane: "control",
     ordered: "v0",

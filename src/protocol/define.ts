@@ -14,6 +14,22 @@ export type Family =
   | "environment config"
   | "capability discovery";
 
+/**
+ * What a client needs to be allowed for a method. `session` and `info` are for everyone; `settings` reads the
+ * configuration of Codex on the machine, `discovery` what it offers to agents.
+ */
+export type Right =
+  | "session"
+  | "info"
+  | "settings"
+  | "discovery"
+  | "readFiles"
+  | "writeFiles"
+  | "start"
+  | "control"
+  | "follow"
+  | "network";
+
 /** Defers building a schema to its first use. Building all of them would slow server start by a third. */
 export function schema<T extends z.ZodType>(build: () => T): () => T {
   let built: T | undefined;
@@ -33,6 +49,9 @@ export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z
 interface MethodFacts<Param = string> {
   readonly doc: string;
   readonly family: Family | null;
+  readonly right: Right;
+  /** A further right, if the parameter has this value. */
+  readonly alsoNeeds?: { readonly param: Param; readonly is: string; readonly right: Right };
   /** Control methods have a lane of their own when a server runs requests concurrently. */
   readonly lane?: "control";
   /**

@@ -101,6 +101,7 @@ export const discoveryMethods = {
   "capabilityRoots/discoverV1": method({
     doc: "Finds the plugin and the skills below each of the given directories.",
     family: "capability discovery",
+    right: "discovery",
     params: () =>
       z.object({
         roots: z
@@ -118,6 +119,7 @@ export const discoveryMethods = {
   "capabilities/discoverV2": method({
     doc: "Finds the plugins and skills that apply to a working directory, in all the places where Codex keeps them.",
     family: "capability discovery",
+    right: "discovery",
     params: () =>
       z.object({
         cwd: PathUri(),

@@ -76,6 +76,7 @@ export const environmentMethods = {
   "environment/info": method({
     doc: "Describes the machine and the server's capabilities, exactly as `initialize` does.",
     family: "environment info",
+    right: "info",
     lane: "control",
     params: NoParams,
     result: EnvironmentInfo,
@@ -83,6 +84,7 @@ export const environmentMethods = {
   "environment/status": method({
     doc: "Reports whether the server accepts work.",
     family: "environment status",
+    right: "info",
     lane: "control",
     params: NoParams,
     result: () => z.object({ status: z.string().describe("`ready`") }),
@@ -90,6 +92,7 @@ export const environmentMethods = {
   "environmentConfig/read": method({
     doc: "Reads selected keys of the Codex configuration on the server's machine.",
     family: "environment config",
+    right: "settings",
     params: () =>
       z.object({
         cwd: PathUri().describe("Directory whose project configuration applies"),

@@ -11,6 +11,7 @@ export const fileExtensionMethods = {
   "fs/rename": method({
     doc: "Moves a file, a link or a directory within its file system, atomically. An existing file or link at the destination is replaced; an existing directory only if it is empty, and only by a directory.",
     family: "filesystem",
+    right: "writeFiles",
     extension: true,
     params: () => z.object({ from: PathUri(), to: PathUri(), sandbox: optional(SandboxContext()) }),
     result: Empty,
@@ -18,6 +19,7 @@ export const fileExtensionMethods = {
   "fs/chmod": method({
     doc: "Sets the permissions of what a path leads to.",
     family: "filesystem",
+    right: "writeFiles",
     extension: true,
     params: () => z.object({ path: PathUri(), mode: FileMode(), sandbox: optional(SandboxContext()) }),
     result: Empty,
@@ -25,6 +27,7 @@ export const fileExtensionMethods = {
   "fs/symlink": method({
     doc: "Creates a symbolic link. Its target need not exist, and may be anywhere: access is checked when the link is followed.",
     family: "filesystem",
+    right: "writeFiles",
     extension: true,
     params: () =>
       z.object({
@@ -40,6 +43,7 @@ export const fileExtensionMethods = {
   "fs/readLink": method({
     doc: "Returns the text of a symbolic link; anything else is an error (EINVAL).",
     family: "filesystem",
+    right: "readFiles",
     extension: true,
     params: () => z.object({ path: PathUri(), sandbox: optional(SandboxContext()) }),
     result: () => z.object({ target: z.string() }),
@@ -47,6 +51,7 @@ export const fileExtensionMethods = {
   "fs/hash": method({
     doc: "Returns the SHA-256 of a regular file, of a part of it, or of several files of one directory. Later requests do not wait for it.",
     family: "filesystem",
+    right: "readFiles",
     extension: true,
     params: () =>
       z.object({
@@ -76,6 +81,7 @@ export const fileExtensionMethods = {
   "fs/openPart": method({
     doc: "Opens a file for `fs/writeBlock` without replacing it, so that an interrupted copy can be continued; creates it if it is missing. Refuses a link, a file of another user, and one with several names. The handle lives as long as the connection.",
     family: "filesystem",
+    right: "writeFiles",
     extension: true,
     params: () =>
       z.object({
@@ -94,6 +100,7 @@ export const fileExtensionMethods = {
   "fs/watch": method({
     doc: "Watches a file or a directory and reports changes as `fs/watch/changed`. A watch ends with its connection.",
     family: "filesystem",
+    right: "readFiles",
     extension: true,
     params: () =>
       z.object({
@@ -109,6 +116,7 @@ export const fileExtensionMethods = {
   "fs/unwatch": method({
     doc: "Ends a watch; an unknown id is not an error.",
     family: "filesystem",
+    right: "readFiles",
     extension: true,
     params: () => z.object({ watchId: WatchId() }),
     result: Empty,

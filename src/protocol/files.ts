@@ -33,12 +33,15 @@ export const fileMethods = {
   "fs/readFile": method({
     doc: "Returns a whole regular file; use `fs/open` for large files.",
     family: "filesystem",
+    right: "readFiles",
     params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
     result: () => z.object({ dataBase64: Base64() }),
   }),
   "fs/open": method({
     doc: "Opens a file for `fs/readBlock` or `fs/writeBlock`; the handle lives as long as the connection.",
     family: "filesystem",
+    right: "readFiles",
+    alsoNeeds: { param: "mode", is: "replace", right: "writeFiles" },
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -54,6 +57,7 @@ export const fileMethods = {
   "fs/readBlock": method({
     doc: "Reads a part of an open file.",
     family: "filesystem",
+    right: "readFiles",
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -73,6 +77,7 @@ export const fileMethods = {
   "fs/writeBlock": method({
     doc: "Writes a part of a file that was opened with `replace`; a hole reads as zeros.",
     family: "filesystem",
+    right: "writeFiles",
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -84,6 +89,7 @@ export const fileMethods = {
   "fs/close": method({
     doc: "Closes a handle; an unknown id is not an error.",
     family: "filesystem",
+    right: "readFiles",
     lane: "control",
     params: () => z.object({ handleId: HandleId() }),
     result: Empty,
@@ -91,6 +97,7 @@ export const fileMethods = {
   "fs/writeFile": method({
     doc: "Creates or replaces a file; its directory must exist.",
     family: "filesystem",
+    right: "writeFiles",
     extensionParams: ["mode"],
     params: () =>
       z.object({
@@ -107,6 +114,7 @@ export const fileMethods = {
   "fs/createDirectory": method({
     doc: "Creates a directory.",
     family: "filesystem",
+    right: "writeFiles",
     params: () =>
       z.object({
         path: PathUri(),
@@ -121,6 +129,7 @@ export const fileMethods = {
   "fs/getMetadata": method({
     doc: "Returns metadata of a path.",
     family: "filesystem",
+    right: "readFiles",
     extensionParams: ["includeMode"],
     params: () =>
       z.object({
@@ -143,12 +152,14 @@ export const fileMethods = {
   "fs/canonicalize": method({
     doc: "Resolves all symbolic links of an existing path.",
     family: "filesystem",
+    right: "readFiles",
     params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
     result: () => z.object({ path: PathUri() }),
   }),
   "fs/readDirectory": method({
     doc: "Lists a directory in no particular order, without broken links.",
     family: "filesystem",
+    right: "readFiles",
     extensionParams: ["detailed"],
     params: () =>
       z.object({
@@ -177,6 +188,7 @@ export const fileMethods = {
   "fs/walk": method({
     doc: "Lists a tree level by level, sorted by name, without special files and links to files.",
     family: "filesystem",
+    right: "readFiles",
     params: () => z.object({ path: PathUri(), options: WalkOptions(), sandbox: sandbox() }),
     result: () =>
       z.object({
@@ -190,6 +202,7 @@ export const fileMethods = {
   "fs/remove": method({
     doc: "Removes a file, a link or a directory; without options it works like `rm -rf`.",
     family: "filesystem",
+    right: "writeFiles",
     params: () =>
       z.object({
         path: PathUri(),
@@ -205,6 +218,7 @@ export const fileMethods = {
   "fs/copy": method({
     doc: "Copies a file, a link or a directory; existing files are replaced, existing directories merged.",
     family: "filesystem",
+    right: "writeFiles",
     params: () =>
       z.object({
         sourcePath: PathUri(),
@@ -217,6 +231,7 @@ export const fileMethods = {
   "fs/watchMissing": method({
     doc: "Requests one notification when a missing path appears. A connection has one such watch; a new one replaces it.",
     family: "filesystem",
+    right: "readFiles",
     params: () =>
       z.object({
         watchId: Unsigned().describe("Must be higher than that of every earlier watch of the connection"),

@@ -47,12 +47,14 @@ export const httpMethods = {
   "http/request": method({
     doc: "Makes an HTTP request from the server's machine; every status is a result, not an error.",
     family: "http",
+    right: "network",
     params: HttpRequest,
     result: HttpResponse,
   }),
   "http/cancel": method({
     doc: "Cancels a request with a streamed response: it ends with an error before its head, or with a last delta that says `cancelled` after it. Cancelling an ended or unknown request is not an error.",
     family: "http",
+    right: "network",
     extension: true,
     params: () => z.object({ requestId: RequestId() }),
     result: Empty,
@@ -60,6 +62,7 @@ export const httpMethods = {
   "http/flow": method({
     doc: "Pauses or resumes one streamed body. While it is paused the upstream server waits; nothing is lost.",
     family: "http",
+    right: "network",
     extension: true,
     params: () => z.object({ requestId: RequestId(), paused: z.boolean() }),
     result: Empty,

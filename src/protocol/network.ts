@@ -68,6 +68,7 @@ export const networkServerMethods = {
   "network/policyRequest": method({
     doc: "Asks whether a process may reach a host that its proxy settings do not allow; no valid answer means no.",
     family: null,
+    right: "session",
     params: () =>
       z.object({
         processId: ProcessId(),

@@ -42,10 +42,14 @@ export const TerminalScreen = schema(() =>
 );
 
 /** What this server adds to Codex's process methods. */
+/** Longer than any principal. */
+const MAX_OWNER_CHARACTERS = 2_048;
+
 export const processExtensionMethods = {
   "process/flow": method({
     doc: "Pauses or resumes the events of one process. While paused, its output is buffered, then the process waits; nothing is lost.",
     family: "exec",
+    right: "follow",
     extension: true,
     ordered: "processId",
     overtakes: "always",
@@ -59,6 +63,7 @@ export const processExtensionMethods = {
   "process/resize": method({
     doc: "Resizes a process's terminal; the program gets SIGWINCH. Resizing an ended process is not an error.",
     family: "exec",
+    right: "control",
     extension: true,
     ordered: "processId",
     overtakes: "always",
@@ -68,6 +73,7 @@ export const processExtensionMethods = {
   "process/closeStdin": method({
     doc: "Ends a process's input after everything written before. A pipe is closed; a terminal gets the EOF character (0x04), twice in the middle of a line. Does nothing if there is no open input.",
     family: "exec",
+    right: "control",
     extension: true,
     ordered: "processId",
     overtakes: "urgentInput",
@@ -77,6 +83,7 @@ export const processExtensionMethods = {
   "process/wait": method({
     doc: "Answers when the process has ended, or on timeout.",
     family: "exec",
+    right: "follow",
     extension: true,
     params: () =>
       z.object({
@@ -97,15 +104,18 @@ export const processExtensionMethods = {
   "process/attach": method({
     doc: "Also sends the events of a process to this connection, which may read it, wait for it and take snapshots. It may write to it, resize it, signal it or end it only with the mode `control`, which kept processes have. A kept process, or one of another session, does not wait for this connection: evicted events are reported by `process/gap`. An attachment to a kept process survives the reconnection of its session; attaching to it again under the same id changes nothing.",
     family: "exec",
+    right: "follow",
+    alsoNeeds: { param: "mode", is: "control", right: "control" },
     extension: true,
     ordered: "processId",
     params: () =>
       z.object({
-        name: optional(KeptName()).describe(
-          "Name of a kept process of this principal, instead of the next two",
+        name: optional(KeptName()).describe("Name of a kept process, instead of `sessionId` and `processId`"),
+        owner: optional(z.string().max(MAX_OWNER_CHARACTERS)).describe(
+          "Whom the kept process belongs to: the name of a token, or `owner` of `process/list`. Default: this principal, or else the only one whose processes this client may follow that has one of that name",
         ),
         sessionId: optional(z.string()).describe(
-          "Session that the process belongs to. Default: this one. Anyone who knows a session id can attach, so treat it as a secret",
+          "Session that the process belongs to. Default: this one. It must be of the same principal",
         ),
         processId: optional(ProcessId()),
         mode: optional(z.enum(["follow", "control"])).describe(
@@ -125,11 +135,13 @@ export const processExtensionMethods = {
         exited: z.boolean(),
         closed: z.boolean(),
         name: z.string().optional().describe("Name of a kept process"),
+        owner: z.string().optional().describe("Whom a kept process of another principal belongs to"),
       }),
   }),
   "process/detach": method({
     doc: "Stops sending events of a process to this connection until it is attached again. The process continues and does not wait. Ends the control of a kept process.",
     family: "exec",
+    right: "follow",
     extension: true,
     ordered: "processId",
     params: () => z.object({ processId: ProcessId() }),
@@ -138,11 +150,12 @@ export const processExtensionMethods = {
   "process/list": method({
     doc: "Lists processes in start order, including ended ones that can still be read.",
     family: "exec",
+    right: "follow",
     extension: true,
     params: () =>
       z.object({
         scope: optional(z.enum(["session", "kept", "server"])).describe(
-          "Default: `session`. `kept` lists the kept processes of this principal, with their names as ids; `server` lists those and the processes of all sessions, if the server's configuration allows it",
+          "Default: `session`. `kept` lists the kept processes of this principal and those that it may follow, with their names as ids; `server` lists those and the processes of all sessions, if the server's configuration allows it",
         ),
       }),
     result: () => z.object({ processes: z.array(ListedProcess()) }),
@@ -150,6 +163,7 @@ export const processExtensionMethods = {
   "process/times": method({
     doc: "Returns when the server got the retained events of a process, by its clock: one time for each event, from `firstSeq` on.",
     family: "exec",
+    right: "follow",
     extension: true,
     params: () =>
       z.object({
@@ -167,6 +181,7 @@ export const processExtensionMethods = {
   "process/snapshot": method({
     doc: "Returns the beginning and the end of a process's output, per stream. At least 64 KiB of each are kept, whatever other streams write.",
     family: "exec",
+    right: "follow",
     extension: true,
     extensionParams: ["paint"],
     params: () =>

@@ -239,6 +239,7 @@ export const processMethods = {
   "process/start": method({
     doc: "Starts a process in its own process group, from an argument vector.",
     family: "exec",
+    right: "start",
     extensionParams: [
       "terminalSize",
       "followScreen",
@@ -274,6 +275,7 @@ export const processMethods = {
   "process/read": method({
     doc: "Returns retained output after a sequence number, and waits for new events if requested.",
     family: "exec",
+    right: "follow",
     ordered: "processId",
     overtakes: "always",
     params: ProcessRead,
@@ -282,6 +284,7 @@ export const processMethods = {
   "process/write": method({
     doc: "Writes to a terminal or a piped stdin. A `writeId` seen before is accepted and writes nothing.",
     family: "exec",
+    right: "control",
     ordered: "processId",
     overtakes: "urgentInput",
     params: () =>
@@ -302,6 +305,7 @@ export const processMethods = {
   "process/signal": method({
     doc: "Sends a signal to the process group. Unknown and ended processes are not an error.",
     family: "exec",
+    right: "control",
     lane: "control",
     extensionParams: ["signal"],
     ordered: "processId",
@@ -316,6 +320,7 @@ export const processMethods = {
   "process/terminate": method({
     doc: "Kills the process group or, with a mode, ends everything that belongs to the process. `running` says whether the process had not exited yet.",
     family: "exec",
+    right: "control",
     lane: "control",
     extensionParams: ["mode", "timeoutMs"],
     ordered: "processId",

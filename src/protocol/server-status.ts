@@ -6,6 +6,7 @@ export const serverStatusMethods = {
   "server/status": method({
     doc: "Tells which program serves, and how busy it is.",
     family: "environment status",
+    right: "info",
     lane: "control",
     extension: true,
     params: NoParams,

@@ -8,6 +8,7 @@ export const sessionMethods = {
   initialize: method({
     doc: "Opens a session, or resumes one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
+    right: "session",
     extensionParams: ["urgentInput"],
     params: () =>
       z.object({

@@ -15,6 +15,7 @@ export const tcpMethods = {
   "tcp/connect": method({
     doc: "Opens a TCP connection from the server's machine. Refused with PERMISSION_DENIED if the server requires a sandbox, or its own has no network.",
     family: "tcp",
+    right: "network",
     extension: true,
     params: () =>
       z.object({
@@ -32,6 +33,7 @@ export const tcpMethods = {
   "tcp/read": method({
     doc: "Returns what has arrived, as soon as there is something. Only one read of a connection may wait. What is not read waits in the machine's buffers, so that a slow reader slows down the sender, and nobody else.",
     family: "tcp",
+    right: "network",
     extension: true,
     params: () =>
       z.object({
@@ -47,6 +49,7 @@ export const tcpMethods = {
   "tcp/write": method({
     doc: "Sends bytes, and answers when the machine has taken them. At most 4 MiB may be unanswered.",
     family: "tcp",
+    right: "network",
     extension: true,
     params: () =>
       z.object({
@@ -59,6 +62,7 @@ export const tcpMethods = {
   "tcp/close": method({
     doc: "Ends a connection at once; an unknown id is not an error.",
     family: "tcp",
+    right: "network",
     extension: true,
     params: () => z.object({ tcpId: TcpId() }),
     result: Empty,

@@ -19,3 +19,6 @@ export const MALFORMED_MESSAGE_ID = -1;
 
 /** Close code of a WebSocket whose session was taken over by another connection. */
 export const SESSION_TAKEN_CLOSE_CODE = 4010;
+
+/** Close code of a WebSocket whose token has expired or was withdrawn, or whose rights have changed. */
+export const CREDENTIAL_ENDED_CLOSE_CODE = 4011;

@@ -50,6 +50,21 @@ interface Route<Context> extends Precedence {
   readonly call: Call<Context>;
 }
 
+/** A request that is about to be handled. Its parameters are those that the handler gets. */
+export interface CheckedRequest {
+  readonly name: string;
+  readonly definition: Pick<Method, "right" | "alsoNeeds">;
+  readonly params: unknown;
+}
+
+/** What every request has to pass before its handler is called. */
+interface Admission<Context> {
+  /** Throws if the peer may not use that family of methods yet. */
+  readonly gate: (context: Context, family: Family) => void;
+  /** Throws if the peer may not make that request. */
+  readonly door: (context: Context, request: CheckedRequest) => void;
+}
+
 /** Determines which requests a method may pass. */
 export type Precedence = Pick<Method, "lane" | "ordered" | "overtakes">;
 
@@ -59,8 +74,7 @@ const NONE: Precedence = {};
 export class Router<Context> {
   readonly #routes = new Map<string, Route<Context>>();
 
-  /** `gate` throws if the peer may not use that family of methods yet. */
-  constructor(handlers: Handlers<Context>, gate: (context: Context, family: Family) => void) {
+  constructor(handlers: Handlers<Context>, { gate, door }: Admission<Context>) {
     for (const [name, handler] of Object.entries(handlers)) {
       const definition: Method = methods[name as MethodName];
       // The handler's parameter type comes from this schema, which `parse` applies.
@@ -72,6 +86,7 @@ export class Router<Context> {
         call: (context, params, attachment, watch) => {
           const checked = parse(definition, name, params);
           if (definition.family !== null) gate(context, definition.family);
+          door(context, { name, definition, params: checked });
           watch?.allowed(checked, attachment);
           return run(context, checked, attachment);
         },
@@ -84,7 +99,7 @@ export class Router<Context> {
     return this.#routes.get(name) ?? NONE;
   }
 
-  /** Throws an RpcError for an unknown method, invalid parameters or a closed gate, in this order. */
+  /** Throws an RpcError for an unknown method, invalid parameters, a closed gate or a missing right, in this order. */
   call(
     name: string,
     context: Context,

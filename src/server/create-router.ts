@@ -70,7 +70,10 @@ export function createRouter({
     },
   });
   const subject = { kind: "files", temporaryDirectory: environment["TMPDIR"] } as const;
-  const policyOf = filePolicies((context) => sandboxes.policy(context, subject), sandboxes.hiddenPaths);
+  const policyOf = filePolicies(
+    (context, client) => sandboxes.policy(client, context, subject),
+    sandboxes.hiddenPaths,
+  );
   const confinement = { places, helpers, policyOf };
   const handlers = {
     ...processHandlers({
@@ -99,6 +102,6 @@ export function createRouter({
       ...environmentHandlers(environmentInfo, codexHome, { places, sandboxes }),
       ...handlers,
     },
-    (client, family) => client.gate(family),
+    { gate: (client, family) => client.gate(family), door: (client, request) => client.permit(request) },
   );
 }

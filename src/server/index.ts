@@ -5,13 +5,22 @@ export {
   type Authenticate,
   type Authentication,
   type AuthenticationPolicy,
+  type Authenticator,
   createAuthenticator,
   type Presented,
 } from "./access/authentication.ts";
 export type { Credential } from "./access/credential.ts";
 export type { AuditOptions } from "./audit/audit.ts";
 export { localPrincipal } from "./access/principal.ts";
-export type { Rights } from "./access/rights.ts";
+export type { Preset } from "./access/presets.ts";
+export {
+  createRights,
+  type PrincipalLimits,
+  type Rights,
+  type RightsContext,
+  type RightsOptions,
+} from "./access/rights.ts";
+export type { SignedTokenPolicy } from "./access/signed-token.ts";
 export {
   LIMITS,
   type LimitDefinition,

@@ -1,14 +1,16 @@
+import { resolve } from "node:path";
 import { CapabilityError, UsageError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket } from "../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
+import { createAuthenticator } from "./access/authentication.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics/metrics-page.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { createServerFor, type Server, type ServerOptions } from "./server.ts";
+import { createServerFor, rightsContext, type Server, type ServerOptions } from "./server.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
 /** Where a server listens, and whom it admits. */
@@ -56,10 +58,13 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const files = tls && new TlsFiles(tls, logger);
   const material = files?.load();
   const listeners = new OwnListeners();
+  const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
   const secrets = "path" in address ? [address.path] : (files?.secrets ?? []);
   const metrics = options.metrics ? new ServerMetrics() : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
-  const server = createServerFor(listeners, hiding(secrets, { ...options, observers }));
+  const hidden = hiding([...secrets, ...table], { ...options, observers });
+  const authenticator = authentication && (await createAuthenticator(authentication, rightsContext(hidden)));
+  const server = createServerFor(listeners, hidden);
   try {
     const log = new LoginLog(logger);
     const listener = await listenWebSocket({
@@ -74,6 +79,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
         server,
         { ...options, observers },
         {
+          authenticator,
           requiresCertificate: tls?.clientCa !== undefined,
           isLocal: () => !isExposed(address),
         },
@@ -83,11 +89,12 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     if ("port" in address) listeners.add(Number(new URL(listener.url).port));
     const close = async (): Promise<void> => {
       unwatch?.();
+      authenticator?.close();
       await Promise.all([listener.close(), server.close()]);
     };
     return {
       url: listener.url,
-      refusal: () => server.refusal(),
+      refusal: (credential) => server.refusal(credential),
       exclude: (ends) => server.exclude(ends),
       accept: (transport, accepted) => server.accept(transport, accepted),
       link: (events) => server.link(events),
@@ -97,12 +104,16 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
+    authenticator?.close();
     await server.close();
     throw listenError(error, address);
   }
 }
 
-/** Whoever reaches the socket can ask for a process without a sandbox, and whoever has the key can pose as the server. */
+/**
+ * Whoever reaches the socket can ask for a process without a sandbox, whoever has the key can pose as the server, and
+ * whoever writes the table of tokens can be anybody.
+ */
 function hiding(secrets: readonly string[], options: ServerOptions): ServerOptions {
   return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...secrets] };
 }

@@ -16,6 +16,7 @@ import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { KeptProcesses } from "./kept/kept-processes.ts";
 import { type Credential, localCredential } from "./access/credential.ts";
+import { createRights, FULL_RIGHTS, type RightsContext, type RightsOptions } from "./access/rights.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
@@ -58,6 +59,11 @@ export interface ServerOptions {
   readonly requireSandbox?: boolean;
   /** Whether clients may keep processes beyond their sessions. Default: true. */
   readonly keepProcesses?: boolean;
+  /**
+   * What clients may do that connect without authentication, over a Unix socket, stdio or in this program. Default:
+   * everything.
+   */
+  readonly local?: RightsOptions;
   /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
   readonly version?: string;
   /** Reports that for some time there was no connection, no session and no kept process. */
@@ -84,8 +90,8 @@ export interface AcceptOptions {
 
 /** Serves any number of clients, over transports or in its own program. */
 export interface Server {
-  /** Why no further connection is accepted; undefined if one is. */
-  refusal(): string | undefined;
+  /** Why no further connection is accepted, or none with this credential; undefined if one is. */
+  refusal(credential?: Credential): string | undefined;
   /**
    * Resolves with the reason if a connection comes from inside one of this server's sandboxes, from where it could ask
    * for a process outside. Undefined if there is none that could connect.
@@ -130,7 +136,7 @@ class ExecServer implements ObservedServer {
   readonly #sandbox: Sandbox;
   readonly #sessions: SessionRegistry;
   readonly #kept: KeptProcesses;
-  readonly #localCredential = localCredential();
+  readonly #localCredential: Credential;
   /** What every connection is given. */
   readonly #shared: Pick<
     ClientConnectionOptions,
@@ -165,9 +171,13 @@ class ExecServer implements ObservedServer {
     const kept = new KeptProcesses({
       starter,
       limits,
-      share: () => quota.shareOfKept(),
+      share: (principal) => quota.shareOfKept(principal),
+      check: (principal, rights) => quota.checkOwn(principal, rights),
       enter: () => occupancy.enter(),
     });
+    this.#localCredential = localCredential(
+      options.local === undefined ? FULL_RIGHTS : createRights(options.local, rightsContext(options)),
+    );
     this.#occupancy = occupancy;
     this.audit = audit;
     this.observer = combineObservers([...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])]);
@@ -199,7 +209,10 @@ class ExecServer implements ObservedServer {
     };
   }
 
-  refusal(): string | undefined {
+  refusal(credential: Credential = this.#localCredential): string | undefined {
+    const own = credential.rights.limits.maxConnections;
+    if (own !== undefined && this.#connectionsOf(credential.principal) >= own)
+      return limitError("maxConnections", own, "this token has too many connections").message;
     const { maxConnections } = this.#limits;
     if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
     if (this.#clients.size >= maxConnections)
@@ -216,17 +229,24 @@ class ExecServer implements ObservedServer {
     });
   }
 
+  #connectionsOf(principal: string): number {
+    let count = 0;
+    for (const client of this.#clients) if (client.principal === principal) count += 1;
+    return count;
+  }
+
   accept(
     transport: Transport,
-    { resumable = true, principal, credential, from, ended }: AcceptOptions = {},
+    { resumable = true, principal, credential: given, from, ended }: AcceptOptions = {},
   ): void {
-    const refused = this.refusal();
+    const local = this.#localCredential;
+    const credential = given ?? (principal === undefined ? local : { ...local, principal });
+    const refused = this.refusal(credential);
     const address = (): string => from ?? transport.from ?? "unknown";
     if (refused === undefined) {
-      const local = this.#localCredential;
       this.#serve((hooks) => new TransportPeer(transport, hooks), {
         resumable,
-        credential: credential ?? (principal === undefined ? local : { ...local, principal }),
+        credential,
         address,
         ended,
       });
@@ -325,6 +345,21 @@ class ExecServer implements ObservedServer {
   }
 }
 
+/** What the rights of tokens depend on. */
+export function rightsContext({
+  environment,
+  logger = silentLogger,
+  hiddenPaths = [],
+  limits,
+}: ServerOptions): RightsContext {
+  return {
+    temporaryDirectory: environment?.["TMPDIR"],
+    logger,
+    hiddenPaths,
+    fsRoots: limits?.fsRoots ?? [],
+  };
+}
+
 function createSandboxes(
   { hiddenPaths = [], sandbox, requireSandbox }: ServerOptions,
   environment: Environment,
@@ -343,7 +378,8 @@ function createSessions(
   const retentionMs = limits.exitedProcessRetentionMs;
   const maxUnheard = limits.maxProcessesPerSession;
   return new SessionRegistry({
-    create: (id) => new Session(id, { starter, retentionMs, maxUnheard, takeSlot: quota.share() }),
+    create: (id, owner) =>
+      new Session(id, { starter, retentionMs, maxUnheard, takeSlot: quota.share(owner) }),
     detachedTtlMs: limits.detachedSessionTtlMs,
     maxSessions: limits.maxSessions,
     enter: () => occupancy.enter(),

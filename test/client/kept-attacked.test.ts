@@ -75,22 +75,29 @@ test("principals see nothing of each other: no names, no errors that differ, no 
   expect(started.isClosed).toBe(false);
 });
 
-test("who resumes a session for another principal loses its kept processes", async () => {
+test("a session of another principal can be neither resumed nor attached to, and its processes live on", async () => {
   await using server = await serve({
     environment: { PATH: process.env["PATH"] },
     authentication: { mode: "signed-bearer-token", secret: SECRET, maxClockSkewSeconds: 0 },
   });
   const ann = await connect(server.url, { token: tokenOf({ sub: "ann" }) });
   const started = await ann.start(SLEEP, { keep: "web", processId: "p" });
+  await ann.start(SLEEP, { processId: "own" });
   const pid = started.pid!;
   const { sessionId } = ann;
+  await using bob = await connect(server.url, { token: tokenOf({ sub: "bob" }) });
+  const attached = bob.request("process/attach", { sessionId, processId: "own" });
+  expect((await errorOf(attached)).message).toContain("unknown session id");
   await ann.detach();
-  await using bob = await connect(server.url, { token: tokenOf({ sub: "bob" }), resumeSessionId: sessionId });
-  expect((await errorOf(bob.adopt("p"))).message).toContain("unknown process id p");
-  expect(await bob.request("process/terminate", { processId: "p" })).toEqual({ running: false });
+  const resumed = connect(server.url, { token: tokenOf({ sub: "bob" }), resumeSessionId: sessionId });
+  expect((await errorOf(resumed)).message).toContain("unknown session id");
   expect(() => process.kill(pid, 0)).not.toThrow();
-  await using back = await connect(server.url, { token: tokenOf({ sub: "ann" }) });
-  expect(await back.processes({ scope: "kept" })).toMatchObject([{ name: "web", attached: 0 }]);
+  await using back = await connect(server.url, {
+    token: tokenOf({ sub: "ann" }),
+    resumeSessionId: sessionId,
+  });
+  expect(await back.processes({ scope: "kept" })).toMatchObject([{ name: "web", attached: 1 }]);
+  expect(await back.request("process/terminate", { processId: "own" })).toEqual({ running: true });
 });
 
 test("the end of its session does not end a kept process, and other processes of the session end", async () => {

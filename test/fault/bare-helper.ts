@@ -3,6 +3,7 @@ import type { OwnProcess } from "../../src/capabilities/process/process-starter.
 import { type ExitStatus, Reaper } from "../../src/native/reaper.ts";
 import { spawnOnPipes } from "../../src/native/spawn.ts";
 import { ByteBudget } from "../../src/server/connection/byte-budget.ts";
+import { FULL_RIGHTS } from "../../src/server/access/rights.ts";
 import type { FileClient } from "../../src/server/files/file-client.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/sandbox-helper.js", import.meta.url));
@@ -27,6 +28,7 @@ export function bareClient(signal: AbortSignal): FileClient {
   return {
     budget: new ByteBudget(LIMITS).connect({ queuedBytes: () => 0, ping: () => false }),
     signal,
+    rights: FULL_RIGHTS,
     notify: () => {},
     drained: async () => {},
   };

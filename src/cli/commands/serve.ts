@@ -43,7 +43,7 @@ const FLAGS = {
   ...LOG_FLAGS,
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
-const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "config", "log-file"];
+const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "ws-token-table", "config", "log-file"];
 const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", ...EDGE_SWITCHES];
 
 /** By then, most clients of a new server have sent `initialize`. */
@@ -145,6 +145,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   return {
     address,
     url,
+    ...(configuration.local === undefined ? {} : { local: configuration.local }),
     environment,
     authentication,
     concurrentRequests,

@@ -91,6 +91,7 @@ export const resultShapes = {
     exited: "boolean",
     closed: "boolean",
     "name?": "string",
+    "owner?": "string",
   },
   "process/detach": {},
   "process/list": {

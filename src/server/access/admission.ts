@@ -2,7 +2,7 @@ import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { AdmissionOptions } from "../../transport/websocket/websocket-server.ts";
 import type { ObservedServer, ServerOptions } from "../server.ts";
-import { type Authenticate, type AuthenticationPolicy, createAuthenticator } from "./authentication.ts";
+import type { Authenticate, AuthenticationPolicy, Authenticator } from "./authentication.ts";
 import type { Credential } from "./credential.ts";
 import { refuseOtherUser } from "./local-users.ts";
 import { checkedOrigin, publicHost } from "./origins.ts";
@@ -29,6 +29,8 @@ export interface AdmissionPolicy {
 
 /** What an admission depends on besides the policy. */
 export interface Surroundings {
+  /** Of the policy's authentication. */
+  readonly authenticator: Authenticator | undefined;
   readonly requiresCertificate: boolean;
   /** Whether only this machine's users can connect. */
   readonly isLocal: (ends: ConnectionEnds) => boolean;
@@ -38,26 +40,22 @@ export interface Surroundings {
 export function admissionFor(
   server: ObservedServer,
   {
-    authentication,
     publicUrls,
     allowOrigins,
     allowLocalUsers,
     limits,
     logger,
-  }: AdmissionPolicy & ServerOptions,
-  { requiresCertificate, isLocal }: Surroundings,
+  }: Omit<AdmissionPolicy, "authentication"> & ServerOptions,
+  { authenticator, requiresCertificate, isLocal }: Surroundings,
 ): AdmissionOptions<Credential> {
   const log = logger ?? silentLogger;
   const maxMessageBytes = limits?.maxMessageBytes;
-  const authenticate =
-    authentication === undefined
-      ? requiresCertificate && authenticateByCertificate
-      : createAuthenticator(authentication, log);
+  const authenticate = authenticator?.authenticate ?? (requiresCertificate && authenticateByCertificate);
   const asksForUser = !authenticate && !allowLocalUsers;
   return {
     ...(authenticate ? { authenticate } : {}),
     // With a token, a sandbox does not get in: no policy shows it the secret.
-    ...(authentication === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
+    ...(authenticator === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     // Asynchronous, because there may be no descriptor to look it up.
     ...(asksForUser
       ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
@@ -68,7 +66,7 @@ export function admissionFor(
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,
     publicHosts: (publicUrls ?? []).map((url) => publicHost(url)),
     allowedOrigins: (allowOrigins ?? []).map((origin) => checkedOrigin(origin)),
-    refuse: () => server.refusal(),
+    refuse: (credential) => server.refusal(credential),
     accept: (transport, credential) =>
       server.accept(transport, credential === undefined ? {} : { credential }),
   };

@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { UsageError } from "../../base/errors.ts";
-import { type Logger, silentLogger } from "../../base/logger.ts";
+import { silentLogger } from "../../base/logger.ts";
 import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
-import { parseJson } from "../../protocol/json-scan.ts";
+import { AttemptBrake } from "./attempt-brake.ts";
 import { bearerToken } from "./bearer-token.ts";
 import type { Credential } from "./credential.ts";
 import { principalOf } from "./principal.ts";
 import { LoginLog } from "./refused-logins.ts";
-import { FULL_RIGHTS } from "./rights.ts";
+import { createRights, FULL_RIGHTS, type RightsContext } from "./rights.ts";
+import { checkSignedToken, type SignedTokenPolicy } from "./signed-token.ts";
+import { TokenTable } from "./token-table.ts";
 
 /** Who may open a connection. */
 export type AuthenticationPolicy =
@@ -16,19 +18,18 @@ export type AuthenticationPolicy =
       /** SHA-256 of the token, so the token itself need not be stored. */
       readonly tokenSha256: Buffer;
     }
+  | (SignedTokenPolicy & { readonly mode: "signed-bearer-token" })
   | {
-      readonly mode: "signed-bearer-token";
-      readonly secret: Uint8Array;
-      readonly issuer?: string;
-      readonly audience?: string;
-      readonly maxClockSkewSeconds: number;
+      readonly mode: "token-table";
+      /** A file of named tokens, which is read again when it changes. */
+      readonly path: string;
     };
 
 /** What a peer shows when it connects. */
 export interface Presented {
   /** Its Authorization header. */
   readonly authorization: string | undefined;
-  /** Its address, for the log. */
+  /** Its address, by which wrong tokens are slowed down, and for the log. */
   readonly from?: string;
   /** Its certificate, which has been verified. */
   readonly clientCertificate?: ClientCertificate;
@@ -39,25 +40,58 @@ export type Authentication = { readonly refusal: string } | { readonly credentia
 
 export type Authenticate = (presented: Presented) => Promise<Authentication>;
 
+/** Decides who may connect. */
+export interface Authenticator {
+  readonly authenticate: Authenticate;
+  /** Stops reading the table of tokens. */
+  close(): void;
+}
+
 /** A shorter secret could be guessed. */
 export const MIN_SECRET_BYTES = 32;
 const SHA256_BYTES = 32;
 
-/** Logs who is refused, and why. Throws a UsageError for a policy that could admit the wrong ones, or nobody. */
-export function createAuthenticator(
+const TOO_MANY = "too many wrong tokens from this address; try again in some seconds";
+
+/**
+ * Logs who is refused, and why. Throws a UsageError for a policy that could admit the wrong ones, or nobody. Give it the
+ * options of the server, on which the rights of tokens depend.
+ */
+export async function createAuthenticator(
   policy: AuthenticationPolicy,
-  logger: Logger = silentLogger,
-): Authenticate {
+  given: Partial<RightsContext> = {},
+): Promise<Authenticator> {
   checkPolicy(policy);
-  const log = new LoginLog(logger);
-  const check = authenticator(policy);
-  return async ({ authorization, from }) => {
-    const refusal = await check(authorization);
-    if (refusal === undefined)
-      return { credential: { principal: principalOf(policy, authorization), rights: FULL_RIGHTS } };
-    log.refused(refusal, from);
-    return { refusal };
+  const context: RightsContext = {
+    temporaryDirectory: undefined,
+    logger: silentLogger,
+    hiddenPaths: [],
+    fsRoots: [],
+    ...given,
   };
+  const log = new LoginLog(context.logger);
+  const brake = new AttemptBrake();
+  const table = policy.mode === "token-table" ? await TokenTable.open(policy.path, context) : undefined;
+  const check = checkerOf(policy, context, table);
+  const authenticate: Authenticate = async ({ authorization, from }) => {
+    const answer = await decide(authorization, from);
+    if ("refusal" in answer) log.refused(answer.refusal, from);
+    return answer;
+  };
+  return { authenticate, close: () => table?.close() };
+
+  async function decide(
+    authorization: string | undefined,
+    from: string | undefined,
+  ): Promise<Authentication> {
+    if (authorization === undefined) return { refusal: "missing websocket bearer token" };
+    const token = bearerToken(authorization);
+    if (token === undefined) return { refusal: "invalid authorization header" };
+    if (!(await brake.turn(from))) return { refusal: TOO_MANY };
+    const answer = await check(token, authorization);
+    if ("refusal" in answer) brake.failed(from);
+    return answer;
+  }
 }
 
 function checkPolicy(policy: AuthenticationPolicy | null): void {
@@ -68,82 +102,46 @@ function checkPolicy(policy: AuthenticationPolicy | null): void {
     case "signed-bearer-token":
       if (policy.secret?.length >= MIN_SECRET_BYTES) return;
       throw new UsageError(`the secret must have at least ${MIN_SECRET_BYTES} bytes`);
+    case "token-table":
+      if (typeof policy.path === "string" && policy.path !== "") return;
+      throw new UsageError("path must be the path of a table of tokens");
     default:
-      throw new UsageError("the mode of authentication must be capability-token or signed-bearer-token");
+      throw new UsageError(
+        "the mode of authentication must be capability-token, signed-bearer-token or token-table",
+      );
   }
 }
 
-function authenticator(
+type Check = (token: string, authorization: string) => Authentication | Promise<Authentication>;
+
+function checkerOf(
   policy: AuthenticationPolicy,
-): (authorization: string | undefined) => Promise<string | undefined> {
-  return async (authorization) => {
-    if (authorization === undefined) return "missing websocket bearer token";
-    const token = bearerToken(authorization);
-    if (token === undefined) return "invalid authorization header";
-    if (policy.mode === "signed-bearer-token") return checkJwt(token, policy);
-    const presented = createHash("sha256").update(token).digest();
-    return timingSafeEqual(presented, policy.tokenSha256) ? undefined : "invalid websocket bearer token";
-  };
-}
-
-type JwtPolicy = Extract<AuthenticationPolicy, { mode: "signed-bearer-token" }>;
-
-interface Claims {
-  readonly exp: number;
-  readonly nbf: number | undefined;
-  readonly iss: string | undefined;
-  readonly aud: readonly string[];
-}
-
-async function checkJwt(token: string, policy: JwtPolicy): Promise<string | undefined> {
-  const claims = await verifyToken(token, policy.secret);
-  if (claims === undefined) return "invalid websocket jwt";
-  const { exp, nbf, iss, aud } = claims;
-  const now = Math.floor(Date.now() / 1000);
-  if (now > exp + policy.maxClockSkewSeconds) return "expired websocket jwt";
-  if (nbf !== undefined && now < nbf - policy.maxClockSkewSeconds) return "websocket jwt is not valid yet";
-  if (policy.issuer !== undefined && iss !== policy.issuer) return "websocket jwt issuer mismatch";
-  if (policy.audience !== undefined && !aud.includes(policy.audience))
-    return "websocket jwt audience mismatch";
-  return undefined;
-}
-
-const COMPACT_JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-
-/** Claims of a token signed with HS256 and this secret; undefined if the token is invalid in any way. */
-async function verifyToken(token: string, secret: Uint8Array): Promise<Claims | undefined> {
-  if (!COMPACT_JWT.test(token)) return undefined;
-  const { compactVerify } = await import("jose");
-  try {
-    const { payload, protectedHeader } = await compactVerify(token, secret, { algorithms: ["HS256"] });
-    if (protectedHeader.typ !== undefined && typeof protectedHeader.typ !== "string") return undefined;
-    return readClaims(new TextDecoder("utf-8", { fatal: true }).decode(payload));
-  } catch {
-    // The peer only learns that the token is invalid.
-    return undefined;
+  context: RightsContext,
+  table: TokenTable | undefined,
+): Check {
+  switch (policy.mode) {
+    case "capability-token":
+      return (token) => {
+        const presented = createHash("sha256").update(token).digest();
+        return timingSafeEqual(presented, policy.tokenSha256)
+          ? { credential: { principal: "token", rights: FULL_RIGHTS } }
+          : { refusal: "invalid websocket bearer token" };
+      };
+    case "signed-bearer-token":
+      return async (token, authorization) => {
+        const signed = await checkSignedToken(token, policy);
+        if ("refusal" in signed) return signed;
+        const { rights: wanted, expiresAtMs } = signed;
+        try {
+          const rights = wanted === undefined ? FULL_RIGHTS : createRights(wanted, context);
+          return { credential: { principal: principalOf(policy, authorization), rights, expiresAtMs } };
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error;
+          context.logger.warn("the rights of a signed token are invalid", { reason: error.message });
+          return { refusal: "invalid websocket jwt" };
+        }
+      };
+    case "token-table":
+      return (token) => table!.check(token);
   }
-}
-
-/** Throws if a claim is missing, repeated or of the wrong type. */
-function readClaims(text: string): Claims {
-  const claims = parseJson(text).value;
-  if (typeof claims !== "object" || claims === null || Array.isArray(claims)) throw new Error("no object");
-  const { nbf, iss, aud } = claims as Record<string, unknown>;
-  const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined || aud === null ? [] : [aud];
-  if (!audiences.every((audience) => typeof audience === "string")) throw new Error("aud");
-  if (iss !== undefined && iss !== null && typeof iss !== "string") throw new Error("iss");
-  return {
-    exp: readInteger(text, "exp"),
-    nbf: nbf === undefined || nbf === null ? undefined : readInteger(text, "nbf"),
-    iss: iss ?? undefined,
-    aud: audiences,
-  };
-}
-
-/** Parsed from the text: a fraction, an exponent or a 65th bit is not an integer, even if its value is one. */
-function readInteger(text: string, name: string): number {
-  const digits = parseJson(text, name).memberText ?? "";
-  if (!/^-?[0-9]{1,19}$/.test(digits) || BigInt.asIntN(64, BigInt(digits)) !== BigInt(digits))
-    throw new Error(name);
-  return Number(digits);
 }

@@ -1,5 +1,7 @@
 import { localPrincipal } from "./principal.ts";
-import { FULL_RIGHTS, type Rights } from "./rights.ts";
+import type { Rights } from "./rights.ts";
+
+const CHECK_MS = 1_000;
 
 /** Who a connection acts for, and what it may do. */
 export interface Credential {
@@ -16,7 +18,27 @@ export interface Credential {
   readonly withdrawn?: AbortSignal;
 }
 
-/** Of connections without authentication: they act for the user that runs the server, and may do everything. */
-export function localCredential(): Credential {
-  return { principal: localPrincipal(), rights: FULL_RIGHTS };
+/** Of connections without authentication: they act for the user that runs the server. */
+export function localCredential(rights: Rights): Credential {
+  return { principal: localPrincipal(), rights };
+}
+
+/** Calls `ended` once when a credential ends, never at once. Returns what stops watching. */
+export function watchValidity(credential: Credential, ended: (reason: string) => void): () => void {
+  const { expiresAtMs, withdrawn } = credential;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (): void => ended("the token has been withdrawn, or its rights have changed");
+  const check = (): void => {
+    const leftMs = expiresAtMs! - Date.now();
+    if (leftMs <= 0) ended("the token has expired");
+    // The clock may be set meanwhile, and timers have a longest time.
+    else timer = setTimeout(check, Math.min(leftMs, CHECK_MS)).unref();
+  };
+  if (expiresAtMs !== undefined) timer = setTimeout(check, 0).unref();
+  if (withdrawn?.aborted === true) setImmediate(end);
+  else withdrawn?.addEventListener("abort", end, { once: true });
+  return () => {
+    clearTimeout(timer);
+    withdrawn?.removeEventListener("abort", end);
+  };
 }

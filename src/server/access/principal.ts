@@ -36,6 +36,11 @@ export function certificatePrincipal({ subject, fingerprint256 }: ClientCertific
   return `cert:${whole.length > MAX_NAME_CHARACTERS ? `sha256=${digest(whole)}` : whole}`;
 }
 
+/** Whether a principal is a signed token that names nobody. Its holder renews it, and is the same to nobody. */
+export function isAnonymous(principal: string): boolean {
+  return principal.startsWith("token:");
+}
+
 /** The principal of connections without a token: the user that runs the server. */
 export function localPrincipal(): string {
   try {

@@ -1,6 +1,152 @@
-/** What a client may do. */
-export interface Rights {
-  readonly preset: "full";
+import { realpathSync } from "node:fs";
+import { UsageError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
+import type { FileAccess } from "../../capabilities/files/file-access.ts";
+import type { SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import type { Right } from "../../protocol/index.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import type { ServerLimits } from "../limits.ts";
+import { confinesFiles } from "../sandbox/files/confines-files.ts";
+import { operatorPolicy } from "../sandbox/operator-policy.ts";
+import { type Preset, PRESET_RIGHTS } from "./presets.ts";
+
+/** Limits that a principal can have of its own, below those of the server. */
+export const PRINCIPAL_LIMITS = [
+  "maxConnections",
+  "maxSessions",
+  "maxProcesses",
+  "maxKeptProcesses",
+] as const satisfies readonly (keyof ServerLimits)[];
+
+export type PrincipalLimits = Partial<Pick<ServerLimits, (typeof PRINCIPAL_LIMITS)[number]>>;
+
+/** What a client may do, as an operator writes it. */
+export interface RightsOptions {
+  readonly preset: Preset;
+  /** For `sandboxed`: confines every process and every call on files; a client's own sandbox can only narrow it. */
+  readonly policy?: Sandbox;
+  /** For `files`: the directories, as absolute paths. */
+  readonly roots?: readonly string[];
+  /** For `files`: nothing can be changed. Default: false. */
+  readonly readOnly?: boolean;
+  readonly limits?: PrincipalLimits;
+  /** Names of tokens, or whole principals, whose kept processes it may follow; `*` stands for all. */
+  readonly see?: readonly string[];
+  /** The same for control, which includes following. Not for `files` and `observe`. */
+  readonly control?: readonly string[];
 }
 
-export const FULL_RIGHTS: Rights = { preset: "full" };
+/** What rights depend on besides their options. */
+export interface RightsContext {
+  readonly temporaryDirectory: string | undefined;
+  readonly logger: Logger;
+  /** The server's own secrets and records. */
+  readonly hiddenPaths: readonly string[];
+  readonly fsRoots: readonly string[];
+}
+
+/** What a client may do. */
+export interface Rights {
+  readonly preset: Preset;
+  /** Equal for equal rights. */
+  readonly key: string;
+  readonly limits: PrincipalLimits;
+  /** Confines everything that the client starts and opens. */
+  readonly sandbox?: SandboxPolicy;
+  /** The only files within reach. */
+  readonly files?: { readonly roots: readonly string[]; readonly access: FileAccess };
+  /** Whether the client has a right. */
+  allows(right: Right): boolean;
+  /** What the client may do with the kept processes of another principal. */
+  grant(owner: string): "control" | "follow" | undefined;
+}
+
+export const FULL_RIGHTS: Rights = makeRights({ preset: "full" });
+
+/** Throws a UsageError for options that make no sense, or would give more than they say. */
+export function createRights(options: RightsOptions, context: RightsContext): Rights {
+  const { preset, policy, roots, readOnly, see = [], control = [] } = options;
+  const only = (name: string, value: unknown, wanted: Preset): void => {
+    if (value !== undefined && preset !== wanted)
+      throw new UsageError(`${name} is for the preset ${wanted}, not for ${preset}`);
+  };
+  only("policy", policy, "sandboxed");
+  only("roots", roots, "files");
+  only("read_only", readOnly, "files");
+  if (see.length > 0 && preset === "files") throw new UsageError("see is not for the preset files");
+  if (control.length > 0 && (preset === "files" || preset === "observe"))
+    throw new UsageError(`control is not for the preset ${preset}`);
+  return makeRights(options, {
+    ...(preset === "sandboxed" ? { sandbox: confiningPolicy(policy, context) } : {}),
+    ...(preset === "files" ? { files: confiningRoots(roots, context) } : {}),
+  });
+}
+
+/** Whether someone may use what was made with other rights of the same principal. */
+export function reaches(rights: Rights, made: Rights): boolean {
+  return rights.preset === "full" || rights.key === made.key;
+}
+
+/** The principal of a named token. */
+export function principalNamed(name: string): string {
+  return name.includes(":") || name === "*" ? name : `name:${name}`;
+}
+
+function makeRights(options: RightsOptions, confining: Pick<Rights, "sandbox" | "files"> = {}): Rights {
+  const { preset, readOnly = false, limits = {} } = options;
+  const see = new Set((options.see ?? []).map(principalNamed));
+  const control = new Set((options.control ?? []).map(principalNamed));
+  const includes = (list: ReadonlySet<string>, owner: string): boolean => list.has(owner) || list.has("*");
+  return {
+    preset,
+    key: JSON.stringify(options, sortedKeys),
+    limits,
+    ...confining,
+    allows: (right) => PRESET_RIGHTS[preset].has(right) && !(readOnly && right === "writeFiles"),
+    grant: (owner) => (includes(control, owner) ? "control" : includes(see, owner) ? "follow" : undefined),
+  };
+}
+
+function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): SandboxPolicy {
+  if (policy === undefined) throw new UsageError("the preset sandboxed needs a policy");
+  const confining = operatorPolicy(policy, context);
+  if (confining === undefined || !confinesFiles(confining))
+    throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
+  return confining;
+}
+
+/** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
+function confiningRoots(
+  roots: readonly string[] | undefined,
+  { hiddenPaths, fsRoots }: RightsContext,
+): NonNullable<Rights["files"]> {
+  if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
+  const access = new AllowedRoots(roots);
+  for (const root of roots.map(realPath)) {
+    for (const hidden of hiddenPaths.map(realPath))
+      if (isWithin(hidden, root) || isWithin(root, hidden))
+        throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
+    if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))
+      throw new UsageError(`roots: ${root} is outside the roots that this server serves (fsRoots)`);
+  }
+  return { roots, access };
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
+}
+
+/** The path itself if it does not exist. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+function sortedKeys(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

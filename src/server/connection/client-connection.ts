@@ -10,14 +10,16 @@ import {
   type NotificationParams,
   RpcCode,
 } from "../../protocol/index.ts";
-import { SESSION_TAKEN_CLOSE_CODE } from "../../protocol/wire-limits.ts";
+import { CREDENTIAL_ENDED_CLOSE_CODE, SESSION_TAKEN_CLOSE_CODE } from "../../protocol/wire-limits.ts";
 import { toWire } from "../../rpc/error-wire.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
 import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
-import type { HandlerResult, Router } from "../../rpc/router.ts";
+import type { CheckedRequest, HandlerResult, Router } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { HIGH_WATER_BYTES } from "../../transport/transport.ts";
-import type { Credential } from "../access/credential.ts";
+import { checkRights } from "../access/check-rights.ts";
+import { type Credential, watchValidity } from "../access/credential.ts";
+import type { Rights } from "../access/rights.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "../limits.ts";
 import { limitError } from "../limit-error.ts";
@@ -90,6 +92,8 @@ export class ClientConnection implements SessionHolder {
   #hasViolated = false;
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
+  /** Stops watching the credential. */
+  readonly #validity: () => void;
   /** Answers to be built when there is room for them. */
   readonly #late = new Fifo<LateAnswer>();
 
@@ -111,12 +115,17 @@ export class ClientConnection implements SessionHolder {
       queuedBytes: () => this.peer.queuedBytes,
       ping: (answered) => this.peer.ping(answered),
     });
+    this.#validity = watchValidity(options.credential, (reason) => this.#withdraw(reason));
     this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
   }
 
   /** See `SessionHolder`. */
   get principal(): string {
     return this.credential.principal;
+  }
+
+  get rights(): Rights {
+    return this.credential.rights;
   }
 
   /** Aborted when the connection ends, for handlers that wait. */
@@ -191,6 +200,11 @@ export class ClientConnection implements SessionHolder {
       );
   }
 
+  /** Throws unless the client has the rights for a request. */
+  permit(request: CheckedRequest): void {
+    checkRights(this.credential, request);
+  }
+
   initialize({ resumeSessionId, urgentInput }: InitializeOptions): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
@@ -231,10 +245,19 @@ export class ClientConnection implements SessionHolder {
 
   surrender(): void {
     this.#surrendered = true;
+    this.#dismiss(SESSION_TAKEN_CLOSE_CODE, "another connection has taken over the session");
+  }
+
+  /** The credential has ended. The session can be resumed with another one of the same principal. */
+  #withdraw(reason: string): void {
+    if (!this.#ended) this.#dismiss(CREDENTIAL_ENDED_CLOSE_CODE, reason);
+  }
+
+  /** From this step on nothing is done for the client. */
+  #dismiss(code: number, reason: string): void {
     this.#closing = true;
     this.#stop();
-    const reason = "another connection has taken over the session";
-    this.peer.close({ code: SESSION_TAKEN_CLOSE_CODE, reason });
+    this.peer.close({ code, reason });
   }
 
   /** Only for handlers behind the gate. */
@@ -401,6 +424,7 @@ export class ClientConnection implements SessionHolder {
       reason,
     });
     clearTimeout(this.#initializeTimer);
+    this.#validity();
     this.#stop();
     this.#options.observed?.close(reason);
     if (this.#session !== undefined && !this.#surrendered) {

@@ -5,11 +5,13 @@ import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import { type FileAccess, freeAccess } from "../../capabilities/files/file-access.ts";
 import { toNativePath } from "../../capabilities/files/native-path.ts";
 import { Place } from "../../capabilities/files/place.ts";
+import type { Rights } from "../access/rights.ts";
 import { invalidParams } from "../invalid-params.ts";
 import { pathFromParam } from "./path-param.ts";
 
 /**
- * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots.
+ * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots,
+ * of the client if it has its own, which lie within those of the server.
  */
 export class Places {
   readonly #access: FileAccess;
@@ -28,9 +30,9 @@ export class Places {
    * Text that is not a path is an invalid parameter; a path that cannot exist on this host, or is too long, fails like
    * a file operation.
    */
-  at(text: string): Place {
+  at(text: string, { rights }: { readonly rights: Rights }): Place {
     try {
-      return new Place(toNativePath(pathFromParam(text)), this.#access);
+      return new Place(toNativePath(pathFromParam(text)), rights.files?.access ?? this.#access);
     } catch (error) {
       if (error instanceof PathUriError) throw invalidParams(error.message);
       if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);

@@ -32,7 +32,7 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, s
   return {
     "command/exec": async (client, params) => {
       checkSpecKind("direct", limits);
-      return { sessionId: await commandsOf(client).start(await startRequest(params, sandboxes)) };
+      return { sessionId: await commandsOf(client).start(await startRequest(client, params, sandboxes)) };
     },
 
     "command/exec/write": (client, { sessionId, chunk }) => {
@@ -133,12 +133,13 @@ class Commands {
 }
 
 async function startRequest(
+  client: ClientConnection,
   { argv, cwd, env, tty, arg0 }: CommandExec,
   sandboxes: Sandboxes,
 ): Promise<StartRequest> {
   const directory = decodeCwd(cwd);
   if (argv.length === 0) throw invalidParams("argv must not be empty");
-  const policy = sandboxes.policy(undefined, {
+  const policy = sandboxes.policy(client, undefined, {
     kind: "process",
     cwd: () => (typeof directory === "string" ? directory : "/"),
     temporaryDirectory: env["TMPDIR"],

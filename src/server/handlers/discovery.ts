@@ -29,7 +29,7 @@ const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifest
 /** For requests that are not confined. */
 export function discoveryHandlers(codexHome: CodexHome, places: Places) {
   return {
-    "capabilityRoots/discoverV1": async (_, { roots }) => {
+    "capabilityRoots/discoverV1": async (client, { roots }) => {
       if (roots.length > MAX_ROOTS)
         throw new RpcError(
           RpcCode.invalidRequest,
@@ -37,19 +37,19 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
         );
       const turns = new Turns();
       for (const { path } of roots) {
-        checkPath(path, places);
+        checkPath(path, client, places);
         if (turns.over) await turns.next();
       }
       const discovered: DiscoveredRoot[] = [];
       for (const root of roots) {
-        discovered.push(await discoverV1(root, places));
+        discovered.push(await discoverV1(root, client, places));
         if (turns.over) await turns.next();
       }
       return { roots: discovered };
     },
 
-    "capabilities/discoverV2": async (_, { cwd }) => {
-      checkPath(cwd, places);
+    "capabilities/discoverV2": async (client, { cwd }) => {
+      checkPath(cwd, client, places);
       const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
       return {
         plugins: found.plugins.map(toPlugin),
@@ -64,28 +64,32 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
 }
 
 /** Invalid parameters fail the request; a path of another host fails only its root. */
-export function checkPath(path: string, places: Places): void {
+export function checkPath(path: string, client: FileClient, places: Places): void {
   try {
-    places.at(path);
+    places.at(path, client);
   } catch (error) {
     if (error instanceof RpcError) throw error;
   }
 }
 
-function placeOf(path: string, places: Places): Place {
+function placeOf(path: string, client: FileClient, places: Places): Place {
   try {
-    return places.at(path);
+    return places.at(path, client);
   } catch (error) {
     if (!(error instanceof CapabilityError)) throw error;
     throw new CapabilityError(error.code, `failed to inspect capability root ${path}: ${error.message}`);
   }
 }
 
-async function discoverV1({ id, path }: RootParams, places: Places): Promise<DiscoveredRoot> {
+async function discoverV1(
+  { id, path }: RootParams,
+  client: FileClient,
+  places: Places,
+): Promise<DiscoveredRoot> {
   let root = EMPTY;
   let error: string | null = null;
   try {
-    root = await discoverRoot(placeOf(path, places));
+    root = await discoverRoot(placeOf(path, client, places));
   } catch (cause) {
     if (!(cause instanceof CapabilityError)) throw cause;
     error = cause.message;

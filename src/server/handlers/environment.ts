@@ -30,11 +30,17 @@ export function environmentHandlers(
 
     "environment/status": () => READY,
 
-    "environmentConfig/read": async (_, { cwd, configPaths, requirementsPaths }) => {
+    "environmentConfig/read": async (client, { cwd, configPaths, requirementsPaths }) => {
       checkKeyPaths([...configPaths, ...requirementsPaths]);
-      const named = directoryAt(cwd, places);
+      const named = directoryAt(cwd, client, places);
       // The client chooses the project, so a sandbox of the server hides its configuration unless it hides nothing.
-      const directory = sandboxes.readsDisk ? named : undefined;
+      const readsDisk = sandboxes.readsDisk(client);
+      if (client.rights.sandbox !== undefined && !readsDisk)
+        throw new CapabilityError(
+          "PERMISSION_DENIED",
+          "environmentConfig/read: the policy of this client does not let it read the whole disk",
+        );
+      const directory = readsDisk ? named : undefined;
       const home = locate(codexHome);
       return {
         userHomeDir: environmentInfo.userHomeDir ?? null,
@@ -57,9 +63,9 @@ function locate(codexHome: CodexHome): string {
 }
 
 /** Undefined for a path that is too long for any directory. */
-function directoryAt(uri: string, places: Places): Place | undefined {
+function directoryAt(uri: string, client: ClientConnection, places: Places): Place | undefined {
   try {
-    return places.at(uri);
+    return places.at(uri, client);
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
     // Here a path of another host is an invalid parameter.

@@ -28,7 +28,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 export function httpHandlers(environment: Environment, sandboxes: Sandboxes) {
   return {
     "http/request": (client, params, attachment) => {
-      sandboxes.checkNetwork();
+      sandboxes.checkNetwork(client);
       const requests = requestsOf(client);
       const { requestId } = params;
       if (params.streamResponse && requests.streams.has(requestId))

@@ -1,8 +1,11 @@
 import { RpcError } from "../../base/errors.ts";
 import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import { permissionDenied } from "../access/check-rights.ts";
+import { principalNamed } from "../access/rights.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { invalidParams } from "../invalid-params.ts";
+import { modeFor } from "../kept/kept-access.ts";
 import type { KeptProcesses } from "../kept/kept-processes.ts";
 import { unknownProcess, visible } from "../processes/known-process.ts";
 import type { ProcessEntry } from "../processes/process-table.ts";
@@ -28,7 +31,7 @@ export function processAttachHandlers({ sessions, kept }: AttachOptions) {
       const { processId, mode } = params;
       if (typeof processId !== "string") throw invalidParams("missing field `processId` or `name`");
       if (mode === "control") throw invalidParams("mode control needs the name of a kept process");
-      const owner = typeof params.sessionId === "string" ? sessions.get(params.sessionId) : session;
+      const owner = typeof params.sessionId === "string" ? sessions.get(params.sessionId, client) : session;
       return whenStarted(owner, processId, () => attach(session, owner, { ...params, processId }));
     },
 
@@ -67,18 +70,25 @@ function attach(
 }
 
 function attachKept(
-  { session, principal }: ClientConnection,
+  client: ClientConnection,
   kept: KeptProcesses,
   params: AttachParams,
   name: string,
 ): AttachResult | Promise<AttachResult> {
   if (typeof params.sessionId === "string" || typeof params.processId === "string")
     throw invalidParams("name cannot be combined with sessionId or processId");
+  const { session } = client;
   const id = params.as ?? name;
   const mode = params.mode ?? "follow";
+  const owner = typeof params.owner === "string" ? principalNamed(params.owner) : kept.ownerOf(name, client);
   const run = (): AttachResult => {
-    const attached = kept.attachment(principal, name, { mode, connection: session });
-    if (attached === undefined) throw refusal("NOT_FOUND", `there is no kept process ${name}`);
+    const attached = kept.attachment(owner, name, { mode, connection: session });
+    const most = attached && modeFor(client, owner, attached.entry);
+    // What a client may not see does not exist for it.
+    if (attached === undefined || most === undefined)
+      throw refusal("NOT_FOUND", `there is no kept process ${name}`);
+    if (mode === "control" && most === "follow")
+      throw permissionDenied(`process/attach ${name}: this client may only follow the processes of ${owner}`);
     const earlier = session.attached(id);
     const isRepeated = earlier?.entry === attached.entry && earlier.mode === mode;
     if (!isRepeated) {
@@ -86,9 +96,10 @@ function attachKept(
       session.checkAttachments();
       session.followAttached(id, attached, params.fromSeq ?? undefined);
     }
-    return { ...answer(id, attached.entry), name };
+    const others = owner === client.principal ? {} : { owner };
+    return { ...answer(id, attached.entry), name, ...others };
   };
-  const place = { starting: (key: string) => kept.of(principal)?.starting(key) ?? session.starting(id) };
+  const place = { starting: (key: string) => kept.of(owner)?.starting(key) ?? session.starting(id) };
   return whenStarted(place, name, run);
 }
 

@@ -1,13 +1,13 @@
 import { encodeBase64 } from "../../base/base64.ts";
-import { RpcError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
-import { type Params, type Result, RpcCode } from "../../protocol/index.ts";
+import type { Params, Result } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import { permissionDenied } from "../access/check-rights.ts";
 import type { KeptProcesses } from "../kept/kept-processes.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { known, visible } from "../processes/known-process.ts";
@@ -24,7 +24,7 @@ const MAX_TIMES = 16_384;
 
 export interface ProcessExtensionOptions {
   readonly sessions: Iterable<Session>;
-  readonly kept: Pick<KeptProcesses, "of">;
+  readonly kept: Pick<KeptProcesses, "visibleTo">;
   /** Lets every client list the processes of all sessions. */
   readonly allowServerScope: boolean;
 }
@@ -69,19 +69,18 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
         return new DeferredAnswer(ended.then(() => waitResult(process)));
       }),
 
-    "process/list": ({ session, principal }, { scope }) => {
+    "process/list": (client, { scope }) => {
+      const { session } = client;
       const listedKept = () =>
-        Array.from(kept.of(principal) ?? [], ([name, entry]) => describeKept(name, entry, principal));
-      if (scope === "kept") return { processes: listedKept() };
+        Array.from(kept.visibleTo(client), ({ name, entry, owner }) => describeKept(name, entry, owner));
+      if (scope === "kept") return { processes: listedKept().toSorted(byStart) };
       if (scope !== "server") return { processes: listed(session, { own: true }) };
       if (!allowServerScope)
-        throw new RpcError(
-          RpcCode.invalidRequest,
-          "process/list: this server does not show the processes of other sessions",
-          { data: { code: "PERMISSION_DENIED" } },
-        );
+        throw permissionDenied("process/list: this server does not show the processes of other sessions");
+      if (client.rights.preset === "sandboxed")
+        throw permissionDenied("process/list: the preset sandboxed does not show the processes of others");
       const all = Array.from(sessions, (other) => listed(other, { own: other === session })).flat();
-      return { processes: [...all, ...listedKept()].toSorted((a, b) => a.startedAtMs - b.startedAtMs) };
+      return { processes: [...all, ...listedKept()].toSorted(byStart) };
     },
 
     "process/times": (client, { processId, fromSeq }) =>
@@ -104,6 +103,10 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
         );
       }),
   } satisfies Handlers<ClientConnection>;
+}
+
+function byStart(one: ListedProcess, other: ListedProcess): number {
+  return one.startedAtMs - other.startedAtMs;
 }
 
 function listed(session: Session, { own }: { own: boolean }): ListedProcess[] {

@@ -77,7 +77,9 @@ export function processHandlers({
       const { session } = client;
       checkSpecKind(params.specKind, limits);
       const launch = networkLaunch(params);
-      const { request, policy } = startRequest(params, environment, sandboxes);
+      // Its proxy is outside every sandbox.
+      if (launch !== undefined && client.rights.sandbox !== undefined) sandboxes.checkNetwork(client);
+      const { request, policy } = startRequest(client, params, environment, sandboxes);
       const { processId } = params;
       const keep = keepOf(params, kept);
       const answer = () => startAnswer(session, params);
@@ -216,6 +218,7 @@ function write(
 }
 
 function startRequest(
+  client: ClientConnection,
   params: ProcessStart,
   environment: Environment,
   sandboxes: Sandboxes,
@@ -223,6 +226,7 @@ function startRequest(
   refuseManagedNetwork(params);
   const env = withMetadata(givenEnvironment(params, environment), params.metadata);
   const policy = sandboxes.policy(
+    client,
     params.sandbox,
     {
       kind: "process",

@@ -23,7 +23,7 @@ export function tcpHandlers(limits: Pick<ServerLimits, "maxTcpConnections">, san
   };
   return {
     "tcp/connect": (client, { tcpId, host, port, timeoutMs }) => {
-      sandboxes.checkTcp();
+      sandboxes.checkTcp(client);
       const patienceMs = Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
       return new DeferredAnswer(
         connectionsOf(client)

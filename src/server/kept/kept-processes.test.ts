@@ -3,6 +3,7 @@ import type { ManagedProcess } from "../../capabilities/process/managed-process.
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import { FULL_RIGHTS } from "../access/rights.ts";
 import { ProcessQuota } from "../processes/process-quota.ts";
 import { resolveLimits, type ServerLimits } from "../limits.ts";
 import { KeptProcesses } from "./kept-processes.ts";
@@ -56,7 +57,8 @@ function createKept(given: Partial<ServerLimits> = {}) {
   const kept = new KeptProcesses({
     starter,
     limits,
-    share: () => quota.shareOfKept(),
+    share: (principal) => quota.shareOfKept(principal),
+    check: (principal, rights) => quota.checkOwn(principal, rights),
     enter: () => {
       occupied.count += 1;
       return () => {
@@ -174,7 +176,7 @@ it("an ended process is forgotten after its time, and a replaced one takes nothi
 
 it("slots are free again: of ended processes, of failed starts, and of all at the end", async () => {
   const { kept, start, started, delayNext, quota } = createKept({ maxProcesses: 2, maxKeptProcesses: 256 });
-  const take = quota.share();
+  const take = quota.share({ principal: "ann", rights: FULL_RIGHTS });
   const isFull = (): boolean => {
     try {
       take().free();

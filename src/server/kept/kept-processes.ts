@@ -3,24 +3,31 @@ import type { ProcessStarter } from "../../capabilities/process/process-starter.
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Keep } from "../../protocol/process.ts";
+import type { Rights } from "../access/rights.ts";
 import { limitError } from "../limit-error.ts";
 import type { ServerLimits } from "../limits.ts";
 import type { ProcessSlot } from "../processes/process-quota.ts";
 import { type ProcessEntry, ProcessTable, type StartDetails } from "../processes/process-table.ts";
 import { refusal } from "../refusal.ts";
 import { Attachment } from "../sessions/attachment.ts";
+import { type KeptClient, modeFor } from "./kept-access.ts";
 import { Audience } from "./audience.ts";
 
 export interface KeptProcessOptions {
   readonly starter: ProcessStarter;
   readonly limits: Pick<ServerLimits, "maxKeptProcesses" | "keptProcessRetentionMs">;
   /** A share of the server's processes, for one principal. */
-  readonly share: () => () => ProcessSlot;
+  readonly share: (principal: string) => () => ProcessSlot;
+  /** Throws if a principal has as many processes as its rights allow. */
+  readonly check: (principal: string, rights: Rights) => void;
   /** Called for each process; the result is called when it is forgotten. */
   readonly enter: () => () => void;
 }
 
-/** Processes that belong to the server instead of a session. Each principal has its own, and sees no others. */
+/**
+ * Processes that belong to the server instead of a session. Each principal has its own, and sees no others except by a
+ * grant.
+ */
 export class KeptProcesses {
   readonly #options: KeptProcessOptions;
   readonly #tables = new Map<string, ProcessTable>();
@@ -35,16 +42,40 @@ export class KeptProcesses {
     return this.#tables.get(principal);
   }
 
+  /** Every process that a client may at least follow, with its owner. */
+  *visibleTo(client: KeptClient): IterableIterator<{ owner: string; name: string; entry: ProcessEntry }> {
+    for (const [owner, table] of this.#tables)
+      for (const [name, entry] of table)
+        if (modeFor(client, owner, entry) !== undefined) yield { owner, name, entry };
+  }
+
+  /**
+   * The owner of the process that a client means by a name alone: itself, or the only other one whose process of that
+   * name it may follow. Throws if there are several.
+   */
+  ownerOf(name: string, client: KeptClient): string {
+    const { principal } = client;
+    if (this.of(principal)?.get(name) !== undefined || this.of(principal)?.starting(name) !== undefined)
+      return principal;
+    const owners = [...this.visibleTo(client)].flatMap((each) => (each.name === name ? [each.owner] : []));
+    if (owners.length > 1)
+      throw refusal(
+        "INVALID_INPUT",
+        `several have a kept process ${name}: ${owners.join(", ")}; give its owner`,
+      );
+    return owners[0] ?? principal;
+  }
+
   /** Attaches to a process of a principal; undefined if there is none of that name. */
   attachment(
-    principal: string,
+    owner: string,
     name: string,
     options: { readonly mode: "follow" | "control"; readonly connection: object },
   ): Attachment | undefined {
-    const table = this.of(principal);
+    const table = this.of(owner);
     const entry = table?.get(name);
     if (table === undefined || entry === undefined) return undefined;
-    return new Attachment({ table, key: name, entry }, { principal, ...options });
+    return new Attachment({ table, key: name, entry }, { owner, ...options });
   }
 
   /**
@@ -63,8 +94,12 @@ export class KeptProcesses {
       await other;
     }
     if (this.#ended) throw new RpcError(RpcCode.internal, "the server is closing");
+    if (details.rights !== undefined) this.#options.check(principal, details.rights);
     const table = this.of(principal) ?? this.#createTable(principal);
-    const { maxKeptProcesses } = this.#options.limits;
+    const maxKeptProcesses = Math.min(
+      this.#options.limits.maxKeptProcesses,
+      details.rights?.limits.maxKeptProcesses ?? Number.POSITIVE_INFINITY,
+    );
     checkName(table.get(name), { name, replace });
     if (table.unclosed >= maxKeptProcesses)
       throw limitError("maxKeptProcesses", maxKeptProcesses, "too many kept processes have not ended");
@@ -87,7 +122,7 @@ export class KeptProcesses {
   #createTable(principal: string): ProcessTable {
     for (const [other, { size, unclosed }] of this.#tables)
       if (size === 0 && unclosed === 0) this.#tables.delete(other);
-    const take = this.#options.share();
+    const take = this.#options.share(principal);
     const table: ProcessTable = new ProcessTable({
       starter: this.#options.starter,
       retentionMs: this.#options.limits.keptProcessRetentionMs,

@@ -21,7 +21,7 @@ export function keepOf({ keep }: ProcessStart, kept: KeptProcesses | undefined):
 
 /** Starts a process that belongs to the server. The session controls it under the id that its client chose. */
 export function startKept(
-  { session, principal }: ClientConnection,
+  { session, principal, rights }: ClientConnection,
   { keep, kept, params }: KeptStart & { readonly params: ProcessStart },
   request: StartRequest,
   { idempotency, ...details }: StartDetails,
@@ -30,6 +30,7 @@ export function startKept(
   session.checkAttachments();
   const started = kept.start(principal, keep, request, {
     ...details,
+    rights,
     ...(idempotency === undefined
       ? {}
       : { idempotency: { ...idempotency, key: keyOfKept(session, idempotency.key) } }),

@@ -1,3 +1,4 @@
+import type { Rights } from "../access/rights.ts";
 import { limitError } from "../limit-error.ts";
 import type { ServerLimits } from "../limits.ts";
 
@@ -18,18 +19,19 @@ interface ServerUsage extends Usage {
 /** The slot of one process in the quota. */
 export class ProcessSlot {
   readonly #server: ServerUsage;
-  readonly #session: Usage;
+  readonly #owners: readonly Usage[];
   #bytes: number;
   #running = true;
   /** Called when the process is forgotten. */
   freed: (() => void) | undefined;
 
-  constructor(server: ServerUsage, session: Usage, bytes: number) {
+  /** `owners` are the session or the kept processes that it belongs to, and the principal. */
+  constructor(server: ServerUsage, owners: readonly Usage[], bytes: number) {
     this.#server = server;
-    this.#session = session;
+    this.#owners = owners;
     this.#bytes = bytes;
     server.processes += 1;
-    session.processes += 1;
+    for (const owner of owners) owner.processes += 1;
     server.retainedBytes += bytes;
   }
 
@@ -37,7 +39,7 @@ export class ProcessSlot {
   closed(retainedBytes: number): void {
     if (!this.#running) return;
     this.#running = false;
-    this.#session.processes -= 1;
+    for (const owner of this.#owners) owner.processes -= 1;
     this.#server.processes -= 1;
     this.#setBytes(retainedBytes);
   }
@@ -55,31 +57,60 @@ export class ProcessSlot {
   }
 }
 
+/** Whose processes are counted. */
+export interface Owner {
+  readonly principal: string;
+  readonly rights: Rights;
+}
+
 /** Limits the processes of all sessions and principals together, and their retained output. */
 export class ProcessQuota {
   readonly #limits: QuotaLimits;
   readonly #usage: ServerUsage = { processes: 0, retainedBytes: 0 };
+  readonly #principals = new Map<string, Usage>();
 
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
   /** The share of one session: a function that takes a slot for a process, or throws if none is free. */
-  share(): () => ProcessSlot {
-    return this.#share(this.#limits.maxProcessesPerSession);
+  share({ principal, rights }: Owner): () => ProcessSlot {
+    const take = this.#share(principal, this.#limits.maxProcessesPerSession);
+    return () => {
+      this.checkOwn(principal, rights);
+      return take();
+    };
   }
 
-  /** The share of kept processes, whose number is limited elsewhere. */
-  shareOfKept(): () => ProcessSlot {
-    return this.#share(Number.POSITIVE_INFINITY);
+  /** The share of the kept processes of a principal, whose number is limited elsewhere. */
+  shareOfKept(principal: string): () => ProcessSlot {
+    return this.#share(principal, Number.POSITIVE_INFINITY);
   }
 
-  #share(maxProcesses: number): () => ProcessSlot {
+  /** Throws if a principal has as many processes as its rights allow. */
+  checkOwn(principal: string, { limits: { maxProcesses } }: Rights): void {
+    if (maxProcesses === undefined || (this.#principals.get(principal)?.processes ?? 0) < maxProcesses)
+      return;
+    throw limitError("maxProcesses", maxProcesses, "this token has too many processes");
+  }
+
+  #share(principal: string, maxProcesses: number): () => ProcessSlot {
     const share: Usage = { processes: 0 };
     return () => {
       this.#check(share, maxProcesses);
-      return new ProcessSlot(this.#usage, share, this.#limits.maxRetainedBytesPerProcess);
+      const owners = [share, this.#usageOf(principal)];
+      return new ProcessSlot(this.#usage, owners, this.#limits.maxRetainedBytesPerProcess);
     };
+  }
+
+  #usageOf(principal: string): Usage {
+    const known = this.#principals.get(principal);
+    if (known !== undefined) return known;
+    for (const [other, { processes }] of this.#principals)
+      if (processes === 0) this.#principals.delete(other);
+    const usage: Usage = { processes: 0 };
+    this.#principals.set(principal, usage);
+    return usage;
   }
 
   #check(share: Usage, maxProcessesPerSession: number): void {

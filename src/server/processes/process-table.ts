@@ -3,6 +3,7 @@ import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
+import type { Rights } from "../access/rights.ts";
 import type { Audience } from "../kept/audience.ts";
 import type { ProcessObservation } from "../connection/observation.ts";
 import type { ProcessNetwork } from "../network/process-network.ts";
@@ -21,12 +22,16 @@ export interface ProcessEntry {
   /** Who is attached to a kept process. */
   readonly audience?: Audience;
   readonly label: string | undefined;
+  /** Rights of the client that has started a kept process. */
+  readonly rights?: Rights;
   readonly enforced: Enforced | undefined;
 }
 
 /** Facts about a start that matter to its client, not to the process. */
 export interface StartDetails {
   readonly label?: string;
+  /** Rights of the client that starts a kept process. */
+  readonly rights?: Rights;
   /** What confines the process. */
   readonly confine?: () => Confinement | Promise<Confinement>;
   /** Makes the start repeatable; `body` is the whole request. */
@@ -169,7 +174,7 @@ export class ProcessTable {
   async #start(
     processId: string,
     wanted: StartRequest,
-    { label, idempotency, confine, openNetwork, createAudience, observe, started }: StartDetails,
+    { label, rights, idempotency, confine, openNetwork, createAudience, observe, started }: StartDetails,
     place: ProcessSlot,
   ): Promise<void> {
     const confining = confine?.();
@@ -189,6 +194,7 @@ export class ProcessTable {
       startedAtMs: Date.now(),
       label,
       enforced,
+      ...(rights === undefined ? {} : { rights }),
       ...(createAudience === undefined ? {} : { audience: createAudience(process) }),
     };
     this.forget(processId);

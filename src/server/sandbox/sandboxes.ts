@@ -7,7 +7,13 @@ import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts"
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
+import type { Rights } from "../access/rights.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
+
+/** What confinement depends on. */
+interface Client {
+  readonly rights: Rights;
+}
 
 export interface SandboxesOptions {
   /** Hidden in every sandbox. */
@@ -36,29 +42,38 @@ export class Sandboxes {
    * Throws for a context that is invalid or cannot be enforced, and for a missing one if it is required.
    */
   policy(
+    { rights }: Client,
     context: SandboxContext | null | undefined,
     subject: SandboxSubject,
     { proxied = false }: { proxied?: boolean } = {},
   ): SandboxPolicy | undefined {
-    const client =
+    const wanted =
       context === undefined || context === null ? undefined : clientPolicy(context, subject, proxied);
-    if (client === undefined && this.#isRequired)
+    if (wanted === undefined && this.#isRequired)
       throw new CapabilityError(
         "PERMISSION_DENIED",
         "this server requires a sandbox: the request brings none that confines it",
       );
-    return this.#operator === undefined ? client : narrow(this.#operator, client);
+    const given = this.#given(rights);
+    return given === undefined ? wanted : narrow(given, wanted);
   }
 
-  /** Throws if the server itself must not reach other machines for its clients. */
-  checkNetwork(): void {
+  /** What confines a client whatever it asks for: the policy of the server, and that of its token. */
+  #given({ sandbox }: Rights): SandboxPolicy | undefined {
+    return this.#operator === undefined ? sandbox : narrow(this.#operator, sandbox);
+  }
+
+  /** Throws if the server itself must not reach other machines for a client. */
+  checkNetwork({ rights }: Client): void {
+    if (rights.sandbox !== undefined && rights.sandbox.network !== "enabled")
+      throw new CapabilityError("PERMISSION_DENIED", "the policy of this client has no network");
     if (this.#operator === undefined || this.#operator.network === "enabled") return;
     throw new CapabilityError("PERMISSION_DENIED", "the sandbox of this server has no network");
   }
 
   /** The same for connections of any kind, which no sandbox would confine. */
-  checkTcp(): void {
-    this.checkNetwork();
+  checkTcp(client: Client): void {
+    this.checkNetwork(client);
     if (!this.#isRequired) return;
     throw new CapabilityError(
       "PERMISSION_DENIED",
@@ -66,11 +81,12 @@ export class Sandboxes {
     );
   }
 
-  /** Whether the server may read any file for its clients, without a helper in a sandbox. */
-  get readsDisk(): boolean {
+  /** Whether the server may read any file for a client, without a helper in a sandbox. */
+  readsDisk({ rights }: Client): boolean {
+    const given = this.#given(rights);
     return (
-      this.#operator === undefined ||
-      ruleSets(this.#operator).every(
+      given === undefined ||
+      ruleSets(given).every(
         ({ rules }) =>
           rules.every(({ access }) => access !== "deny") &&
           rules.some((rule) => rule.kind === "path" && rule.path === "/"),

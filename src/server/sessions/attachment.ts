@@ -2,6 +2,7 @@ import type { ManagedProcess } from "../../capabilities/process/managed-process.
 import type { TerminalSize } from "../../native/spawn.ts";
 import { Watcher } from "../kept/audience.ts";
 import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
+import { type KeptClient, modeFor } from "../kept/kept-access.ts";
 import type { WriteIds } from "../processes/write-ids.ts";
 
 /** Where a process is known. */
@@ -15,7 +16,7 @@ interface Origin {
 /** How a kept process is attached. */
 interface KeptOptions {
   /** Whom the process belongs to. */
-  readonly principal: string;
+  readonly owner: string;
   readonly mode: "follow" | "control";
   /** Stands for the connection that attaches. */
   readonly connection: object;
@@ -45,9 +46,16 @@ export class Attachment {
     return this.#kept?.mode ?? "follow";
   }
 
-  /** Principal that a kept process belongs to; undefined for a process of another session. */
-  get principal(): string | undefined {
-    return this.#kept?.principal;
+  /** False for a process of another session. */
+  get isKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
+  /** Whether a client may use a kept process in this way. */
+  isFor(client: KeptClient): boolean {
+    if (this.#kept === undefined) return false;
+    const most = modeFor(client, this.#kept.owner, this.entry);
+    return most === "control" || most === this.mode;
   }
 
   /** Name of a kept process. */

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
+import { isAnonymous } from "../access/principal.ts";
+import { reaches, type Rights } from "../access/rights.ts";
 import { limitError } from "../limit-error.ts";
 import { refusal } from "../refusal.ts";
 import type { Peer } from "../connection/peer.ts";
@@ -9,16 +11,21 @@ import type { Session } from "./session.ts";
 /** A connection that holds a session, or claims one. */
 export interface SessionHolder {
   readonly peer: Peer;
-  /** Whom the connection acts for. A session is taken over only from a connection of the same principal. */
+  /** Whom the connection acts for, and with what rights. Both decide whose sessions it can have. */
   readonly principal: string;
+  readonly rights: Rights;
   /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
   isAlive(): Promise<boolean>;
   /** Its session belongs to another connection from now on. */
   surrender(): void;
 }
 
+/** Who has opened a session. */
+type Owner = Pick<SessionHolder, "principal" | "rights">;
+
 interface Entry {
   readonly session: Session;
+  readonly owner: Owner;
   /** Undefined while the session waits for its client to reconnect. */
   holder: SessionHolder | undefined;
   expiry: NodeJS.Timeout | undefined;
@@ -28,14 +35,14 @@ interface Entry {
 
 /** Finds sessions again after their connection was lost, until they expire. */
 export class SessionRegistry {
-  readonly #create: (id: string) => Session;
+  readonly #create: (id: string, owner: Owner) => Session;
   readonly #detachedTtlMs: number;
   readonly #maxSessions: number;
   readonly #enter: () => () => void;
   readonly #sessions = new Map<string, Entry>();
 
   constructor(options: {
-    create: (id: string) => Session;
+    create: (id: string, owner: Owner) => Session;
     detachedTtlMs: number;
     maxSessions: number;
     /** Called for each session; the result is called when it is gone. */
@@ -58,15 +65,32 @@ export class SessionRegistry {
   open(holder: SessionHolder): Session {
     if (this.#sessions.size >= this.#maxSessions)
       throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
-    const session = this.#create(randomUUID());
-    this.#sessions.set(session.id, { session, holder, expiry: undefined, leave: this.#enter() });
+    const { principal, rights } = holder;
+    this.#checkOwn(holder);
+    const session = this.#create(randomUUID(), { principal, rights });
+    this.#sessions.set(session.id, {
+      session,
+      owner: { principal, rights },
+      holder,
+      expiry: undefined,
+      leave: this.#enter(),
+    });
     session.attach(holder);
     return session;
   }
 
-  /** Throws an RpcError if there is no such session. */
-  get(id: string): Session {
-    return this.#entry(id).session;
+  #checkOwn({ principal, rights }: Owner): void {
+    const { maxSessions } = rights.limits;
+    if (maxSessions === undefined) return;
+    let count = 0;
+    for (const { owner } of this.#sessions.values()) if (owner.principal === principal) count += 1;
+    if (count >= maxSessions)
+      throw limitError("maxSessions", maxSessions, "this token has too many sessions");
+  }
+
+  /** Throws an RpcError if there is no such session, or it is out of reach for this client. */
+  get(id: string, client: Owner): Session {
+    return this.#entry(id, client).session;
   }
 
   /**
@@ -74,7 +98,7 @@ export class SessionRegistry {
    * reports nothing, and the client may be back before the server notices.
    */
   resume(id: string, claimant: SessionHolder): Session | Promise<Session> {
-    const entry = this.#entry(id);
+    const entry = this.#entry(id, claimant);
     const { holder } = entry;
     if (holder === undefined) return this.#attach(entry, claimant);
     if (holder.principal !== claimant.principal) throw attached(id);
@@ -86,7 +110,7 @@ export class SessionRegistry {
     { from, to, isAlive }: { from: SessionHolder; to: SessionHolder; isAlive: boolean },
   ): Session {
     // The session may have ended meanwhile.
-    const entry = this.#entry(id);
+    const entry = this.#entry(id, to);
     if (to.peer.ended) throw new RpcError(RpcCode.internal, "the connection has ended");
     if (entry.holder === undefined) return this.#attach(entry, to);
     // Another connection may have been quicker.
@@ -103,9 +127,11 @@ export class SessionRegistry {
     return entry.session;
   }
 
-  #entry(id: string): Entry {
+  /** A session of others does not exist. */
+  #entry(id: string, client: Owner): Entry {
     const entry = this.#sessions.get(id);
-    if (entry === undefined) throw refusal("NOT_FOUND", `unknown session id ${id}`);
+    if (entry === undefined || !isSameParty(entry.owner, client))
+      throw refusal("NOT_FOUND", `unknown session id ${id}`);
     return entry;
   }
 
@@ -129,6 +155,13 @@ export class SessionRegistry {
   async endAll(others: Promise<void>): Promise<void> {
     await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session, others)));
   }
+}
+
+function isSameParty(owner: Owner, client: Owner): boolean {
+  if (!reaches(client.rights, owner.rights)) return false;
+  return (
+    owner.principal === client.principal || (isAnonymous(owner.principal) && isAnonymous(client.principal))
+  );
 }
 
 function attached(id: string): RpcError {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { FULL_RIGHTS } from "../access/rights.ts";
 import type { Peer } from "../connection/peer.ts";
 import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
 import { Attachment } from "./attachment.ts";
@@ -18,7 +19,7 @@ function createSession(): Session {
     },
   });
   const peer: Partial<Peer> = { queuedBytes: 0, eventSender: () => () => {}, ping: () => false };
-  session.attach({ peer: peer as Peer, principal: "user:ann" });
+  session.attach({ peer: peer as Peer, principal: "user:ann", rights: FULL_RIGHTS });
   return session;
 }
 

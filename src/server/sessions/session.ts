@@ -8,6 +8,7 @@ import { PolicyClient } from "../network/policy-client.ts";
 import type { Controlled } from "../processes/controlled.ts";
 import type { ProcessSlot } from "../processes/process-quota.ts";
 import { type ProcessEntry, ProcessTable } from "../processes/process-table.ts";
+import type { KeptClient } from "../kept/kept-access.ts";
 import type { Attachment } from "./attachment.ts";
 
 /** Maximum number of attachments per session. */
@@ -56,9 +57,10 @@ export class Session {
 
   /**
    * Sends live events to this connection from now on. Earlier events are read with process/read. Kept processes stay
-   * attached if they belong to its principal.
+   * attached if the client may still use them.
    */
-  attach({ peer, principal }: { readonly peer: Peer; readonly principal: string }): void {
+  attach(client: KeptClient & { readonly peer: Peer }): void {
+    const { peer } = client;
     this.#peer = peer;
     const pump = new EventPump(peer, (processId) => this.#told(processId));
     this.#pump = pump;
@@ -67,7 +69,7 @@ export class Session {
       if (process.state.closed) this.#told(id);
       else pump.follow(id, process);
     for (const [id, attached] of this.#attachments) {
-      if (attached.principal !== principal || !attached.isKnown) {
+      if (!attached.isKnown || !attached.isFor(client)) {
         this.#attachments.delete(id);
         continue;
       }
@@ -84,7 +86,7 @@ export class Session {
     this.#receipts = undefined;
     for (const [id, attached] of this.#attachments) {
       attached.leave();
-      if (attached.principal === undefined) this.#attachments.delete(id);
+      if (!attached.isKept) this.#attachments.delete(id);
     }
   }
 

@@ -34,8 +34,8 @@ export interface UpgradeOptions<Credential = unknown> {
   ): Promise<{ readonly refusal: string } | { readonly credential: Credential }>;
   /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
-  /** Why no further connection is accepted, if so; the answer is then 503. */
-  refuse?(): string | undefined;
+  /** Why no further connection is accepted, or none with this credential, if so; the answer is then 503. */
+  refuse?(credential: Credential | undefined): string | undefined;
   /** Why the user who holds the other end must not connect; likewise. */
   excludeUser?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Called for each upgrade that is turned away. */
@@ -97,7 +97,7 @@ export function upgrades<Credential>(
     const decide = ({ refusal, credential }: Examined<Credential>): void => {
       if (socket.destroyed) return;
       // Checked in the same step in which the connection is accepted, so that two cannot take the last slot.
-      const full = options.refuse?.();
+      const full = options.refuse?.(credential);
       if (refusal !== undefined) turnAway(refusal);
       else if (full !== undefined) turnAway({ cause: "limit", status: 503, body: full });
       else upgrade(request, socket, head, credential);

@@ -14,16 +14,16 @@ import { linksOf, type PlaceOf } from "./place-of.ts";
 /** Methods that create and list directories. */
 export function directoryHandlers(placeOf: PlaceOf) {
   return {
-    "fs/createDirectory": (_, params) => {
-      const place = placeOf(params);
+    "fs/createDirectory": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(() => {
         const created = createDirectory(place, { recursive: params.recursive ?? true, ...linksOf(params) });
         return created === undefined ? {} : created.then(() => ({}));
       });
     },
 
-    "fs/readDirectory": (_, params) => {
-      const place = placeOf(params);
+    "fs/readDirectory": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(async () =>
         params.detailed === true
           ? { entries: await readDirectoryDetails(place) }
@@ -31,11 +31,11 @@ export function directoryHandlers(placeOf: PlaceOf) {
       );
     },
 
-    "fs/walk": (_, params) => {
+    "fs/walk": (client, params) => {
       const { pruneHiddenDirectories = false, ...limits } = params.options;
       const options = { ...limits, pruneHiddenDirectories };
       checkWalkLimits(options);
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       return inFiles(async () => {
         const { entries, errors, truncated } = await walk(place, options);
         return {

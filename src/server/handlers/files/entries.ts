@@ -14,57 +14,57 @@ import { linksOf, type PlaceOf } from "./place-of.ts";
 /** Methods for any kind of entry: describe, link, move, copy and remove. */
 export function entryHandlers(placeOf: PlaceOf) {
   return {
-    "fs/getMetadata": (_, params) => {
-      const place = placeOf(params);
+    "fs/getMetadata": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(() => metadataOnWire(readMetadata(place, linksOf(params)), params));
     },
 
-    "fs/canonicalize": (_, params) => {
-      const place = placeOf(params);
+    "fs/canonicalize": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(async () => ({ path: uriFromPath(await place.realPath()) }));
     },
 
-    "fs/chmod": (_, params) => {
-      const place = placeOf(params);
+    "fs/chmod": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(() => {
         chmod(place, params.mode);
         return {};
       });
     },
 
-    "fs/symlink": (_, params) => {
-      const place = placeOf(params);
+    "fs/symlink": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(() => {
         createLink(place, params.target, { replace: params.replace ?? false });
         return {};
       });
     },
 
-    "fs/readLink": (_, params) => {
-      const place = placeOf(params);
+    "fs/readLink": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(() => ({ target: readLink(place) }));
     },
 
-    "fs/rename": (_, { from, to }) => {
-      const source = placeOf({ path: from });
-      const destination = placeOf({ path: to });
+    "fs/rename": (client, { from, to }) => {
+      const source = placeOf(client, { path: from });
+      const destination = placeOf(client, { path: to });
       return inFiles(async () => {
         await rename(source, destination);
         return {};
       });
     },
 
-    "fs/copy": (_, { sourcePath, destinationPath, recursive }) => {
-      const source = placeOf({ path: sourcePath });
-      const destination = placeOf({ path: destinationPath });
+    "fs/copy": (client, { sourcePath, destinationPath, recursive }) => {
+      const source = placeOf(client, { path: sourcePath });
+      const destination = placeOf(client, { path: destinationPath });
       return inFiles(async () => {
         await copy(source, destination, { recursive });
         return {};
       });
     },
 
-    "fs/remove": (_, params) => {
-      const place = placeOf(params);
+    "fs/remove": (client, params) => {
+      const place = placeOf(client, params);
       return inFiles(async () => {
         const { recursive, force } = params;
         await remove(place, { recursive: recursive ?? true, force: force ?? true, ...linksOf(params) });

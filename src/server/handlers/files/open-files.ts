@@ -14,7 +14,7 @@ const SMALL_BLOCK_BYTES = 4 * 1024;
 export function openFileHandlers(placeOf: PlaceOf) {
   return {
     "fs/open": (client, params) => {
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       const { handleId, mode } = params;
       return inFiles(() => {
         handlesOf(client).open(handleId, place, mode ?? "read");
@@ -23,7 +23,7 @@ export function openFileHandlers(placeOf: PlaceOf) {
     },
 
     "fs/openPart": (client, params) => {
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       const { handleId, length } = params;
       return inFiles(() => {
         handlesOf(client).openPart(handleId, place, {

@@ -20,7 +20,7 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
       if (missing.length > MAX_WATCHED_PATHS)
         return { watching: await watch.replace(watchId, [], undefined) };
       const texts = typeof present === "string" ? [...missing, present] : missing;
-      const found = await placesToWatch(texts, places);
+      const found = await placesToWatch(texts, (text) => places.at(text, client));
       // A path of another system never exists.
       if (found === undefined) return { watching: await watch.replace(watchId, [], undefined) };
       const presentPlace = typeof present === "string" ? found.pop() : undefined;
@@ -28,7 +28,7 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
     },
 
     "fs/watch": (client, params) => {
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       return inFiles(async () => {
         const recursive = params.recursive ?? false;
         await watchesOf(client).add(params.watchId, (tell) =>
@@ -50,14 +50,17 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
 }
 
 /** Undefined if one of them cannot exist on this host. Throws for a path outside the roots. */
-async function placesToWatch(texts: readonly string[], places: Places): Promise<Place[] | undefined> {
+async function placesToWatch(
+  texts: readonly string[],
+  placeAt: (text: string) => Place,
+): Promise<Place[] | undefined> {
   const turns = new Turns();
   const found: Place[] = [];
   let isComplete = true;
   for (const text of texts) {
     if (turns.over) await turns.next();
     try {
-      found.push(places.at(text));
+      found.push(placeAt(text));
     } catch (error) {
       if (!(error instanceof CapabilityError)) throw error;
       isComplete = false;

@@ -19,7 +19,7 @@ import { linksOf, type PlaceOf } from "./place-of.ts";
 export function wholeFileHandlers(placeOf: PlaceOf) {
   return {
     "fs/readFile": (client, params) => {
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       return inFiles(() => {
         const answer = new BulkAnswer();
         const held = client.budget.open();
@@ -35,7 +35,7 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
     },
 
     "fs/hash": (client, params) => {
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       const range = { offset: params.offset ?? 0, length: params.length ?? undefined };
       const hashing = async (): Promise<Result<"fs/hash">> => {
         const { signal } = client;
@@ -47,9 +47,9 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
       return new DeferredAnswer(Promise.resolve(inFiles(hashing)));
     },
 
-    "fs/writeFile": (_, params, attachment) => {
+    "fs/writeFile": (client, params, attachment) => {
       const bytes = attachment?.bytes ?? decodeBase64(params.dataBase64, noBase64);
-      const place = placeOf(params);
+      const place = placeOf(client, params);
       const options = { ...linksOf(params), mode: params.mode ?? undefined };
       return inFiles(() => {
         const written = writeFile(place, bytes, options);

@@ -37,8 +37,8 @@ export function confinedDiscoveryHandlers(
     "capabilityRoots/discoverV1": async (client, params) => {
       if (params.roots.length > MAX_ROOTS) return direct["capabilityRoots/discoverV1"](client, params);
       const policies = params.roots.map(({ path, sandbox }) => {
-        checkPath(path, places);
-        return policyOf(sandbox);
+        checkPath(path, client, places);
+        return policyOf(sandbox, client);
       });
       const found: FoundRoots["roots"] = [];
       for (const [index, root] of params.roots.entries()) {
@@ -53,8 +53,8 @@ export function confinedDiscoveryHandlers(
     },
 
     "capabilities/discoverV2": async (client, params) => {
-      checkPath(params.cwd, places);
-      const policy = policyOf(params.sandbox);
+      checkPath(params.cwd, client, places);
+      const policy = policyOf(params.sandbox, client);
       return policy === undefined
         ? direct["capabilities/discoverV2"](client, params)
         : helpers.use(client, policy, (inside) => callInside(inside, "capabilities/discoverV2", params));

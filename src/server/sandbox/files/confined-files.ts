@@ -30,7 +30,10 @@ export interface ConfinedFilesOptions {
   readonly places: Places;
   readonly helpers: FileHelpers;
   /** The policy of a request; undefined if it is not confined. Throws for a context that makes no sense. */
-  readonly policyOf: (sandbox: SandboxContext | null | undefined) => FilePolicy | undefined;
+  readonly policyOf: (
+    sandbox: SandboxContext | null | undefined,
+    client: FileClient,
+  ) => FilePolicy | undefined;
 }
 
 /**
@@ -72,27 +75,27 @@ class ConfinedFiles {
         return direct;
       default:
         return (client, params, attachment) => {
-          const policy = this.#policyOf(params);
+          const policy = this.#policyOf(client, params);
           return policy === undefined
             ? direct(client, params, attachment)
-            : (this.#readPlain(policy, method, params) ??
+            : (this.#readPlain(client, policy, method, params) ??
                 this.#inside(client, policy, method, params, attachment));
         };
     }
   }
 
-  #policyOf(params: AnyParams): FilePolicy | undefined {
+  #policyOf(client: FileClient, params: AnyParams): FilePolicy | undefined {
     const sandbox = params["sandbox"] as SandboxContext | null | undefined;
     if (sandbox !== undefined && sandbox !== null)
-      for (const name of PATHS) if (name in params) this.#options.places.at(String(params[name]));
-    return this.#options.policyOf(sandbox);
+      for (const name of PATHS) if (name in params) this.#options.places.at(String(params[name]), client);
+    return this.#options.policyOf(sandbox, client);
   }
 
   /** Answers at once what needs no helper: what can be read by everybody who may read the disk. */
-  #readPlain(policy: FilePolicy, method: MethodName, params: AnyParams): unknown {
+  #readPlain(client: FileClient, policy: FilePolicy, method: MethodName, params: AnyParams): unknown {
     if (method !== "fs/readFile" && method !== "fs/getMetadata") return undefined;
     if (params["followSymlinks"] === false || !policy.readsDisk) return undefined;
-    const { path, followSymlinks } = this.#options.places.at(String(params["path"])).check(FOLLOWED);
+    const { path, followSymlinks } = this.#options.places.at(String(params["path"]), client).check(FOLLOWED);
     // The roots of the server are enforced in the helper as well.
     if (!followSymlinks) return undefined;
     const mayRead = (stat: Stats): boolean => policy.isUnmasked(stat);

@@ -146,7 +146,11 @@ export class FileHelpers {
     const shown = view.mounts.filter(({ kind }) => kind === "readOnly" || kind === "writable");
     return new FileHelper({
       client,
-      settings: { ...this.#options.settings, mounts: shown.map(({ path }) => path) },
+      settings: {
+        ...this.#options.settings,
+        ...(client.rights.files === undefined ? {} : { fsRoots: client.rights.files.roots }),
+        mounts: shown.map(({ path }) => path),
+      },
       accept: async ({ mounts }) => {
         const isMounted = shown.every(({ path }, index) => mounts[index] === identityOf(path));
         if (!isMounted || !sameView(await policy.view(), view)) throw new ReplacedError();

@@ -1,35 +1,40 @@
 import { type Stats, statSync } from "node:fs";
 import { CapabilityError } from "../../../base/errors.ts";
 import type { FileView } from "../../../capabilities/sandbox/view/file-view.ts";
-import {
-  type FileRules,
-  ruleSets,
-  type SandboxPolicy,
-} from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { ruleSets, type SandboxPolicy } from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../../../capabilities/sandbox/policy/sandbox-refusal.ts";
 import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
+import type { Rights } from "../../access/rights.ts";
+import { confinesFiles, coversDisk } from "./confines-files.ts";
 
 /** Contexts that are remembered, and their length: clients repeat theirs with every call. */
 const MAX_RECENT = 32;
 const MAX_CONTEXT_LENGTH = 16 * 1024;
 
-/** Turns the context of a request into its policy; undefined if the request is not confined. */
+type PolicyOf<Policy> = (
+  context: SandboxContext | null | undefined,
+  client: { readonly rights: Rights },
+) => Policy | undefined;
+
+/** Turns the context of a client's request into its policy; undefined if the request is not confined. */
 export function filePolicies(
-  policyOf: (context: SandboxContext | null | undefined) => SandboxPolicy | undefined,
+  policyOf: PolicyOf<SandboxPolicy>,
   masked: readonly string[],
-): (context: SandboxContext | null | undefined) => FilePolicy | undefined {
-  const recent = new Map<string, FilePolicy | undefined>();
-  const find = (context: SandboxContext | null | undefined): FilePolicy | undefined => {
-    const policy = policyOf(context);
-    return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, masked) : undefined;
-  };
-  return (context) => {
-    if (context === null || context === undefined) return find(context);
+): PolicyOf<FilePolicy> {
+  const recentOf = new WeakMap<Rights, Map<string, FilePolicy | undefined>>();
+  return (context, client) => {
+    const find = (): FilePolicy | undefined => {
+      const policy = policyOf(context, client);
+      return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, masked) : undefined;
+    };
+    if (context === null || context === undefined) return find();
     const text = JSON.stringify(context);
-    if (text.length > MAX_CONTEXT_LENGTH) return find(context);
+    if (text.length > MAX_CONTEXT_LENGTH) return find();
+    const recent = recentOf.get(client.rights) ?? new Map<string, FilePolicy | undefined>();
+    recentOf.set(client.rights, recent);
     if (recent.has(text)) return recent.get(text);
-    const found = find(context);
+    const found = find();
     if (recent.size === MAX_RECENT) recent.clear();
     recent.set(text, found);
     return found;
@@ -76,16 +81,4 @@ export class FilePolicy {
       return masked === undefined || (!masked.isDirectory() && (masked.dev !== dev || masked.ino !== ino));
     });
   }
-}
-
-/** Whether a policy leaves everything writable, so that there is nothing to enforce. */
-function confinesFiles(policy: SandboxPolicy): boolean {
-  return !ruleSets(policy).every(({ rules }) => coversDisk(rules, ["write"]));
-}
-
-function coversDisk(rules: FileRules["rules"], accesses: readonly string[]): boolean {
-  return (
-    rules.every(({ kind, access }) => kind === "path" && accesses.includes(access)) &&
-    rules.some((rule) => rule.kind === "path" && rule.path === "/")
-  );
 }

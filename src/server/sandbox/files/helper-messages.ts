@@ -3,7 +3,7 @@ import type { ServerLimits } from "../../limits.ts";
 
 /** What a helper is told before its first call. */
 export interface HelperSettings {
-  /** The roots of the server, if it has any; those that the sandbox hides are out of reach anyway. */
+  /** The roots of the client or of the server, if there are any; those that the sandbox hides are out of reach anyway. */
   readonly fsRoots: readonly string[] | undefined;
   /** Paths whose identity the helper reports. */
   readonly mounts: readonly string[];

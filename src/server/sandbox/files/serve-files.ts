@@ -7,6 +7,7 @@ import type { Attachment } from "../../../rpc/incoming-request.ts";
 import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
 import { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
+import { FULL_RIGHTS } from "../../access/rights.ts";
 import { ByteBudget } from "../../connection/byte-budget.ts";
 import type { FileClient } from "../../files/file-client.ts";
 import { Places } from "../../files/places.ts";
@@ -62,6 +63,8 @@ class FileService {
     const { signal } = this.#abort;
     this.#client = {
       signal,
+      // The server has checked them.
+      rights: FULL_RIGHTS,
       budget: new ByteBudget(limits).connect({
         queuedBytes: () => this.#output.writableLength,
         ping: () => false,

@@ -1,0 +1,23 @@
+import type { Right } from "../../protocol/index.ts";
+
+/** Names of the presets, from the widest on. */
+export const PRESETS = ["full", "sandboxed", "files", "observe"] as const;
+
+/**
+ * What a client may do in general. `full`: everything the server's own user can do. `sandboxed`: the same inside a
+ * policy. `files`: the files below some roots, and no processes. `observe`: see, and change nothing.
+ */
+export type Preset = (typeof PRESETS)[number];
+
+const EVERYONE: readonly Right[] = ["session", "info"];
+const PROCESSES: readonly Right[] = ["start", "control", "follow"];
+const FILES: readonly Right[] = ["readFiles", "writeFiles"];
+const ALL: readonly Right[] = [...EVERYONE, ...FILES, ...PROCESSES, "settings", "discovery", "network"];
+
+/** The rights of each preset. Those of `sandboxed` are exercised inside the policy only. */
+export const PRESET_RIGHTS: Readonly<Record<Preset, ReadonlySet<Right>>> = {
+  full: new Set(ALL),
+  sandboxed: new Set(ALL),
+  files: new Set([...EVERYONE, ...FILES]),
+  observe: new Set([...EVERYONE, "follow"]),
+};
