@@ -55,8 +55,13 @@ export async function openStdio(args: readonly string[]): Promise<RawClient> {
 }
 
 async function begin(calls: Calls, closed: Promise<number>, end: () => Promise<void>): Promise<RawClient> {
+  const lost = closed.then((): Answer => ({ error: { code: 0, message: "the connection has ended" } }));
   const call = (method: string, params: unknown): Promise<Answer> =>
-    withDeadline(calls.call(method, params), DEADLINE_MS, () => `the answer to ${method}`);
+    withDeadline(
+      Promise.race([calls.call(method, params), lost]),
+      DEADLINE_MS,
+      () => `the answer to ${method}`,
+    );
   const { error } = await call("initialize", { clientName: "raw" });
   if (error !== undefined) throw new Error(error.message);
   calls.send({ method: "initialized", params: {} });

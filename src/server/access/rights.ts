@@ -3,11 +3,10 @@ import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
-import type { SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "../limits.ts";
-import { confinesFiles } from "../sandbox/files/confines-files.ts";
 import { operatorPolicy } from "../sandbox/operator-policy.ts";
 import { type Preset, PRESET_RIGHTS } from "./presets.ts";
 
@@ -111,9 +110,18 @@ function makeRights(options: RightsOptions, confining: Pick<Rights, "sandbox" | 
 function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): SandboxPolicy {
   if (policy === undefined) throw new UsageError("the preset sandboxed needs a policy");
   const confining = operatorPolicy(policy, context);
-  if (confining === undefined || !confinesFiles(confining))
+  if (confining === undefined || isOpen(confining))
     throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
   return confining;
+}
+
+/** Whether everything is writable. */
+function isOpen(policy: SandboxPolicy): boolean {
+  return ruleSets(policy).every(
+    ({ rules }) =>
+      rules.some((rule) => rule.kind === "path" && rule.path === "/" && rule.access === "write") &&
+      rules.every((rule) => rule.kind === "path" && (rule.access === "write" || rule.path === "/")),
+  );
 }
 
 /** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
