@@ -23,7 +23,10 @@ export type Pages = ReadonlyMap<string, Page>;
 export function withProbes(pages: Pages | undefined, { refuse }: Pick<UpgradeOptions, "refuse">): Pages {
   return new Map<string, Page>([
     ["/healthz", { isProtected: false, answer: () => ({ status: 200 }) }],
-    ["/readyz", { isProtected: false, answer: () => ({ status: refuse?.(undefined) === undefined ? 200 : 503 }) }],
+    [
+      "/readyz",
+      { isProtected: false, answer: () => ({ status: refuse?.(undefined) === undefined ? 200 : 503 }) },
+    ],
     ...(pages ?? []),
   ]);
 }
