@@ -1,9 +1,11 @@
 import type { Server as HttpServer } from "node:http";
+import { resolve } from "node:path";
 import { UsageError } from "../base/errors.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { attachWebSocket } from "../transport/websocket/attach-websocket.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
-import { createServerFor, type Server, type ServerOptions } from "./server.ts";
+import { createAuthenticator } from "./access/authentication.ts";
+import { createServerFor, rightsContext, type Server, type ServerOptions } from "./server.ts";
 
 /** On which path of an HTTP server to serve, and whom to admit. */
 export interface AttachOptions extends ServerOptions, Omit<AdmissionPolicy, "allowLocalUsers"> {
@@ -32,10 +34,13 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
       "refusing to attach without authentication: anyone who reaches the HTTP server could run commands here; set authentication, or insecureNoAuth to do it all the same",
     );
   const listeners = new OwnListeners();
-  const server = createServerFor(listeners, options);
+  const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
+  const hidden = { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...table] };
+  const authenticator = authentication && createAuthenticator(authentication, rightsContext(hidden));
+  const server = createServerFor(listeners, hidden);
   const detach = attachWebSocket(http, {
     path,
-    ...admissionFor(server, options, { requiresCertificate: false, isLocal: () => false }),
+    ...admissionFor(server, options, { authenticator, requiresCertificate: false, isLocal: () => false }),
   });
   // Its own processes must not reach it through their proxies.
   const addListener = (): void => {
@@ -47,10 +52,11 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
   const close = async (): Promise<void> => {
     http.off("listening", addListener);
     detach();
+    authenticator?.close();
     await server.close();
   };
   return {
-    refusal: () => server.refusal(),
+    refusal: (credential) => server.refusal(credential),
     exclude: (ends) => server.exclude(ends),
     accept: (transport, accepted) => server.accept(transport, accepted),
     link: (events) => server.link(events),

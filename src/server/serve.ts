@@ -63,7 +63,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const metrics = options.metrics ? new ServerMetrics() : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
   const hidden = hiding([...secrets, ...table], { ...options, observers });
-  const authenticator = authentication && (await createAuthenticator(authentication, rightsContext(hidden)));
+  const authenticator = authentication && createAuthenticator(authentication, rightsContext(hidden));
+  await authenticator?.ready;
   const server = createServerFor(listeners, hidden);
   try {
     const log = new LoginLog(logger);

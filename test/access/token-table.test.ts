@@ -127,11 +127,11 @@ it("a table that is changed under load neither refuses nor admits the wrong ones
   await write(...tables[0]!);
   await using server = await open();
   await using steady = await openSocket(server.url, "ann");
-  let isChanging = true;
+  const load = { isOn: true };
   const wrong: string[] = [];
   let attempts = 0;
   const hammer = async (): Promise<void> => {
-    while (isChanging) {
+    while (load.isOn) {
       attempts += 1;
       const [ann, eve] = await Promise.all([login(server, "ann"), login(server, `eve`)]);
       if (ann !== undefined) wrong.push(`ann: ${ann}`);
@@ -154,7 +154,7 @@ it("a table that is changed under load neither refuses nor admits the wrong ones
     DEADLINE_MS,
     () => "the last table",
   );
-  isChanging = false;
+  load.isOn = false;
   await Promise.all(hammers);
   expect(wrong).toEqual([]);
   expect(attempts).toBeGreaterThan(3);

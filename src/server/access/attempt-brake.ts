@@ -80,7 +80,7 @@ function sleep(ms: number): Promise<void> {
 /** An address without its port. Of IPv6, the network of 64 bits: one machine has a whole one. */
 function addressKey(from = ""): string {
   const [, ipv6] = /^\[([0-9a-f:.]+)(?:%[^\]]*)?\]/i.exec(from) ?? [];
-  if (ipv6 === undefined) return from.replace(/:[0-9]+$/, "");
+  if (ipv6 === undefined) return from.split(":", 1)[0] ?? "";
   if (/^::ffff:[0-9.]+$/i.test(ipv6)) return ipv6.slice("::ffff:".length);
   const [head = "", tail] = ipv6.split("::");
   const first = head === "" ? [] : head.split(":");

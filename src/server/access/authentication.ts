@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { UsageError } from "../../base/errors.ts";
+import { messageOf, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
 import { AttemptBrake } from "./attempt-brake.ts";
@@ -42,7 +42,10 @@ export type Authenticate = (presented: Presented) => Promise<Authentication>;
 
 /** Decides who may connect. */
 export interface Authenticator {
+  /** Rejects if the table of tokens could not be read. */
   readonly authenticate: Authenticate;
+  /** Rejects with a UsageError if the table of tokens cannot be read; nobody is admitted then. */
+  readonly ready: Promise<void>;
   /** Stops reading the table of tokens. */
   close(): void;
 }
@@ -57,10 +60,10 @@ const TOO_MANY = "too many wrong tokens from this address; try again in some sec
  * Logs who is refused, and why. Throws a UsageError for a policy that could admit the wrong ones, or nobody. Give it the
  * options of the server, on which the rights of tokens depend.
  */
-export async function createAuthenticator(
+export function createAuthenticator(
   policy: AuthenticationPolicy,
   given: Partial<RightsContext> = {},
-): Promise<Authenticator> {
+): Authenticator {
   checkPolicy(policy);
   const context: RightsContext = {
     temporaryDirectory: undefined,
@@ -71,14 +74,24 @@ export async function createAuthenticator(
   };
   const log = new LoginLog(context.logger);
   const brake = new AttemptBrake();
-  const table = policy.mode === "token-table" ? await TokenTable.open(policy.path, context) : undefined;
+  const table = policy.mode === "token-table" ? TokenTable.open(policy.path, context) : undefined;
   const check = checkerOf(policy, context, table);
+  const ready = Promise.resolve(table).then(() => {});
+  ready.catch((error: unknown) => context.logger.error("nobody is admitted", { reason: messageOf(error) }));
   const authenticate: Authenticate = async ({ authorization, from }) => {
     const answer = await decide(authorization, from);
     if ("refusal" in answer) log.refused(answer.refusal, from);
     return answer;
   };
-  return { authenticate, close: () => table?.close() };
+  return {
+    authenticate,
+    ready,
+    close: () =>
+      void table?.then(
+        (opened) => opened.close(),
+        () => {},
+      ),
+  };
 
   async function decide(
     authorization: string | undefined,
@@ -117,7 +130,7 @@ type Check = (token: string, authorization: string) => Authentication | Promise<
 function checkerOf(
   policy: AuthenticationPolicy,
   context: RightsContext,
-  table: TokenTable | undefined,
+  table: Promise<TokenTable> | undefined,
 ): Check {
   switch (policy.mode) {
     case "capability-token":
@@ -142,6 +155,6 @@ function checkerOf(
         }
       };
     case "token-table":
-      return (token) => table!.check(token);
+      return async (token) => (await table!).check(token);
   }
 }

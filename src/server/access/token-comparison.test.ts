@@ -13,7 +13,7 @@ const SHA256_BYTES = 32;
 const ADMITTED = { credential: { principal: "token", rights: FULL_RIGHTS } };
 const REFUSED = { refusal: "invalid websocket bearer token" };
 const compare = vi.mocked(timingSafeEqual);
-const { authenticate } = await createAuthenticator({
+const { authenticate } = createAuthenticator({
   mode: "capability-token",
   tokenSha256: createHash("sha256").update(TOKEN).digest(),
 });
