@@ -154,12 +154,12 @@ verifies("http.upgrade:key", async ({ target }) => {
 
 verifies("http:not-found", async ({ target }) => {
   for (const [method, path] of [
-    ["GET", "/healthz"],
+    ["GET", "/health"],
     ["GET", "/readyz/"],
     ["GET", "/x?y"],
     ["POST", "/x"],
     ["HEAD", "/x"],
-    ["DELETE", "/healthz"],
+    ["DELETE", "/health"],
   ] as const) {
     const { status, body } = await httpRequest(urlOf(target), method, path);
     expect({ method, path, status, body }).toEqual({ method, path, status: 404, body: "" });
