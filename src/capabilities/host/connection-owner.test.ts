@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { isHeldOutside } from "./connection-owner.ts";
+import { isHeldOutside, ownerOf } from "./connection-owner.ts";
 
 /** A connection to this very process, and its server's end. */
 async function connection(
@@ -41,6 +41,7 @@ describe("the other end of a connection", () => {
   ])("is held outside if a process here has it: listening on %s, connected to %s", async (host, to) => {
     const { accepted, end } = await connection(host, to);
     expect(await isHeldOutside(ends(accepted))).toBe(true);
+    expect(ownerOf(ends(accepted))).toBe(process.geteuid?.());
     end();
   });
 
@@ -60,6 +61,7 @@ describe("the other end of a connection", () => {
       client.destroy();
       await once(client, "close");
       expect(await isHeldOutside(peer)).toBe(false);
+      expect(ownerOf(peer)).toBeUndefined();
       end();
     }
   });
