@@ -128,6 +128,7 @@ it("the wire has these limits", () => {
     TERMINAL_ROWS: 24,
     TERMINAL_COLUMNS: 80,
     MALFORMED_MESSAGE_ID: -1,
+    CREDENTIAL_ENDED_CLOSE_CODE: 4011,
     SESSION_TAKEN_CLOSE_CODE: 4010,
   });
 });
