@@ -37,6 +37,8 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/pins/**/*.test.ts", "test/deploy/**/*.test.ts"],
+          // For a machine that does something else; what must be fast measures it.
+          testTimeout: 30_000,
         },
       },
       {
