@@ -255,15 +255,9 @@ it("a token does not get at what was started with other rights of the same name"
   const { sessionId } = full;
   await full.start(["cat"], { keep: "shell", stdin: "pipe" });
   await full.detach();
+  await using witness = await openSocket(server.url, "ann");
   await write(entry("ann", `preset = "sandboxed"\npolicy = { write = ["${directory}"] }`));
-  const isSandboxed = async (): Promise<boolean> => {
-    await using client = await openSocket(server.url, "ann");
-    return (
-      (await client.call("tcp/connect", { tcpId: "t", host: "127.0.0.1", port: 9 })).error?.data?.code ===
-      "PERMISSION_DENIED"
-    );
-  };
-  await pollUntil(isSandboxed, DEADLINE_MS, () => "the new rights");
+  expect(await inTime(witness.closed, "the new rights")).toBe(CREDENTIAL_ENDED);
   await using narrow = await connect(server.url, { token: "ann" });
   expect(await narrow.processes({ scope: "kept" })).toEqual([]);
   expect(await codeOf(narrow.attachKept("shell", { mode: "control" }))).toBe("NOT_FOUND");
