@@ -10,7 +10,8 @@ export function requestLog(logger: Logger): ServerObserver {
         method: shorten(method),
         ms: Math.round(1000 * (performance.now() - startedAtMs)) / 1000,
         session: connection.session,
-        ...(error === undefined ? {} : { code: error.code, error: shorten(error.message) }),
+        // Messages may repeat what a client sent, such as the id of a session, which opens it.
+        ...(error === undefined ? {} : { code: error.code }),
         ...(traceparent === undefined ? {} : { traceparent }),
       });
     },
