@@ -225,8 +225,9 @@ describe("cp", () => {
     await mkdir(at("unreadable"), { mode: 0 });
     await chmod(base, 0o777);
     const someone = { through: ["setpriv", "--reuid", "54321", "--clear-groups"] };
+    await using open = await startServer({ args: ["--allow-local-users"] });
     expect(
-      await runCommand(["cp", "unreadable", remote("new")], { ...through(server.url), ...someone }),
+      await runCommand(["cp", "unreadable", remote("new")], { ...through(open.url), ...someone }),
     ).toMatchObject({
       status: 1,
       stderr: `exec-server: ${at("unreadable")}: permission denied\n`,
