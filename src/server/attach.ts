@@ -36,7 +36,9 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
   const listeners = new OwnListeners();
   const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
   const hidden = { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...table] };
-  const authenticator = authentication && createAuthenticator(authentication, rightsContext(hidden));
+  // Whatever is given must be a policy: nothing else may leave the server open.
+  const authenticator =
+    authentication === undefined ? undefined : createAuthenticator(authentication, rightsContext(hidden));
   const server = createServerFor(listeners, hidden);
   const detach = attachWebSocket(http, {
     path,

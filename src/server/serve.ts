@@ -63,7 +63,9 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const metrics = options.metrics ? new ServerMetrics() : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
   const hidden = hiding([...secrets, ...table], { ...options, observers });
-  const authenticator = authentication && createAuthenticator(authentication, rightsContext(hidden));
+  // Whatever is given must be a policy: nothing else may leave the server open.
+  const authenticator =
+    authentication === undefined ? undefined : createAuthenticator(authentication, rightsContext(hidden));
   await authenticator?.ready;
   const server = createServerFor(listeners, hidden);
   try {

@@ -72,7 +72,9 @@ describe.each(ours)("$name", ({ start }) => {
     ["a process", ""],
     ["what a process has started", "exec setsid "],
   ])("a graceful end reaches %s that is stopped", async (_, through) => {
-    const polite = "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; echo $$; while :; do sleep 0.05; done";
+    // It starts nothing later: a shell whose new child is stopped before it runs its program cannot be stopped itself.
+    const polite =
+      "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; sleep 600 >/dev/null & echo $$; wait; wait";
     await using stopped = await host.start(["sh", "-c", `${through}sh -c "$0" & wait`, polite]);
     const output = stopped.output()[Symbol.asyncIterator]();
     const { value } = await inTime(output.next(), "the number of the process");
