@@ -2,7 +2,7 @@
 const KEEP_MS = 10_000;
 const MIB = 1024 * 1024;
 
-/** Maximum size of all memory that is kept: the blocks of a file that one peer sends ahead, or one frame. */
+/** Several buffers are kept up to this size, for the blocks of a file that one peer sends ahead; one of any size is. */
 const MAX_KEPT_BYTES = 16 * MIB;
 
 /** Memory for the next frames; the last is the one used last. */
@@ -31,10 +31,9 @@ export function giveBackFrameBuffer(bytes: Uint8Array): void {
   const whole = lent.get(bytes);
   if (whole === undefined) return;
   lent.delete(bytes);
-  if (whole.length > MAX_KEPT_BYTES) return;
   spare.push(whole);
   keptBytes += whole.length;
-  while (keptBytes > MAX_KEPT_BYTES) keptBytes -= spare.shift()!.length;
+  while (keptBytes > MAX_KEPT_BYTES && spare.length > 1) keptBytes -= spare.shift()!.length;
   keepUntil = performance.now() + KEEP_MS;
   if (!isWatched) watch(KEEP_MS);
 }

@@ -166,9 +166,19 @@ describe("long frames", () => {
     const memory = new Set(all.map(({ buffer }) => buffer));
     expect(memory.size).toBe(20);
     for (const bytes of all) giveBackFrameBuffer(bytes);
-    giveBackFrameBuffer(takeFrameBuffer(17 * MIB));
     const again = Array.from({ length: 20 }, () => takeFrameBuffer(MIB)).map(({ buffer }) => buffer);
     expect(again.filter((buffer) => memory.has(buffer))).toHaveLength(16);
     expect(new Set(again).size).toBe(20);
+  });
+
+  it("keep one piece of any size for the next one", () => {
+    const MIB = 1024 * 1024;
+    const large = takeFrameBuffer(60 * MIB);
+    giveBackFrameBuffer(large);
+    const again = takeFrameBuffer(60 * MIB);
+    expect(again.buffer).toBe(large.buffer);
+    giveBackFrameBuffer(again);
+    giveBackFrameBuffer(takeFrameBuffer(61 * MIB));
+    expect(takeFrameBuffer(60 * MIB).buffer).not.toBe(large.buffer);
   });
 });
