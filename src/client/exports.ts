@@ -33,18 +33,18 @@ export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
 export { FileError } from "./files/file-error.ts";
 export type { DetailedEntry, DirectoryEntry, FileKind, FileStat } from "./files/file-stat.ts";
 export type { FileChanges, WatchOptions } from "./files/file-watches.ts";
-export {
-  type CopyOptions,
-  Files,
-  type MakeDirectoryOptions,
-  type ReadOptions,
-  type ReadStreamOptions,
-  type RemoveOptions,
-  type SymlinkOptions,
-  type WalkOptions,
-  type WalkResult,
-  type WriteOptions,
-} from "./files/files.ts";
+export type {
+  CopyOptions,
+  MakeDirectoryOptions,
+  ReadOptions,
+  ReadStreamOptions,
+  RemoveOptions,
+  SymlinkOptions,
+  WalkOptions,
+  WalkResult,
+  WriteOptions,
+} from "./files/file-options.ts";
+export { Files } from "./files/files.ts";
 export type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "./files/trees.ts";
 export { CommandError, Host, type RunOptions, type RunResult, type ShellOptions } from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
