@@ -1,0 +1,35 @@
+import type { RowStatus } from "./row.ts";
+
+const STATUSES: readonly RowStatus[] = ["pending", "running", "completed", "failed", "cancelled", "lost"];
+const FIRST_CAPACITY = 1_024;
+const MAX_ATTEMPTS = 2 ** 16 - 1;
+
+/** Status and attempts of every row, in three bytes for each. */
+export class RowStates {
+  #statuses = new Uint8Array(FIRST_CAPACITY);
+  #attempts = new Uint16Array(FIRST_CAPACITY);
+
+  status(index: number): RowStatus {
+    return STATUSES[this.#statuses[index] ?? 0]!;
+  }
+
+  attempts(index: number): number {
+    return this.#attempts[index] ?? 0;
+  }
+
+  set(index: number, status: RowStatus, attempts: number): void {
+    if (index >= this.#statuses.length) this.#grow(index + 1);
+    this.#statuses[index] = STATUSES.indexOf(status);
+    this.#attempts[index] = Math.min(attempts, MAX_ATTEMPTS);
+  }
+
+  #grow(needed: number): void {
+    const capacity = Math.max(needed, this.#statuses.length * 2);
+    const statuses = new Uint8Array(capacity);
+    statuses.set(this.#statuses);
+    this.#statuses = statuses;
+    const attempts = new Uint16Array(capacity);
+    attempts.set(this.#attempts);
+    this.#attempts = attempts;
+  }
+}

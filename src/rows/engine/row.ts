@@ -1,0 +1,76 @@
+/** A value that JSON can express. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** One row of the input. */
+export interface RowItem {
+  /** Position in the input, from 0. */
+  readonly index: number;
+  /** Unique in the job: the value of the id column, or `row-1`, `row-2`, … */
+  readonly id: string;
+  /** The value of the id column, if there is one. */
+  readonly sourceId?: string;
+  /** The cells by the names of their columns. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** One attempt at a row. */
+export interface RowAttempt {
+  readonly jobId: string;
+  readonly item: RowItem;
+  /** From 1. */
+  readonly attempt: number;
+  /** Aborted when the row has no time left, or the whole run is given up. Whatever the attempt has started must end. */
+  readonly signal: AbortSignal;
+  /** Cancels every row that has not begun. Rows that run are completed. */
+  readonly stop: (reason: string) => void;
+  /** Calls `act` once the outcome is on disk: until then, a killed run would need what the attempt has left behind. */
+  readonly afterRecord: (act: () => Promise<void>) => void;
+}
+
+/** Where and how an attempt ended, as far as it is known. */
+interface OutcomeFacts {
+  readonly exitCode?: number;
+  readonly host?: string;
+}
+
+/** How an attempt ended. */
+export type RowOutcome =
+  | (OutcomeFacts & { readonly status: "completed"; readonly result?: JsonValue })
+  | (OutcomeFacts & {
+      readonly status: "failed";
+      readonly error: string;
+      /** Whether another attempt could succeed. */
+      readonly retry: boolean;
+      /** What there was of a result. */
+      readonly result?: JsonValue;
+    });
+
+/**
+ * `pending`: not begun. `running`: an attempt has begun, and nothing is known of its end. `cancelled`: given up before
+ * its end, or before it began; it runs again when the job is resumed. `lost`: it was running when the program or the
+ * server was killed, and must not run again.
+ */
+export type RowStatus = "pending" | "running" | "completed" | "failed" | "cancelled" | "lost";
+
+/** What is recorded about a row when an attempt at it ends for good. */
+export interface RowRecord {
+  readonly index: number;
+  readonly id: string;
+  readonly status: "completed" | "failed" | "cancelled" | "lost";
+  readonly attempts: number;
+  readonly error?: string;
+  readonly result?: JsonValue;
+  readonly exitCode?: number;
+  readonly host?: string;
+  /** When the result arrived; absent if there is none. */
+  readonly reportedAt?: string;
+  readonly completedAt: string;
+  /** Duration of the last attempt. */
+  readonly durationMs: number;
+}

@@ -1,0 +1,51 @@
+import type { RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
+import type { RowLedger } from "./row-ledger.ts";
+import type { RowsProgress } from "./rows-progress.ts";
+
+/** What to do with rows, and how. */
+export interface RunRowsOptions {
+  /** Read as the rows are needed, each once, in the order of `index`. */
+  readonly rows: AsyncIterable<RowItem> | Iterable<RowItem>;
+  /**
+   * Makes one attempt at a row. An error that it throws is not the row's: it ends the run, nothing is recorded about the
+   * attempt, and `runRows` rejects with it.
+   */
+  readonly run: (attempt: RowAttempt) => Promise<RowOutcome>;
+  /**
+   * Finds an attempt that was running when an earlier run was killed, and follows it to its end. Resolves with undefined
+   * if nothing of it is left: then the row runs again, or is `lost`.
+   */
+  readonly takeOver?: (attempt: RowAttempt) => Promise<RowOutcome | undefined>;
+  /** Default: in memory, so that the run cannot be resumed. */
+  readonly ledger?: RowLedger;
+  /** How many rows run at once. Default: 16. */
+  readonly maxConcurrency?: number;
+  /** How many more attempts a row gets that failed. Default: 0. */
+  readonly retries?: number;
+  /** Time before the second attempt; it doubles with each further one. Default: 1 s. */
+  readonly backoffMs?: number;
+  /** Longest time between two attempts. Default: 1 min. */
+  readonly maxBackoffMs?: number;
+  /** Time for each attempt. Default: no limit. */
+  readonly timeoutMs?: number;
+  /** Time for the run. Default: no limit. */
+  readonly totalTimeoutMs?: number;
+  /** Begins nothing more after this many failed rows. Default: never. */
+  readonly maxFailures?: number;
+  /** Begins at most this many rows; the others stay pending. Default: all. */
+  readonly limit?: number;
+  /** Which rows of a resumed job run: those without a result, the default, or only those that failed or were lost. */
+  readonly only?: "unfinished" | "failed";
+  /** Whether a row runs again if an earlier run was killed during it and nothing is left of it. Default: true. */
+  readonly rerun?: boolean;
+  /** Gives the run up: whatever runs is aborted, and the summary says `interrupted`. */
+  readonly signal?: AbortSignal;
+  /** Called whenever a row begins or ends. */
+  readonly onProgress?: (progress: RowsProgress) => void;
+  /** Called for each row that ends in this run, when that is recorded. */
+  readonly onRecord?: (item: RowItem, record: RowRecord) => void | Promise<void>;
+}
+
+/** The options with their defaults. */
+export type RowsPlan = Required<Omit<RunRowsOptions, "takeOver" | "signal" | "onProgress" | "onRecord">> &
+  Pick<RunRowsOptions, "takeOver" | "signal" | "onProgress" | "onRecord">;
