@@ -107,6 +107,8 @@ test("commands, options and values are completed", async () => {
   expect(await ask("host remove ''")).toEqual(["distant", "farm", "local", "near"]);
   expect(await ask("run --sandbox ''")).toEqual(["read-only", "workspace-write"]);
   expect(await ask("fetch --output ''")).toEqual([":files"]);
+  expect(await ask("token new x --preset s")).toEqual(["sandboxed"]);
+  expect(await ask("token list ''")).toEqual([":files"]);
   // Words of the command that is run are its own.
   expect(await ask("run ls --")).toEqual([":files"]);
   expect(await ask("-H farm kill --sig")).toEqual(["--signal"]);

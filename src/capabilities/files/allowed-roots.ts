@@ -16,9 +16,9 @@ export class AllowedRoots implements FileAccess {
   readonly #roots: readonly (readonly string[])[];
   readonly #deepest: number;
 
-  /** Throws a UsageError if a root is not a directory. */
-  constructor(roots: readonly string[]) {
-    const names = roots.map((root) => keysOf(pathComponents(realDirectory(root))));
+  /** Throws a UsageError, which names the setting, if a root is not a directory. */
+  constructor(roots: readonly string[], setting = "fsRoots") {
+    const names = roots.map((root) => keysOf(pathComponents(realDirectory(root, setting))));
     this.#roots = names.sort((left, right) => left.length - right.length);
     this.#deepest = names.at(-1)?.length ?? 0;
   }
@@ -120,14 +120,14 @@ function withCleanUp<T>(work: () => T, cleanUp: () => void): T {
   return result;
 }
 
-function realDirectory(root: string): NativePath {
+function realDirectory(root: string, setting: string): NativePath {
   try {
     const real = realpathSync.native(root, { encoding: "buffer" });
     if (statSync(real).isDirectory()) return real;
   } catch (cause) {
-    throw new UsageError(`fsRoots: ${root}: ${(fileError(cause) as Error).message}`);
+    throw new UsageError(`${setting}: ${root}: ${(fileError(cause) as Error).message}`);
   }
-  throw new UsageError(`fsRoots: ${root} is not a directory`);
+  throw new UsageError(`${setting}: ${root} is not a directory`);
 }
 
 function outside(path: NativePath): CapabilityError {

@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
   bridge: { define: async (program) => (await import("./commands/bridge.ts")).define(program) },
   audit: { define: async (program) => (await import("./commands/audit.ts")).define(program) },
+  token: { define: async (program) => (await import("./commands/token.ts")).define(program) },
   status: { define: async (program) => (await import("./commands/status.ts")).define(program) },
   stop: { define: async (program) => (await import("./commands/stop.ts")).define(program) },
 };

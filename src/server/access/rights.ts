@@ -130,7 +130,7 @@ function confiningRoots(
   { hiddenPaths, fsRoots }: RightsContext,
 ): NonNullable<Rights["files"]> {
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
-  const access = new AllowedRoots(roots);
+  const access = new AllowedRoots(roots, "roots");
   for (const root of roots.map(realPath)) {
     for (const hidden of hiddenPaths.map(realPath))
       if (isWithin(hidden, root) || isWithin(root, hidden))

@@ -33,7 +33,8 @@ export async function readTokenFile(
   return { text, entries: text === known ? [] : await parseTokens(path, text, context) };
 }
 
-async function parseTokens(path: string, text: string, context: RightsContext): Promise<TokenEntry[]> {
+/** Reads the text of such a file, which the errors name. */
+export async function parseTokens(path: string, text: string, context: RightsContext): Promise<TokenEntry[]> {
   const file = await parseToml(path, text);
   const fault = (line: number, why: string): UsageError => new UsageError(`${path}:${line}: ${why}`);
   for (const key of Object.keys(file))

@@ -48,6 +48,10 @@ it.each([
     ["gh", "***"],
   ],
   [
+    ["login", "exs_IbZG_ScdPq42J-NxMqBmgU0YBd4wB_av4Dia8IKPi8w"],
+    ["login", "***"],
+  ],
+  [
     ["x", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.s3cret"],
     ["x", "***"],
   ],

@@ -45,8 +45,8 @@ const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
 /** Up to the end of their line or quotes. */
 const SECRET_HEADER = /(authorization|cookie|x-api-key) ?:[^\r\n'"]*/gi;
 const WORD = /[\w.-]+/g;
-/** Forms of GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
-const KNOWN_TOKEN = /^(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
+/** Forms of exec-server, GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
+const KNOWN_TOKEN = /^(?:exs_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
 const MIN_TOKEN_CHARACTERS = 20;
 
 function redactText(text: string): string {

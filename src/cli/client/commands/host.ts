@@ -6,7 +6,7 @@ import { withHost, withoutHost } from "../hosts/edit-hosts.ts";
 import { knownNames } from "../hosts/find-host.ts";
 import { entryFault, type HostEntry, nameFault } from "../hosts/host-entry.ts";
 import { hostsPath, readHosts } from "../hosts/hosts-file.ts";
-import { replaceFile } from "../hosts/replace-file.ts";
+import { replaceFile } from "../replace-file.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
 import { table } from "../print/table.ts";

@@ -32,8 +32,19 @@ export interface Completion {
 const NOTHING: Completion = { candidates: [], files: false };
 const FILES: Completion = { candidates: [], files: true };
 const SHELLS = ["bash", "zsh", "fish"];
-const FILE_OPTIONS = new Set(["token-file", "ca", "cert", "key", "output"]);
-const FILE_COMMANDS = new Set(["run", "record", "replay"]);
+const FILE_OPTIONS = new Set([
+  "token-file",
+  "ca",
+  "cert",
+  "key",
+  "output",
+  "table",
+  "root",
+  "write",
+  "read",
+  "deny",
+]);
+const FILE_COMMANDS = new Set(["run", "record", "replay", "verify", "check"]);
 /** Their paths may be on servers; a plain one is on this machine. */
 const COPY_COMMANDS = new Set(["cp", "sync"]);
 /** All of their paths are on servers. */
@@ -147,7 +158,8 @@ async function argumentsOf(
   if (name === "completion") return { candidates: SHELLS.map(asWord), files: false };
   if (KEPT_COMMANDS.has(name)) return { candidates: (await kept(given)).map(asWord), files: false };
   if (name === "remove") return { candidates: hosts().map(asWord), files: false };
-  if (FILE_COMMANDS.has(name)) return FILES;
+  const isTokenList = name === "list" && command.parent?.name() === "token";
+  if (FILE_COMMANDS.has(name) || isTokenList) return FILES;
   // `help` takes what the program takes.
   const { commands } = name === "help" && command.parent !== null ? command.parent : command;
   const shown = commands.filter((one) => one.summary() !== "" || one.description() !== "");

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withHost, withoutHost } from "./edit-hosts.ts";
 import { hostsPath, parseHosts, readHosts } from "./hosts-file.ts";
-import { replaceFile } from "./replace-file.ts";
+import { replaceFile } from "../replace-file.ts";
 
 let directory = "";
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), "es-hosts-"))));

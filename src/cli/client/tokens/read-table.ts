@@ -1,0 +1,79 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { UsageError } from "../../../base/errors.ts";
+import { type Logger, silentLogger } from "../../../base/logger.ts";
+import type { RightsContext } from "../../../server/access/rights.ts";
+import { parseTokens, readTokenFile, type TokenEntry } from "../../../server/access/token-file.ts";
+import { describeFileError } from "../../describe-file-error.ts";
+import { Failure } from "../failure.ts";
+import { complain } from "../print/complain.ts";
+
+/** What a table says about a token. */
+export interface TableEntry {
+  readonly name: string;
+  readonly preset: string;
+  /** The rights as text, to compare them. */
+  readonly rights: string;
+  readonly expiresAtMs?: number;
+  /** The older one first. */
+  readonly sha256: readonly string[];
+}
+
+/** Reads a file as a server would, and tells what a server would log about it. Throws a UsageError with the line. */
+export async function readTableFile(path: string): Promise<TableEntry[]> {
+  const { entries } = await readTokenFile(path, contextOf(path, loudLogger));
+  return entries.map(plain);
+}
+
+/** Reads the text of a table as a server would. One without anything in it is a table that begins. */
+export async function readTable(path: string, text: string): Promise<TableEntry[]> {
+  if (text.split("\n").every((line) => /^\s*(?:#|$)/.test(line))) return [];
+  return (await parseTokens(path, text, contextOf(path))).map(plain);
+}
+
+/** The text of a table; empty if there is no file yet. */
+export function tableText(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw new Failure(`cannot read ${path}: ${describeFileError(error)}`);
+  }
+  // It would be written back as something else.
+  if (!isUtf8(bytes)) throw new Failure(`cannot change ${path}: it is not UTF-8`);
+  return bytes.toString("utf8");
+}
+
+/** Checks the lines of one token. What is wrong with it is said without a line. */
+export async function checkLines(lines: string, path = "tokens.toml"): Promise<void> {
+  try {
+    await parseTokens(path, lines, contextOf(path, loudLogger));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { message } = error;
+    const said = message.startsWith(`${path}:`) ? message.slice(path.length) : message;
+    throw new UsageError(said.replace(/^:\d+(?::\d+)?: /, ""));
+  }
+}
+
+const loudLogger: Logger = {
+  ...silentLogger,
+  warn: (message, fields = {}) => complain(`${message}: ${Object.values(fields).join(", ")}`),
+};
+
+/** What depends on the flags of a server, such as `fs_roots`, is for that server to check. */
+function contextOf(path: string, logger = silentLogger): RightsContext {
+  return { temporaryDirectory: process.env["TMPDIR"], logger, hiddenPaths: [resolve(path)], fsRoots: [] };
+}
+
+function plain({ name, sha256, rights, expiresAtMs }: TokenEntry): TableEntry {
+  return {
+    name,
+    preset: rights.preset,
+    rights: rights.key,
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    sha256: sha256.map((hash) => hash.toString("hex")),
+  };
+}
