@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import tls from "node:tls";
@@ -223,6 +232,9 @@ describe("certificates that change", () => {
     const after = await serial(server.url);
     rmSync(path("live.key"));
     await becomes(() => lines.some((line) => line.includes("cannot read the TLS key")), "a complaint");
+    mkdirSync(path("live.key"));
+    await becomes(() => lines.some((line) => line.includes("not a regular file")), "a complaint");
+    rmdirSync(path("live.key"));
     writeFileSync(path("live.key"), "");
     await becomes(() => lines.some((line) => line.includes("no private key")), "a complaint");
     expect(await serial(server.url)).toBe(after);

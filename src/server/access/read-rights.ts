@@ -53,8 +53,8 @@ export function isTable(value: unknown): value is Record<string, unknown> {
 }
 
 function absolutePaths(value: unknown, refuse: Refuse): string[] {
-  if (Array.isArray(value) && value.length > 0 && value.every((path) => /^\/[^\0]*$/.test(String(path))))
-    return value as string[];
+  const isPath = (path: unknown): boolean => typeof path === "string" && /^\/[^\0]*$/.test(path);
+  if (Array.isArray(value) && value.length > 0 && value.every(isPath)) return value as string[];
   throw refuse("roots", "must be a list of absolute paths");
 }
 

@@ -1,11 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { TomlDate } from "smol-toml";
 import { UsageError } from "../../base/errors.ts";
-import { describeErrno } from "../../native/os-error.ts";
+import { readOwnFile } from "../read-own-file.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
 import { createRights, type Rights, type RightsContext } from "./rights.ts";
 
-const MAX_BYTES = 1024 * 1024;
 const MAX_TOKENS = 1_000;
 /** Two, so that clients can change from one to the other. */
 const MAX_HASHES = 2;
@@ -29,7 +27,7 @@ export async function readTokenFile(
   context: RightsContext,
   known?: string,
 ): Promise<{ text: string; entries: readonly TokenEntry[] }> {
-  const text = await readText(path);
+  const text = readOwnFile(path, "the table of tokens");
   return { text, entries: text === known ? [] : await parseTokens(path, text, context) };
 }
 
@@ -104,20 +102,6 @@ function checkUnique(
       hashes.add(hash);
     }
   }
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    const bytes = await readFile(path);
-    if (bytes.length <= MAX_BYTES) return bytes.toString("utf8");
-  } catch (error) {
-    const { code, errno } = error as NodeJS.ErrnoException;
-    if (code === undefined || errno === undefined) throw error;
-    throw new UsageError(
-      `failed to read the table of tokens ${path}: ${describeErrno(code, Math.abs(errno))}`,
-    );
-  }
-  throw new UsageError(`the table of tokens ${path} has more than ${MAX_BYTES} bytes`);
 }
 
 async function parseToml(path: string, text: string): Promise<Record<string, unknown>> {

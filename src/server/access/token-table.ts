@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { messageOf, UsageError } from "../../base/errors.ts";
+import { messageOf } from "../../base/errors.ts";
 import type { Credential } from "./credential.ts";
 import { principalNamed, type Rights, type RightsContext } from "./rights.ts";
 import { readTokenFile, type TokenEntry } from "./token-file.ts";
@@ -82,13 +82,13 @@ export class TokenTable {
       }
       this.#fault = undefined;
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
+      const reason = messageOf(error);
       // It is told once, not with every reading.
-      if (this.#fault !== error.message)
+      if (this.#fault !== reason)
         this.#context.logger.error("the table of tokens is invalid; the one before stays in force", {
-          reason: messageOf(error),
+          reason,
         });
-      this.#fault = error.message;
+      this.#fault = reason;
     }
     this.#later();
   }

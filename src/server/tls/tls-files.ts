@@ -1,9 +1,8 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { describeErrno } from "../../native/os-error.ts";
 import type { TlsMaterial } from "../../transport/websocket/tls-front.ts";
+import { readOwnFile } from "../read-own-file.ts";
 import { rereadOnChange } from "../reread-files.ts";
 import { checkTlsMaterial, validityFault } from "./tls-material.ts";
 
@@ -73,12 +72,7 @@ export class TlsFiles {
   #read(part: Part): string | undefined {
     const [path] = this.#paths([part]);
     if (path === undefined) return this.#tls[part];
-    try {
-      return readFileSync(path, "utf8");
-    } catch (error) {
-      const { code = "", errno = 0 } = error as NodeJS.ErrnoException;
-      throw new UsageError(`cannot read ${NAMES[part]} in ${path}: ${describeErrno(code, Math.abs(errno))}`);
-    }
+    return readOwnFile(path, NAMES[part]);
   }
 
   #paths(parts: readonly Part[]): string[] {
