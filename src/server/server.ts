@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../base/connection-ends.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
@@ -350,12 +351,13 @@ export function rightsContext({
   environment,
   logger = silentLogger,
   hiddenPaths = [],
+  audit,
   limits,
 }: ServerOptions): RightsContext {
   return {
     temporaryDirectory: environment?.["TMPDIR"],
     logger,
-    hiddenPaths,
+    hiddenPaths: [...hiddenPaths, ...(audit === undefined ? [] : [resolve(audit.file)])],
     fsRoots: limits?.fsRoots ?? [],
   };
 }

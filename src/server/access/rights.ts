@@ -3,6 +3,8 @@ import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
+import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
+import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
@@ -132,7 +134,7 @@ function confiningRoots(
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
   const access = new AllowedRoots(roots, "roots");
   for (const root of roots.map(realPath)) {
-    for (const hidden of hiddenPaths.map(realPath))
+    for (const hidden of hiddenPaths.flatMap(placesOnTheWay))
       if (isWithin(hidden, root) || isWithin(root, hidden))
         throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
     if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))
@@ -143,6 +145,12 @@ function confiningRoots(
 
 function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
+}
+
+/** Where a path can be made to lead elsewhere: the links on its way, and its end. */
+function placesOnTheWay(path: string): string[] {
+  const { path: end, links } = new PathWalk(systemDisk).follow(path);
+  return [...links.map((link) => link.path), end];
 }
 
 /** The path itself if it does not exist. */

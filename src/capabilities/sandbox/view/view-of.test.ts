@@ -236,6 +236,18 @@ describe("masked paths", () => {
       ),
     ).toEqual(["writable", "hiddenDirectory /srv"]);
   });
+
+  it.each(["/ws/table", "/ws/conf/table", "/l/ws/table"])(
+    "cannot be replaced by way of a writable link: %s",
+    (masked) => {
+      const links = { table: { link: "/etc/table" }, conf: { link: "/etc" } };
+      const tree = { etc: { table: "" }, ws: { ...FULL, ...links }, l: { link: "/" } };
+      expect(() => look([READ_ALL, path("/ws", "write")], tree, [masked])).toThrow(
+        "a file of the server itself is reached by the writable symlink /ws/",
+      );
+      expect(look([READ_ALL, path("/ws", "read")], tree, [masked])).toContain("hiddenFile /etc/table");
+    },
+  );
 });
 
 describe("a narrowed policy", () => {

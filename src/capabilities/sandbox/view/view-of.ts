@@ -59,7 +59,8 @@ function* viewSteps(
   yield* hideMatches(layers, access, walk, disk);
   const missing = layers.flatMap((layer) => layer.missing);
   for (const path of masked) {
-    const { kind, path: real } = walk.follow(path);
+    const { kind, path: real, links: crossed } = walk.follow(path);
+    refuseReplaceable(crossed, access);
     if (kind === "missing") missing.push(real);
     else if (kind === "file" || kind === "directory") access.mask(real);
   }
@@ -84,6 +85,19 @@ function refuseWritableLink({ path, access, destination }: Crossing, map: Access
   const what = { read: "read-only", write: "writable", deny: "deny-read" }[access];
   throw new SandboxRefusal(
     `cannot enforce sandbox ${what} path ${path} because it crosses writable symlink ${link.path}`,
+  );
+}
+
+/**
+ * What is hidden belongs to the server, which would read something else if the way to it were changed from inside. Where
+ * the whole disk is writable, that is one way of many.
+ */
+function refuseReplaceable(links: readonly CrossedLink[], map: AccessMap): void {
+  if (map.at("/") === "write") return;
+  const link = links.find((crossed) => map.at(parentOf(crossed.path)) === "write");
+  if (link === undefined) return;
+  throw new SandboxRefusal(
+    `cannot enforce a sandbox in which a file of the server itself is reached by the writable symlink ${link.path}`,
   );
 }
 
