@@ -248,6 +248,32 @@ it("kept processes of others are seen and controlled by a grant only, also if na
   expect(await codeOf(attach(bob, { name: "web", owner: "ann", as: "1" }))).toBe("NOT_FOUND");
 });
 
+it("the library attaches to a kept process of another owner, and says whose it is", async () => {
+  await write(entry("ann"), entry("bob"), entry("boss", 'preset = "full"\ncontrol = ["*"]'));
+  await using server = await open();
+  for (const token of ["ann", "bob"]) {
+    await using host = await connect(server.url, { token });
+    const process = await host.start(["sh", "-c", `echo ${token}; cat`], { keep: "web", stdin: "pipe" });
+    expect(process.owner).toBeUndefined();
+  }
+  await using boss = await connect(server.url, { token: "boss" });
+  expect((await boss.processes({ scope: "kept" })).map(({ owner }) => owner)).toEqual([
+    "name:ann",
+    "name:bob",
+  ]);
+  expect(await codeOf(boss.attachKept("web"))).toBe("INVALID_INPUT");
+  expect(await codeOf(boss.attachKept("web", { owner: "nobody" }))).toBe("NOT_FOUND");
+  for (const owner of ["bob", "name:ann"]) {
+    const process = await boss.attachKept("web", { owner, mode: "control" });
+    expect(process.owner).toBe(owner.startsWith("name:") ? owner : `name:${owner}`);
+    await process.closeStdin();
+    expect((await inTime(process.exited, "the end")).exitCode).toBe(0);
+    const lines: string[] = [];
+    for await (const line of process.lines()) lines.push(line);
+    expect(lines).toEqual([owner.replace("name:", "")]);
+  }
+});
+
 it("a token does not get at what was started with other rights of the same name", async () => {
   await write(entry("ann"));
   await using server = await open();

@@ -8,6 +8,11 @@ import { RemoteProcess } from "./remote-process.ts";
 export interface AttachKeptOptions {
   /** `control` also allows to write to it, resize it, signal it and end it. Default: `follow`. */
   readonly mode?: "follow" | "control";
+  /**
+   * Whom the process belongs to: the name of a token, or the `owner` that `Host.processes` lists. Default: this
+   * principal; or, if it has none of that name, the only other one that has one which this client may follow.
+   */
+  readonly owner?: string;
   /** Number of the first event. Earlier output than the server still has is a gap. Default: the oldest it has. */
   readonly fromSeq?: number;
 }
@@ -16,7 +21,7 @@ export interface AttachKeptOptions {
 export async function attachKept(
   session: ClientSession,
   name: string,
-  { mode = "follow", fromSeq }: AttachKeptOptions,
+  { mode = "follow", owner, fromSeq }: AttachKeptOptions,
 ): Promise<RemoteProcess> {
   if (!session.supports("process/start.keep")) throw unsupported("kept processes");
   if (fromSeq !== undefined && !(Number.isSafeInteger(fromSeq) && fromSeq >= 1))
@@ -28,11 +33,14 @@ export async function attachKept(
       tty,
       firstSeq = 1,
       nextSeq,
+      owner: other,
     } = await session.request("process/attach", {
       name,
+      ...(owner === undefined ? {} : { owner }),
       mode,
       as: route.processId,
     });
+    if (other !== undefined) route.kept = { name, mode, owner: other };
     route.startAt(Math.min(fromSeq ?? firstSeq, nextSeq));
     await route.catchUp();
     route.started = true;

@@ -38,6 +38,8 @@ export interface RouteOwner {
 export interface KeptRoute {
   readonly name: string;
   readonly mode: "follow" | "control";
+  /** Undefined if it is one's own. */
+  readonly owner?: string;
 }
 
 /** Receives the events of one process, puts them in order and passes them on. */

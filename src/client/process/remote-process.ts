@@ -79,6 +79,11 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#route.kept?.name;
   }
 
+  /** Whom a kept process belongs to, if it is not one's own. */
+  get owner(): string | undefined {
+    return this.#route.kept?.owner;
+  }
+
   /** How the process ended. Output may still follow. Rejects with a ConnectionError if the session was lost. */
   get exited(): Promise<ExitReport> {
     return this.#route.exited;

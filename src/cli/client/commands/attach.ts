@@ -4,6 +4,7 @@ import { writeErr } from "../../standard-streams.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
+import { isMeant, type KeptName, parseKeptName } from "../kept/kept-name.ts";
 import { converse } from "../terminal/converse.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { statusOfOutcome } from "../terminal/run-on-terminal.ts";
@@ -30,7 +31,7 @@ export function define(program: Command): void {
     .command("attach")
     .summary("see and control a process that was left running")
     .description("See and control a process that was started with 'run -d'. It goes on when you leave.")
-    .argument("<name>", "name of the process, as 'ps' shows it")
+    .argument("<name>", "name of the process, as 'ps' shows it; OWNER/NAME for one of somebody else")
     .option("-r, --read-only", "only look: what is typed goes nowhere")
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async (name: string) => {
@@ -43,7 +44,7 @@ async function attach(name: string, { readOnly = false, ...options }: AttachOpti
   try {
     await using host = await connectNamed([name], options);
     // The screen of a terminal is painted, so its past is not needed.
-    const isScreen = await runsOnTerminal(host, name);
+    const isScreen = await runsOnTerminal(host, parseKeptName(name));
     const remote = await attachByName(host, name, {
       mode: readOnly ? "follow" : "control",
       fromSeq: isScreen ? Number.MAX_SAFE_INTEGER : 1,
@@ -63,8 +64,10 @@ async function attach(name: string, { readOnly = false, ...options }: AttachOpti
   }
 }
 
-async function runsOnTerminal(host: Host, name: string): Promise<boolean> {
+async function runsOnTerminal(host: Host, typed: KeptName): Promise<boolean> {
   if (!host.supports("process/start.keep")) return false;
   const kept = await host.processes({ scope: "kept" });
-  return kept.some((listed) => listed.name === name && listed.tty && listed.state === "running");
+  const meant = kept.filter((listed) => isMeant(listed, typed));
+  // Of several, the server decides which one it is.
+  return meant.length > 0 && meant.every(({ tty, state }) => tty && state === "running");
 }

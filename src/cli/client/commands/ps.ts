@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { endWith } from "../end-with.ts";
-import { keptTable, nameOf } from "../kept/kept-table.ts";
+import { namesOf } from "../kept/kept-name.ts";
+import { keptTable } from "../kept/kept-table.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
@@ -14,7 +15,8 @@ interface ListOptions extends TargetOptions {
 
 const EXAMPLES = `
 A kept process is one that 'exec-server run -d' has started: it lives on without its terminal. One that has ended is
-listed for another day, so that its output and its status can be read.
+listed for another day, so that its output and its status can be read. If you may see those of others, their owners are
+shown too; OWNER/NAME means one of theirs.
 
 Status: 0, or 1 if the processes could not be listed.
 
@@ -29,7 +31,7 @@ export function define(program: Command): void {
   const command = program
     .command("ps")
     .summary("list kept processes, running and ended")
-    .description("List your kept processes, running and ended.")
+    .description("List the kept processes that you can see, running and ended.")
     .usage("[OPTIONS]")
     .option("-q, --quiet", "print names only")
     .option("--json", "print one JSON document")
@@ -46,7 +48,11 @@ async function list(options: ListOptions): Promise<void> {
   processes.sort((one, other) => one.startedAtMs - other.startedAtMs);
   if (options.json === true) await printJson(processes);
   else if (options.quiet === true)
-    await print(processes.map((one) => `${printable(nameOf(one))}\n`).join(""));
+    await print(
+      namesOf(processes)
+        .map((name) => `${printable(name)}\n`)
+        .join(""),
+    );
   else if (processes.length === 0)
     complain("no kept processes; start one with 'exec-server run -d --name NAME -- COMMAND'");
   else await print(keptTable(processes, { now: Date.now(), width: terminalWidth(), colors: stdoutColors() }));

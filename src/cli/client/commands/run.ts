@@ -4,7 +4,7 @@ import type { Host } from "../../../client/host.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
-import { checkName } from "../kept/attach.ts";
+import { checkName } from "../kept/kept-name.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";

@@ -32,7 +32,7 @@ function lookups(): Lookups {
   const words = new ServerWords(DEADLINE_MS);
   return {
     hosts,
-    kept: async (options) => (await words.kept(options)).filter(isPlainName),
+    kept: async (options) => (await words.kept(options)).filter((name) => name.split("/").every(isPlainName)),
     isHere: (options) => words.isHere(options),
     paths: (typed, options) => completePath(typed, (directory) => words.list(directory, options)),
   };

@@ -4,6 +4,7 @@ import { socketUrl } from "../../../base/socket-url.ts";
 import { connect } from "../../../client/connect/connect.ts";
 import type { Host } from "../../../client/host.ts";
 import { here } from "../here.ts";
+import { namesOf } from "../kept/kept-name.ts";
 import { findOwnPlace } from "../target/own-server/place.ts";
 import { absolutePath, optionsFor, type RemotePath } from "../target/remote-path.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
@@ -23,7 +24,7 @@ export class ServerWords {
   async kept(options: TargetOptions): Promise<readonly string[]> {
     await using host = await this.#connect(await resolveTarget(options));
     const processes = (await host?.processes({ scope: "kept" })) ?? [];
-    return processes.map(({ name = "" }) => name);
+    return namesOf(processes);
   }
 
   /** Whether these options mean this machine. */

@@ -3,6 +3,7 @@ import { formatDuration } from "../print/amounts.ts";
 import type { Colors } from "../print/colors.ts";
 import { table } from "../print/table.ts";
 import { commandText } from "./command-text.ts";
+import { nameOf, ownerText } from "./kept-name.ts";
 
 interface TableContext {
   readonly now: number;
@@ -12,10 +13,13 @@ interface TableContext {
 
 /** Kept processes for people. */
 export function keptTable(processes: readonly ListedProcess[], { now, width, colors }: TableContext): string {
+  // Usually there are only one's own.
+  const hasSeveralOwners = new Set(processes.map(({ owner }) => owner)).size > 1;
   return table<ListedProcess>(
     processes,
     [
       { title: "NAME", value: nameOf },
+      ...(hasSeveralOwners ? [{ title: "OWNER", value: ownerText }] : []),
       {
         title: "STATUS",
         value: (one) => statusText(one, now),
@@ -31,10 +35,6 @@ export function keptTable(processes: readonly ListedProcess[], { now, width, col
     ],
     { width, titleStyle: colors.bold },
   );
-}
-
-export function nameOf({ name, processId }: ListedProcess): string {
-  return name ?? processId;
 }
 
 /** `running`, or how it ended, by itself or by a signal, and how long ago. */
