@@ -1,6 +1,6 @@
 import { UsageError } from "../../base/errors.ts";
 import {
-  type ExecToolDefinition,
+  type CheckedToolDefinition,
   execCommandDefinition,
   type ToolParameter,
   writeStdinDefinition,
@@ -51,8 +51,11 @@ export function parseWriteStdinArgs(args: unknown): WriteStdinArgs {
   return checkArguments(writeStdinDefinition, args) as unknown as WriteStdinArgs;
 }
 
-/** Checks arguments, or their JSON text, against the schema that the model got. Null counts as absent. */
-function checkArguments(definition: ExecToolDefinition, args: unknown): Record<string, unknown> {
+/**
+ * Checks arguments, or their JSON text, against the schema that the model got. Null counts as absent. Throws a
+ * UsageError that tells a model what to change.
+ */
+export function checkArguments(definition: CheckedToolDefinition, args: unknown): Record<string, unknown> {
   const { name, parameters } = definition;
   const given = typeof args === "string" ? parseJson(name, args) : args;
   if (typeof given !== "object" || given === null || Array.isArray(given))
@@ -100,6 +103,7 @@ function refuse(parameter: ToolParameter, value: unknown): string | undefined {
       return Array.isArray(value) && value.every(isString) ? undefined : "a list of strings";
     case "object": {
       const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      if (parameter.additionalProperties === undefined) return isObject ? undefined : "an object";
       return isObject && Object.values(value).every(isString)
         ? undefined
         : "an object whose values are strings";

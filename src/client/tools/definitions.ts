@@ -6,28 +6,41 @@ export type ToolParameter =
   | {
       readonly type: "object";
       readonly description: string;
-      readonly additionalProperties: { readonly type: "string" };
+      /** Absent: the members are of any kind. */
+      readonly additionalProperties?: { readonly type: "string" };
     };
 
 /** A tool in the form of OpenAI's Responses API. */
-export interface ExecToolDefinition {
+export interface ToolDefinition {
   readonly type: "function";
-  readonly name: "exec_command" | "write_stdin";
+  readonly name: string;
   readonly description: string;
   readonly strict: false;
+  /** A JSON schema. */
+  readonly parameters: { readonly type: "object"; readonly [keyword: string]: unknown };
+}
+
+/** A tool whose arguments are checked by the schema that the model gets. */
+export interface CheckedToolDefinition extends ToolDefinition {
   readonly parameters: {
     readonly type: "object";
     readonly properties: Readonly<Record<string, ToolParameter>>;
     readonly required: readonly string[];
     readonly additionalProperties: false;
+    readonly [keyword: string]: unknown;
   };
+}
+
+/** One of the two tools, in the form of OpenAI's Responses API. */
+export interface ExecToolDefinition extends CheckedToolDefinition {
+  readonly name: "exec_command" | "write_stdin";
 }
 
 /** A tool in the form of Anthropic's Messages API. */
 export interface AnthropicToolDefinition {
   readonly name: string;
   readonly description: string;
-  readonly input_schema: ExecToolDefinition["parameters"];
+  readonly input_schema: ToolDefinition["parameters"];
 }
 
 const maxOutputTokens = {
@@ -138,7 +151,7 @@ export function definitionsFor({ login }: { readonly login: boolean }): readonly
 
 /** The same tools in the form of Anthropic's Messages API. */
 export function toAnthropicTools(
-  definitions: readonly ExecToolDefinition[] = execToolDefinitions,
+  definitions: readonly ToolDefinition[] = execToolDefinitions,
 ): AnthropicToolDefinition[] {
   return definitions.map(({ name, description, parameters }) => ({
     name,

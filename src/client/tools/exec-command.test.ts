@@ -2,7 +2,6 @@ import { describe, expect, it, vi } from "vitest";
 import { RpcError } from "../../base/errors.ts";
 import { closed, exited, output, utf8 } from "../../../test/fixtures/fake-tool-host.ts";
 import { after, endEvents, events, host, tools, useTools } from "../../../test/fixtures/tools-scene.ts";
-import type { ExecTools } from "./exec-tools-api.ts";
 
 describe("exec_command", () => {
   it("returns output and exit code of a command that ends in time, and no session", async () => {
@@ -125,10 +124,10 @@ describe("exec_command", () => {
       { argv: ["/bin/bash", "-c", "x"], options: { specKind: "prepared" }, terminal: false },
       { argv: ["/bin/bash", "-lc", "x"], options: { specKind: "prepared" }, terminal: true },
     ]);
-    const login = (definitions: ExecTools["definitions"]) => definitions[0]?.parameters.properties["login"];
-    expect(login(tools.definitions)?.description).toMatch(/Default false\.$/);
+    const login = ["parameters", "properties", "login", "description"];
+    expect(tools.definitions[0]).toHaveProperty(login, expect.stringMatching(/Default false\.$/));
     useTools();
-    expect(login(tools.definitions)?.description).toMatch(/Default true\.$/);
+    expect(tools.definitions[0]).toHaveProperty(login, expect.stringMatching(/Default true\.$/));
     await after(0, tools.exec_command({ cmd: "x" }));
     expect(host.started.at(-1)?.options).not.toHaveProperty("specKind");
   });

@@ -1,8 +1,9 @@
 import type { Logger } from "../../base/logger.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ExecCommandArgs, WriteStdinArgs } from "./arguments.ts";
-import type { ExecToolDefinition } from "./definitions.ts";
+import type { ToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
+import type { FunctionTool } from "./function-tool.ts";
 import type { ToolTerminalSize } from "./tool-host.ts";
 import type { ExecToolResult } from "./tool-result.ts";
 
@@ -40,6 +41,8 @@ export interface ExecToolsOptions {
   readonly maxSessions?: number;
   /** Maximum output of a call, whatever the model asks for. Default: everything kept, about 260000 tokens. */
   readonly maxOutputTokens?: number;
+  /** Tools beside `exec_command` and `write_stdin`. */
+  readonly more?: readonly FunctionTool[];
   /** Receives what no caller is told. */
   readonly logger?: Logger;
 }
@@ -59,7 +62,7 @@ export interface ToolCallOptions {
 export interface ToolCallResult {
   readonly text: string;
   readonly isError: boolean;
-  /** Absent if the call failed. */
+  /** Absent if the call failed, or was one of a tool in `more`. */
   readonly result?: ExecToolResult;
 }
 
@@ -81,8 +84,8 @@ export interface ExecSessionSummary {
 
 /** The tools of a model on one host, with the processes they started. */
 export interface ExecTools extends AsyncDisposable {
-  /** Both tools, in the form of OpenAI's Responses API; `toAnthropicTools` converts them. */
-  readonly definitions: readonly ExecToolDefinition[];
+  /** All tools, in the form of OpenAI's Responses API; `toAnthropicTools` converts them. */
+  readonly definitions: readonly ToolDefinition[];
   /**
    * Runs a tool by name with the arguments, or their JSON text, as a model gave them. Mistakes that a model can correct
    * are returned as text with `isError`.

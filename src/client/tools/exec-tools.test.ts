@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { closed, exited, output } from "../../../test/fixtures/fake-tool-host.ts";
-import { after, host, tools } from "../../../test/fixtures/tools-scene.ts";
+import { after, host, tools, useTools } from "../../../test/fixtures/tools-scene.ts";
+import { UsageError } from "../../base/errors.ts";
+import type { FunctionTool } from "./function-tool.ts";
 
 describe("call", () => {
   it("runs a tool by name, with arguments or their JSON text, and renders the result", async () => {
@@ -23,6 +25,26 @@ describe("call", () => {
       text: 'there is no tool "rm"; there are exec_command and write_stdin',
       isError: true,
     });
+  });
+
+  it("offers and calls the tools of the caller", async () => {
+    const calls: unknown[] = [];
+    const parameters = { type: "object", properties: {} } as const;
+    const add: FunctionTool = {
+      definition: { type: "function", name: "add", description: "Adds.", strict: false, parameters },
+      call: async (args, { callId }) => {
+        calls.push([args, callId]);
+        if (args === "{") throw new UsageError("add: no numbers");
+        return { text: "3", isError: false };
+      },
+    };
+    useTools({ more: [add] });
+    expect(tools.definitions.map(({ name }) => name)).toEqual(["exec_command", "write_stdin", "add"]);
+    expect(await tools.call("add", { a: 1 }, { callId: "c" })).toEqual({ text: "3", isError: false });
+    expect(calls).toEqual([[{ a: 1 }, "c"]]);
+    expect(await tools.call("add", "{")).toEqual({ text: "add: no numbers", isError: true });
+    expect((await tools.call("rm", {})).text).toMatch(/there are exec_command, write_stdin and add$/);
+    expect(() => useTools({ more: [add, add] })).toThrow('there are two tools called "add"');
   });
 
   it.each(["exec_command", "write_stdin"])("answers deep arguments of %s as a mistake", async (name) => {

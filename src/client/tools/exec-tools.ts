@@ -11,7 +11,7 @@ import {
   parseWriteStdinArgs,
   type WriteStdinArgs,
 } from "./arguments.ts";
-import { definitionsFor, type ExecToolDefinition } from "./definitions.ts";
+import { definitionsFor, type ToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
 import { ExecSession } from "./exec-session.ts";
 import type {
@@ -21,6 +21,7 @@ import type {
   ToolCallOptions,
   ToolCallResult,
 } from "./exec-tools-api.ts";
+import { type FunctionTool, toolsByName } from "./function-tool.ts";
 import { SessionTable } from "./session-table.ts";
 import { shellCommand } from "./shell-command.ts";
 import type { ToolHost, ToolProcess, ToolStartOptions } from "./tool-host.ts";
@@ -47,7 +48,8 @@ export function createExecTools(host: ToolHost, options: ExecToolsOptions = {}):
 }
 
 class Tools implements ExecTools {
-  readonly definitions: readonly ExecToolDefinition[];
+  readonly definitions: readonly ToolDefinition[];
+  readonly #more: ReadonlyMap<string, FunctionTool>;
   readonly #host: ToolHost;
   readonly #options: ExecToolsOptions;
   readonly #logger: Logger;
@@ -66,13 +68,18 @@ class Tools implements ExecTools {
     }
     this.#host = host;
     this.#options = options;
-    this.definitions = definitionsFor({ login: options.login ?? true });
+    const own = definitionsFor({ login: options.login ?? true });
+    const names = own.map(({ name }) => name);
+    this.#more = toolsByName(options.more ?? [], names);
+    this.definitions = [...own, ...[...this.#more.values()].map(({ definition }) => definition)];
     this.#logger = options.logger ?? silentLogger;
     this.#table = new SessionTable(options.maxSessions ?? MAX_SESSIONS);
   }
 
   async call(name: string, args: unknown, options: ToolCallOptions = {}): Promise<ToolCallResult> {
     try {
+      const more = this.#more.get(name);
+      if (more !== undefined) return await more.call(args, options);
       const result = await this.#dispatch(name, args, options);
       return { text: toText(result), isError: false, result };
     } catch (error) {
@@ -155,7 +162,10 @@ class Tools implements ExecTools {
     // Both methods validate their arguments.
     if (name === "exec_command") return this.exec_command(args as ExecCommandArgs, options);
     if (name === "write_stdin") return this.write_stdin(args as WriteStdinArgs, options);
-    throw new UsageError(`there is no tool ${JSON.stringify(name)}; there are exec_command and write_stdin`);
+    const names = this.definitions.map((definition) => definition.name);
+    throw new UsageError(
+      `there is no tool ${JSON.stringify(name)}; there are ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`,
+    );
   }
 
   async #start(

@@ -1,8 +1,10 @@
 export type { ExecCommandArgs, WriteStdinArgs } from "./arguments.ts";
 export {
   type AnthropicToolDefinition,
+  type CheckedToolDefinition,
   type ExecToolDefinition,
   execToolDefinitions,
+  type ToolDefinition,
   type ToolParameter,
   toAnthropicTools,
 } from "./definitions.ts";
@@ -15,6 +17,7 @@ export type {
   ToolCallOptions,
   ToolCallResult,
 } from "./exec-tools-api.ts";
+export type { FunctionTool, FunctionToolResult } from "./function-tool.ts";
 export type {
   ToolHost,
   ToolProcess,

@@ -1,0 +1,32 @@
+import { UsageError } from "../../base/errors.ts";
+import type { ToolDefinition } from "./definitions.ts";
+import type { ToolCallOptions } from "./exec-tools-api.ts";
+
+/** What a tool tells the model. */
+export interface FunctionToolResult {
+  readonly text: string;
+  /** True for a mistake that the model can correct. */
+  readonly isError: boolean;
+}
+
+/** A tool of your own, beside those of `createExecTools`. */
+export interface FunctionTool {
+  readonly definition: ToolDefinition;
+  /** Called with the arguments, or their JSON text, as the model gave them. */
+  call(args: unknown, options: ToolCallOptions): Promise<FunctionToolResult>;
+}
+
+/** The given tools by name. Throws a UsageError if one has the name of another, or one of `taken`. */
+export function toolsByName(
+  tools: readonly FunctionTool[],
+  taken: readonly string[],
+): ReadonlyMap<string, FunctionTool> {
+  const byName = new Map<string, FunctionTool>();
+  for (const tool of tools) {
+    const { name } = tool.definition;
+    if (taken.includes(name) || byName.has(name))
+      throw new UsageError(`there are two tools called ${JSON.stringify(name)}`);
+    byName.set(name, tool);
+  }
+  return byName;
+}
