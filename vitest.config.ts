@@ -59,6 +59,7 @@ export default defineConfig({
             "test/e2e/**/*.test.ts",
             "test/client/**/*.test.ts",
             "test/access/**/*.test.ts",
+            "test/rows/**/*.test.ts",
           ],
           exclude: LOAD,
           testTimeout: 120_000,

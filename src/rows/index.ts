@@ -4,3 +4,27 @@ export type { RowsProgress, RowsSummary } from "./engine/rows-progress.ts";
 export type { RunRowsOptions } from "./engine/rows-plan.ts";
 export { runRows } from "./engine/run-rows.ts";
 export { checkerFor, type CheckResult } from "./result/result-schema.ts";
+export {
+  type AgentCommands,
+  type AgentJobOptions,
+  type AgentJobSummary,
+  runAgentJob,
+} from "./agents/agent-job.ts";
+export type {
+  ConversationItem,
+  Model,
+  ModelRequest,
+  ModelToolCall,
+  ModelTurn,
+  Tokens,
+  TurnEnd,
+} from "./agents/model/model.ts";
+export { responsesModel, type ResponsesModelOptions } from "./agents/model/responses-model.ts";
+export type { AgentHost } from "./agents/row-agent.ts";
+export {
+  type AgentEnd,
+  type AgentLimits,
+  type AgentOptions,
+  type AgentTools,
+  runAgent,
+} from "./agents/run-agent.ts";

@@ -37,6 +37,8 @@ export interface RowAttempt {
 interface OutcomeFacts {
   readonly exitCode?: number;
   readonly host?: string;
+  /** What a model has used for the row, in all attempts of this run. */
+  readonly tokens?: number;
 }
 
 /** How an attempt ended. */
@@ -68,6 +70,8 @@ export interface RowRecord {
   readonly result?: JsonValue;
   readonly exitCode?: number;
   readonly host?: string;
+  /** What a model has used for the row, in all attempts of the last run. */
+  readonly tokens?: number;
   /** When the result arrived; absent if there is none. */
   readonly reportedAt?: string;
   readonly completedAt: string;

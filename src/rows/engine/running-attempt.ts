@@ -62,7 +62,7 @@ export class RunningAttempt implements RowAttempt {
   }
 
   /** Describes the end of the row. */
-  record(status: RowRecord["status"], { error, result, exitCode, host }: RecordFacts): RowRecord {
+  record(status: RowRecord["status"], { error, result, exitCode, host, tokens }: RecordFacts): RowRecord {
     const completedAt = new Date().toISOString();
     return {
       index: this.item.index,
@@ -73,6 +73,7 @@ export class RunningAttempt implements RowAttempt {
       ...(result === undefined ? {} : { result, reportedAt: completedAt }),
       ...(exitCode === undefined ? {} : { exitCode }),
       ...(host === undefined ? {} : { host }),
+      ...(tokens === undefined ? {} : { tokens }),
       completedAt,
       durationMs: Math.round((this.#endedAt ?? performance.now()) - this.#startedAt),
     };
@@ -93,4 +94,5 @@ interface RecordFacts {
   readonly result?: JsonValue;
   readonly exitCode?: number;
   readonly host?: string;
+  readonly tokens?: number;
 }

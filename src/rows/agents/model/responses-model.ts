@@ -1,0 +1,191 @@
+import type { OpenAI } from "openai";
+import { UsageError } from "../../../base/errors.ts";
+import { pause } from "../../../base/deadlines.ts";
+import { formatDuration, MAX_TIMER_MS } from "../../../base/duration.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+import { type FailedRequest, failedRequest } from "./failed-request.ts";
+import { type Model, type ModelRequest, type ModelTurn, NO_TOKENS, addTokens } from "./model.ts";
+import { readTurn } from "./read-turn.ts";
+
+/** An endpoint with OpenAI's Responses API. */
+export interface ResponsesModelOptions {
+  /** Name of the model at the endpoint. */
+  readonly model: string;
+  /** Default: OpenAI's own endpoint. */
+  readonly baseUrl?: string;
+  /** Sent as a bearer token. Default: none, for an endpoint that needs none. */
+  readonly apiKey?: string;
+  /** How hard a model thinks that can: `low`, `medium`, `high`. Default: the endpoint decides. */
+  readonly reasoningEffort?: string;
+  /** Maximum output of a turn. Default: the endpoint decides. */
+  readonly maxOutputTokens?: number;
+  /** How often a request that failed for a passing reason is repeated. Default: 4. */
+  readonly retries?: number;
+  /** First pause before a repetition, doubled each time up to 30 s. Default: 500 ms. */
+  readonly retryDelayMs?: number;
+  /** How long the endpoint may be silent. Default: 5 minutes. */
+  readonly idleTimeoutMs?: number;
+}
+
+const DEFAULT_BASE_URL = "https://api.openai.com/v1";
+const RETRIES = 4;
+const RETRY_DELAY_MS = 500;
+const MAX_RETRY_DELAY_MS = 30_000;
+/** An endpoint that asks for a longer pause is as good as gone. */
+const MAX_RETRY_AFTER_MS = 120_000;
+const IDLE_TIMEOUT_MS = 300_000;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_EVENT_BYTES = 2 * 1024 * 1024;
+/** Stands for the key wherever an endpoint repeats it. */
+const REDACTED = "[key]";
+
+/** A model at an endpoint with the Responses API. The `openai` package is loaded with the first request. */
+export function responsesModel(options: ResponsesModelOptions): Model {
+  return new ResponsesModel(options);
+}
+
+class ResponsesModel implements Model {
+  readonly #options: ResponsesModelOptions;
+  #client: Promise<OpenAI> | undefined;
+
+  constructor(options: ResponsesModelOptions) {
+    checkOptions(options);
+    this.#options = options;
+  }
+
+  async respond(request: ModelRequest): Promise<ModelTurn> {
+    const { retryDelayMs = RETRY_DELAY_MS } = this.#options;
+    const retries = request.retries ?? this.#options.retries ?? RETRIES;
+    let spent = NO_TOKENS;
+    for (let tried = 0; ; tried += 1) {
+      const turn = await this.#try(request);
+      request.signal.throwIfAborted();
+      spent = addTokens(spent, turn.tokens);
+      const { end } = turn;
+      if (end.status !== "failed" || !end.retry) return { ...turn, tokens: spent };
+      const { retryAfterMs } = turn;
+      if (retryAfterMs !== undefined && retryAfterMs > MAX_RETRY_AFTER_MS)
+        return failedTurn(
+          { ...end, error: `${end.error}; it asks to wait ${formatDuration(retryAfterMs)}` },
+          spent,
+        );
+      if (tried >= retries) {
+        const times = tried === 0 ? "" : ` (tried ${tried + 1} times)`;
+        return failedTurn({ ...end, error: `${end.error}${times}` }, spent);
+      }
+      const backoffMs = Math.min(retryDelayMs * 2 ** tried, MAX_RETRY_DELAY_MS) * (0.5 + Math.random() / 2);
+      await pause(Math.max(retryAfterMs ?? 0, backoffMs), request.signal);
+      request.signal.throwIfAborted();
+    }
+  }
+
+  async #try(request: ModelRequest): Promise<ModelTurn & { readonly retryAfterMs?: number }> {
+    const limit = new AbortController();
+    const abort = (): void => limit.abort(request.signal.reason);
+    if (request.signal.aborted) abort();
+    else request.signal.addEventListener("abort", abort, { once: true });
+    try {
+      this.#client ??= createClient(this.#options);
+      const client = await this.#client;
+      const stream = await client.responses.create(this.#params(request), { signal: limit.signal });
+      const turn = await readTurn(this.#withoutKey(stream));
+      if (turn !== undefined) return turn;
+      return failedTurn({ error: "the endpoint's answer ended before the model's turn did", retry: true });
+    } catch (error) {
+      const { error: said, ...failed } = failedRequest(error);
+      return failedTurn({ error: this.#redact(said), ...failed });
+    } finally {
+      request.signal.removeEventListener("abort", abort);
+      // Ends the connection of an answer that was not read to its end.
+      limit.abort();
+    }
+  }
+
+  #params({ input, tools, mayCallTools }: ModelRequest): OpenAI.Responses.ResponseCreateParamsStreaming {
+    const { model, reasoningEffort, maxOutputTokens } = this.#options;
+    const params = {
+      model,
+      input,
+      tools,
+      tool_choice: mayCallTools ? "auto" : "none",
+      stream: true,
+      // The whole conversation is sent with every request, so that nothing has to be kept at the endpoint.
+      store: false,
+      ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+      ...(reasoningEffort === undefined
+        ? {}
+        : { reasoning: { effort: reasoningEffort }, include: ["reasoning.encrypted_content"] }),
+    };
+    // The package lists what its own endpoint accepts; others accept more.
+    return params as unknown as OpenAI.Responses.ResponseCreateParamsStreaming;
+  }
+
+  /** An endpoint that repeats the key must not get it into results. */
+  async *#withoutKey(events: AsyncIterable<unknown>): AsyncGenerator {
+    const { apiKey } = this.#options;
+    for await (const event of events) {
+      if (apiKey === undefined) yield event;
+      else {
+        const said = JSON.stringify(event);
+        yield said.includes(apiKey) ? (JSON.parse(said.replaceAll(apiKey, REDACTED)) as unknown) : event;
+      }
+    }
+  }
+
+  #redact(said: string): string {
+    const { apiKey } = this.#options;
+    return apiKey === undefined ? said : said.replaceAll(apiKey, REDACTED);
+  }
+}
+
+function failedTurn(
+  { error, retry, retryAfterMs, isForAll }: FailedRequest,
+  tokens = NO_TOKENS,
+): ModelTurn & { readonly retryAfterMs?: number } {
+  return {
+    end: { status: "failed", error, retry, ...(isForAll === undefined ? {} : { isForAll }) },
+    items: [],
+    calls: [],
+    text: "",
+    tokens,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+async function createClient({
+  baseUrl,
+  apiKey,
+  idleTimeoutMs: idleMs = IDLE_TIMEOUT_MS,
+}: ResponsesModelOptions): Promise<OpenAI> {
+  const { OpenAI } = await import("openai");
+  // Whatever is not given here, the package would take from the environment.
+  return new OpenAI({
+    apiKey: apiKey ?? "none",
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    baseURL: baseUrl ?? DEFAULT_BASE_URL,
+    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
+    logLevel: "off",
+    maxRetries: 0,
+    timeout: MAX_TIMER_MS,
+    fetch: boundedFetch({ idleMs, maxBytes: MAX_ANSWER_BYTES, maxEventBytes: MAX_EVENT_BYTES }),
+  });
+}
+
+function checkOptions({ model, baseUrl, apiKey, retries, maxOutputTokens }: ResponsesModelOptions): void {
+  if (model === "") throw new UsageError("the model needs a name");
+  if (baseUrl !== undefined && !/^https?:\/\//.test(baseUrl))
+    throw new UsageError(`the address of the model must begin with http:// or https://, not ${baseUrl}`);
+  if (baseUrl !== undefined && !URL.canParse(baseUrl)) throw new UsageError(`${baseUrl} is no address`);
+  // A header cannot hold anything else, and the error of whoever tries would show it.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey))
+    throw new UsageError("the key of the model must be printable ASCII without spaces");
+  for (const [name, value, least] of [
+    ["retries", retries, 0],
+    ["maxOutputTokens", maxOutputTokens, 1],
+  ] as const)
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < least))
+      throw new UsageError(`${name} must be a whole number from ${least} on, not ${value}`);
+}

@@ -1,0 +1,144 @@
+import type { ToolDefinition } from "../../client/tools/definitions.ts";
+import type { ToolCallOptions } from "../../client/tools/exec-tools-api.ts";
+import type { FunctionToolResult } from "../../client/tools/function-tool.ts";
+import { shorten } from "../../base/shorten.ts";
+import { addTokens, type ConversationItem, type Model, NO_TOKENS, type Tokens } from "./model/model.ts";
+
+/** What an agent may use: the result of `createExecTools`, or any set of tools. */
+export interface AgentTools {
+  readonly definitions: readonly ToolDefinition[];
+  call(name: string, args: unknown, options: ToolCallOptions): Promise<FunctionToolResult>;
+}
+
+/** How far an agent may go. */
+export interface AgentLimits {
+  /** How often the model is asked. Default: 100. */
+  readonly maxTurns?: number;
+  /** Default: 200. */
+  readonly maxToolCalls?: number;
+}
+
+/** How to run an agent. */
+export interface AgentOptions extends AgentLimits {
+  readonly model: Model;
+  /** What the agent is to do. */
+  readonly instruction: string;
+  readonly tools: AgentTools;
+  /** Ends the agent. */
+  readonly signal?: AbortSignal;
+  /** Called before each turn: a text refuses it, and ends the agent as failed for this reason. */
+  readonly refuseTurn?: () => string | undefined;
+  /** Called after each turn with what it has cost. */
+  readonly onTokens?: (tokens: Tokens) => void;
+  /**
+   * Called after each round of tool calls. `last`: the model gets one more turn, without tools, to hear what became of
+   * them. `closing`: nothing depends on the next turn any more, so it is not repeated if it fails.
+   */
+  readonly next?: () => "go on" | "closing" | "last";
+}
+
+/** How an agent ended. */
+export interface AgentEnd {
+  readonly status: "completed" | "failed" | "interrupted";
+  /** Why, unless it is completed. */
+  readonly error?: string;
+  /** Whether another agent could succeed with the same instruction. */
+  readonly retry: boolean;
+  /** Whether every agent would end like this one: the key, the address or the model is wrong. */
+  readonly isForAll: boolean;
+  /** The last thing that the model said. */
+  readonly text: string;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly tokens: Tokens;
+}
+
+const MAX_TURNS = 100;
+const MAX_TOOL_CALLS = 200;
+/** Every turn sends the whole conversation again, and every agent at work holds one. */
+const MAX_CONVERSATION_BYTES = 4 * 1024 * 1024;
+/** Far above what `createExecTools` returns for the largest number of tokens that a job allows. */
+const MAX_TOOL_TEXT = 256 * 1024;
+
+/**
+ * Runs an agent until its model ends a turn without calling a tool. Rejects only with the reason of the signal; the
+ * processes of its tools are the caller's to end.
+ */
+export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
+  return await new Agent(options).run();
+}
+
+class Agent {
+  readonly #options: AgentOptions;
+  readonly #signal: AbortSignal;
+  readonly #conversation: ConversationItem[] = [];
+  #bytes = 0;
+  #turns = 0;
+  #toolCalls = 0;
+  #tokens: Tokens = NO_TOKENS;
+  #text = "";
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#signal = options.signal ?? new AbortController().signal;
+    this.#add(userMessage(options.instruction));
+  }
+
+  async run(): Promise<AgentEnd> {
+    const { model, tools, maxTurns = MAX_TURNS, maxToolCalls = MAX_TOOL_CALLS } = this.#options;
+    for (let next: "go on" | "closing" | "last" = "go on"; ; next = this.#options.next?.() ?? "go on") {
+      this.#signal.throwIfAborted();
+      const refusal = this.#refusal(maxTurns);
+      if (refusal !== undefined) return this.#failed(refusal, false);
+      this.#turns += 1;
+      const turn = await model.respond({
+        input: this.#conversation,
+        tools: tools.definitions,
+        mayCallTools: next !== "last",
+        ...(next === "go on" ? {} : { retries: 0 }),
+        signal: this.#signal,
+      });
+      this.#tokens = addTokens(this.#tokens, turn.tokens);
+      this.#options.onTokens?.(turn.tokens);
+      if (turn.text !== "") this.#text = turn.text;
+      const { end, calls } = turn;
+      if (end.status === "failed") return this.#failed(end.error, end.retry, end.isForAll);
+      if (end.status === "interrupted")
+        return this.#end({ status: "interrupted", error: end.error, retry: true });
+      if (calls.length === 0 || next === "last") return this.#end({ status: "completed" });
+      for (const item of turn.items) this.#add(item);
+      for (const { callId, name, arguments: args } of calls) {
+        if (this.#toolCalls >= maxToolCalls)
+          return this.#failed(`the agent called more than ${maxToolCalls} tools`, true);
+        this.#toolCalls += 1;
+        const { text } = await tools.call(name, args, { callId, signal: this.#signal });
+        this.#add({ type: "function_call_output", call_id: callId, output: shorten(text, MAX_TOOL_TEXT) });
+      }
+    }
+  }
+
+  #refusal(maxTurns: number): string | undefined {
+    if (this.#turns >= maxTurns) return `the agent was not done after ${maxTurns} turns`;
+    if (this.#bytes > MAX_CONVERSATION_BYTES)
+      return `the agent's conversation is longer than ${MAX_CONVERSATION_BYTES} bytes`;
+    return this.#options.refuseTurn?.();
+  }
+
+  #add(item: ConversationItem): void {
+    this.#bytes += JSON.stringify(item).length;
+    this.#conversation.push(item);
+  }
+
+  #failed(error: string, retry: boolean, isForAll = false): AgentEnd {
+    return this.#end({ status: "failed", error, retry, isForAll });
+  }
+
+  #end(end: Pick<AgentEnd, "status" | "error"> & Partial<AgentEnd>): AgentEnd {
+    const facts = { text: this.#text, turns: this.#turns, toolCalls: this.#toolCalls, tokens: this.#tokens };
+    return { retry: false, isForAll: false, ...end, ...facts };
+  }
+}
+
+function userMessage(text: string): ConversationItem {
+  return { type: "message", role: "user", content: [{ type: "input_text", text }] };
+}

@@ -1,0 +1,88 @@
+import type { ServerResponse } from "node:http";
+import { type AgentJobOptions, type AgentJobSummary, runAgentJob } from "../../src/rows/agents/agent-job.ts";
+import type { RowItem, RowRecord } from "../../src/rows/engine/row.ts";
+import type { ResponsesModelOptions } from "../../src/rows/agents/model/responses-model.ts";
+import { responsesModel } from "../../src/rows/agents/model/responses-model.ts";
+import {
+  answerWith,
+  functionCall,
+  itemOf,
+  type ModelRequest,
+  ResponsesEndpoint,
+} from "../fixtures/scripted-model.mjs";
+
+/** How the agent of one item behaves. It is told which of its item's requests this is, from 1. */
+export type Behaviour = (scene: {
+  readonly asked: ModelRequest;
+  readonly response: ServerResponse;
+  readonly jobId: string;
+  readonly itemId: string;
+  readonly request: number;
+}) => unknown;
+
+export const report = (args: object, callId = "call-1") =>
+  functionCall(callId, "report_agent_job_result", args);
+
+/** Reports once, and ends. */
+export const good: Behaviour = ({ response, jobId, itemId, request }) =>
+  answerWith(
+    response,
+    itemId,
+    request === 1 ? [report({ job_id: jobId, item_id: itemId, result: { item_id: itemId } })] : [],
+  );
+
+/** An endpoint whose agents behave as their items are called. */
+export async function endpointOf(
+  behaviours: Readonly<Record<string, Behaviour>>,
+): Promise<ResponsesEndpoint> {
+  const requests = new Map<string, number>();
+  return await ResponsesEndpoint.start((asked, response) => {
+    const item = itemOf(asked);
+    if (item === undefined) throw new Error("a request that is about no item");
+    const request = (requests.get(item.itemId) ?? 0) + 1;
+    requests.set(item.itemId, request);
+    return (behaviours[item.itemId] ?? good)({ asked, response, request, ...item });
+  });
+}
+
+export interface AgentRun {
+  readonly summary: AgentJobSummary;
+  /** By the ids of their items. */
+  readonly records: Readonly<Record<string, RowRecord>>;
+}
+
+/** Runs an agent for each id, all at once unless the options say otherwise. */
+export async function runAgents(
+  endpoint: ResponsesEndpoint,
+  ids: readonly string[],
+  {
+    model = {},
+    onRecord = () => {},
+    ...options
+  }: Partial<Omit<AgentJobOptions, "model" | "onRecord">> & {
+    readonly model?: Partial<ResponsesModelOptions>;
+    readonly onRecord?: (item: RowItem) => void;
+  } = {},
+): Promise<AgentRun> {
+  const records: Record<string, RowRecord> = {};
+  const summary = await runAgentJob({
+    rows: ids.map((id, index) => ({ index, id, values: { name: id } })),
+    model: responsesModel({
+      model: "scripted",
+      baseUrl: endpoint.baseUrl,
+      apiKey: "sk-secret",
+      retries: 2,
+      retryDelayMs: 1,
+      ...model,
+    }),
+    instruction: (item) => `Look after ${item.id}.`,
+    maxConcurrency: ids.length,
+    backoffMs: 1,
+    onRecord: (item, record) => {
+      records[item.id] = record;
+      onRecord(item);
+    },
+    ...options,
+  });
+  return { summary, records };
+}
