@@ -1,6 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import type { ServerResponse } from "node:http";
+import {
+  answerWith,
+  type InputItem,
+  message,
+  type ModelRequest,
+  ResponsesEndpoint,
+} from "../fixtures/scripted-model.mjs";
 
 /**
  * What the model asks the client to do. `namespace` is set if the client groups tools, as it does for those of MCP
@@ -26,24 +31,6 @@ export interface ToolOutput {
   readonly imageUrls: readonly string[];
 }
 
-interface ModelRequest {
-  /** Set if the answer must have a form: only the reviewer of approvals asks for one. */
-  readonly text?: { readonly format?: { readonly type: string } };
-  readonly input: readonly InputItem[];
-}
-
-interface InputItem {
-  readonly type: string;
-  readonly content?: readonly ContentPart[];
-  readonly output?: string | readonly ContentPart[];
-}
-
-interface ContentPart {
-  readonly type: string;
-  readonly text?: string;
-  readonly image_url?: string;
-}
-
 export const call = (name: string, args: object, namespace?: string): ToolCall => ({
   type: "function_call",
   name,
@@ -64,33 +51,30 @@ export const customCall = (name: string, input: string): ToolCall => ({
 export class MockModel implements AsyncDisposable {
   static async start(steps: readonly Step[], review?: Review): Promise<MockModel> {
     const model = new MockModel(steps, review);
-    await new Promise<void>((resolve, reject) =>
-      model.#server.once("error", reject).listen(0, "127.0.0.1", resolve),
-    );
+    model.#endpoint = await ResponsesEndpoint.start((asked, response) => model.#answer(asked, response));
     return model;
   }
 
   readonly requests: ModelRequest[] = [];
   /** What the client has asked its reviewer about. */
   readonly reviews: string[] = [];
-  /** Everything received that is not a request to the model. */
-  readonly strayRequests: string[] = [];
   readonly #steps: readonly Step[];
   readonly #review: Review | undefined;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  #endpoint!: ResponsesEndpoint;
   #failure: Error | undefined;
 
   private constructor(steps: readonly Step[], review: Review | undefined) {
     this.#steps = steps;
     this.#review = review;
-    this.#server.on("connect", (request, socket) => {
-      this.strayRequests.push(`CONNECT ${request.url}`);
-      socket.destroy();
-    });
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this.#endpoint.origin;
+  }
+
+  /** Everything received that is not a request to the model. */
+  get strayRequests(): readonly string[] {
+    return this.#endpoint.strayRequests;
   }
 
   get outputs(): readonly ToolOutput[] {
@@ -114,14 +98,8 @@ export class MockModel implements AsyncDisposable {
     }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== "POST" || request.url !== "/v1/responses") {
-      this.strayRequests.push(`${request.method} ${request.url}`);
-      response.writeHead(404).end();
-      return;
-    }
+  async #answer(asked: ModelRequest, response: ServerResponse): Promise<void> {
     try {
-      const asked = JSON.parse(await text(request)) as ModelRequest;
       if (asked.text?.format?.type === "json_schema" && this.#review !== undefined) {
         this.reviews.push(JSON.stringify(asked.input.at(-1)?.content));
         say(response, `review-${this.reviews.length}`, JSON.stringify({ outcome: this.#review }));
@@ -138,37 +116,19 @@ export class MockModel implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#endpoint[Symbol.asyncDispose]();
   }
 }
 
 function respond(response: ServerResponse, number: number, toolCall: ToolCall | undefined): void {
   if (toolCall === undefined) say(response, String(number), "done");
-  else answer(response, String(number), { ...toolCall, id: `item-${number}`, call_id: `call-${number}` });
+  else
+    answerWith(response, String(number), [{ ...toolCall, id: `item-${number}`, call_id: `call-${number}` }]);
 }
 
-function say(response: ServerResponse, id: string, said: string): void {
-  const content = [{ type: "output_text", text: said }];
-  answer(response, id, { type: "message", role: "assistant", id: `message-${id}`, content });
-}
-
-function answer(response: ServerResponse, name: string, item: object): void {
-  const id = `response-${name}`;
-  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const event of [
-    { type: "response.created", response: { id } },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: { id, usage } },
-  ]) {
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  }
-  response.end();
-}
+const say = (response: ServerResponse, id: string, said: string): void =>
+  answerWith(response, id, [message(id, said)]);
 
 function toolOutput(item: InputItem): ToolOutput[] {
   if (item.type !== "function_call_output" && item.type !== "custom_tool_call_output") return [];
