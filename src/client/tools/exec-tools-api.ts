@@ -3,7 +3,7 @@ import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ExecCommandArgs, WriteStdinArgs } from "./arguments.ts";
 import type { ToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
-import type { FunctionTool } from "./function-tool.ts";
+import type { FunctionTool, ToolCallOptions } from "./function-tool.ts";
 import type { ToolTerminalSize } from "./tool-host.ts";
 import type { ExecToolResult } from "./tool-result.ts";
 
@@ -45,17 +45,6 @@ export interface ExecToolsOptions {
   readonly more?: readonly FunctionTool[];
   /** Receives what no caller is told. */
   readonly logger?: Logger;
-}
-
-/** Options of a single call. */
-export interface ToolCallOptions {
-  /**
-   * Ends the call with the signal's reason. A process that the call started is killed; one that it only talked to
-   * continues.
-   */
-  readonly signal?: AbortSignal;
-  /** Id of the call in events. Default: generated. */
-  readonly callId?: string;
 }
 
 /** Result of `call`, for the message back to the model. */

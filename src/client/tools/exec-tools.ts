@@ -14,14 +14,8 @@ import {
 import { definitionsFor, type ToolDefinition } from "./definitions.ts";
 import type { ExecToolEvent } from "./events.ts";
 import { ExecSession } from "./exec-session.ts";
-import type {
-  ExecSessionSummary,
-  ExecTools,
-  ExecToolsOptions,
-  ToolCallOptions,
-  ToolCallResult,
-} from "./exec-tools-api.ts";
-import { type FunctionTool, toolsByName } from "./function-tool.ts";
+import type { ExecSessionSummary, ExecTools, ExecToolsOptions, ToolCallResult } from "./exec-tools-api.ts";
+import { type FunctionTool, type ToolCallOptions, toolsByName } from "./function-tool.ts";
 import { SessionTable } from "./session-table.ts";
 import { shellCommand } from "./shell-command.ts";
 import type { ToolHost, ToolProcess, ToolStartOptions } from "./tool-host.ts";

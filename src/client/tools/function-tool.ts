@@ -1,6 +1,16 @@
 import { UsageError } from "../../base/errors.ts";
 import type { ToolDefinition } from "./definitions.ts";
-import type { ToolCallOptions } from "./exec-tools-api.ts";
+
+/** Options of a single call. */
+export interface ToolCallOptions {
+  /**
+   * Ends the call with the signal's reason. A process that the call started is killed; one that it only talked to
+   * continues.
+   */
+  readonly signal?: AbortSignal;
+  /** Id of the call in events. Default: generated. */
+  readonly callId?: string;
+}
 
 /** What a tool tells the model. */
 export interface FunctionToolResult {

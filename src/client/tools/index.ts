@@ -14,10 +14,9 @@ export type {
   ExecSessionSummary,
   ExecTools,
   ExecToolsOptions,
-  ToolCallOptions,
   ToolCallResult,
 } from "./exec-tools-api.ts";
-export type { FunctionTool, FunctionToolResult } from "./function-tool.ts";
+export type { FunctionTool, FunctionToolResult, ToolCallOptions } from "./function-tool.ts";
 export type {
   ToolHost,
   ToolProcess,

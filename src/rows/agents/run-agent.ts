@@ -1,6 +1,5 @@
 import type { ToolDefinition } from "../../client/tools/definitions.ts";
-import type { ToolCallOptions } from "../../client/tools/exec-tools-api.ts";
-import type { FunctionToolResult } from "../../client/tools/function-tool.ts";
+import type { FunctionToolResult, ToolCallOptions } from "../../client/tools/function-tool.ts";
 import { shorten } from "../../base/shorten.ts";
 import { addTokens, type ConversationItem, type Model, NO_TOKENS, type Tokens } from "./model/model.ts";
 
