@@ -17,8 +17,8 @@ interface Address {
 }
 
 /**
- * Slows down guessing: after some wrong tokens, those from the same address are checked one at a time, with a growing
- * pause before each. Other addresses notice nothing.
+ * Slows down guessing: after some wrong tokens, those from the same address have their turns one at a time, with a
+ * growing pause before each. Other addresses notice nothing.
  */
 export class AttemptBrake {
   /** Those that failed most recently come last. */
@@ -31,7 +31,9 @@ export class AttemptBrake {
     this.#pause = pause;
   }
 
-  /** Resolves when a token from this address may be checked; with false if too many are waiting already. */
+  /**
+   * Resolves when a token from this address may be checked, or refused; with false if too many are waiting already.
+   */
   async turn(from: string | undefined): Promise<boolean> {
     const address = this.#addresses.get(addressKey(from));
     if (address === undefined || address.failures < FREE_FAILURES) return true;

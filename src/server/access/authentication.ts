@@ -100,10 +100,13 @@ export function createAuthenticator(
     if (authorization === undefined) return { refusal: "missing websocket bearer token" };
     const token = bearerToken(authorization);
     if (token === undefined) return { refusal: "invalid authorization header" };
-    if (!(await brake.turn(from))) return { refusal: TOO_MANY };
+    // A right one that nobody can guess is never kept waiting: others may share its address, and guess all the time.
+    const isGuessable = token.length < MIN_SECRET_BYTES;
+    if (isGuessable && !(await brake.turn(from))) return { refusal: TOO_MANY };
     const answer = await check(token, authorization);
-    if ("refusal" in answer) brake.failed(from);
-    return answer;
+    if (!("refusal" in answer)) return answer;
+    brake.failed(from);
+    return isGuessable || (await brake.turn(from)) ? answer : { refusal: TOO_MANY };
   }
 }
 
