@@ -28,6 +28,7 @@ export interface Libc {
   signalSetFill: IntCall<[Buffer]>;
   signalSetEmpty: IntCall<[Buffer]>;
   pipe2: IntCall<[fds: Int32Array, flags: number]>;
+  socket: IntCall<[domain: number, type: number, protocol: number]>;
   socketPair: IntCall<[domain: number, type: number, protocol: number, fds: Int32Array]>;
   /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
   receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
@@ -112,6 +113,7 @@ const SIGNATURES: Readonly<
   signalSetFill: "int sigfillset(void *set)",
   signalSetEmpty: "int sigemptyset(void *set)",
   pipe2: "int pipe2(void *fds, int flags)",
+  socket: "int socket(int domain, int type, int protocol)",
   socketPair: "int socketpair(int domain, int type, int protocol, void *fds)",
   flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int argument)",

@@ -17,6 +17,7 @@ import { ByteBudget } from "./connection/byte-budget.ts";
 import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
 import { KeptProcesses } from "./kept/kept-processes.ts";
 import { type Credential, localCredential } from "./access/credential.ts";
+import { LoginLog } from "./access/refused-logins.ts";
 import { createRights, FULL_RIGHTS, type RightsContext, type RightsOptions } from "./access/rights.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
@@ -133,6 +134,7 @@ export interface ObservedServer extends Server {
 class ExecServer implements ObservedServer {
   readonly #limits: ServerLimits;
   readonly #logger: Logger;
+  readonly #refusals: LoginLog;
   readonly #starter: ProcessStarter;
   readonly #sandbox: Sandbox;
   readonly #sessions: SessionRegistry;
@@ -184,6 +186,7 @@ class ExecServer implements ObservedServer {
     this.observer = combineObservers([...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])]);
     this.#limits = limits;
     this.#logger = logger;
+    this.#refusals = new LoginLog(logger);
     this.#starter = starter;
     this.#sandbox = sandbox;
     this.#sessions = sessions;
@@ -225,7 +228,7 @@ class ExecServer implements ObservedServer {
     if (!this.#sandbox.usesNetwork) return undefined;
     return isHeldOutside(ends).then((outside) => {
       if (outside) return undefined;
-      this.#logger.warn("a connection from inside a sandbox was refused", { ...ends });
+      this.#refusals.warn("a connection from inside a sandbox was refused", { ...ends });
       return "a process in a sandbox cannot connect to the server that runs it";
     });
   }

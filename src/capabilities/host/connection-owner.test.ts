@@ -1,7 +1,15 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { diagnoseSocket } from "../../native/socket-diagnosis.ts";
 import { isHeldOutside, ownerOf } from "./connection-owner.ts";
+
+/** Whether the kernel answers questions about one socket, as not everywhere. */
+const kernel = vi.hoisted(() => ({ answers: true }));
+vi.mock(import("../../native/socket-diagnosis.ts"), async (original) => {
+  const real = await original();
+  return { diagnoseSocket: (ends) => (kernel.answers ? real.diagnoseSocket(ends) : undefined) };
+});
 
 /** A connection to this very process, and its server's end. */
 async function connection(
@@ -33,7 +41,14 @@ function ends({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
   };
 }
 
-describe("the other end of a connection", () => {
+describe.each([
+  ["asked for alone", true],
+  ["searched for among all", false],
+])("the other end of a connection, %s,", (_, answers) => {
+  beforeAll(() => {
+    kernel.answers = answers;
+  });
+
   it.each([
     ["127.0.0.1", "127.0.0.1"],
     ["::1", "::1"],
@@ -76,4 +91,15 @@ describe("the other end of a connection", () => {
       }),
     ).toBe(true);
   });
+});
+
+it("one socket is found without a look at all others, and is none of those that listen", async () => {
+  kernel.answers = true;
+  const { accepted, end } = await connection();
+  const { remotePort: port, localPort: peerPort } = ends(accepted);
+  const loopback = [127, 0, 0, 1];
+  const asked = { address: loopback, port, peerAddress: loopback, peerPort };
+  expect(diagnoseSocket(asked)).toMatchObject({ user: process.geteuid?.() });
+  expect(diagnoseSocket({ ...asked, port: peerPort, peerPort: 1 })).toBeNull();
+  end();
 });

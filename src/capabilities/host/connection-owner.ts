@@ -2,6 +2,7 @@ import { readlinkSync } from "node:fs";
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { diagnoseSocket, type SocketOwner } from "../../native/socket-diagnosis.ts";
 import { inSlices } from "../process/slices.ts";
 import { listDirectory, listPids, readProcFile } from "../../native/process-stat.ts";
 
@@ -44,15 +45,38 @@ function isOwnAddress(address: string): boolean {
 }
 
 /**
- * Open sockets of the other end, whose own end is the remote one here. The kernel lists one that has been closed as
- * root's, without an inode. The tables can be long, so they are searched as text.
+ * Open sockets of the other end, whose own end is the remote one here. The kernel reports one that has been closed as
+ * root's, without an inode.
  */
 function findSockets(ends: ConnectionEnds): { user: number; inode: string }[] {
+  const asked = askKernel(ends);
+  if (asked !== undefined)
+    return asked === null || asked.inode === 0 ? [] : [{ ...asked, inode: `${asked.inode}` }];
   // A connection is in one table only, and the kernel takes milliseconds for each.
   const found = findIn("net/tcp", ends, ipv4Words);
   return found.length > 0 ? found : findIn("net/tcp6", ends, ipv6Words);
 }
 
+/** Undefined if it cannot be asked, or cannot tell: the address of one link may exist on several. */
+function askKernel(ends: ConnectionEnds): SocketOwner | null | undefined {
+  if (ends.remoteAddress.includes("%") || ends.localAddress.includes("%")) return undefined;
+  const [address, peerAddress] = [ends.remoteAddress, ends.localAddress].map((text) =>
+    bytesOf(plainAddress(text)),
+  );
+  if (address?.length !== peerAddress?.length) return undefined;
+  return diagnoseSocket({
+    address: address!,
+    port: ends.remotePort,
+    peerAddress: peerAddress!,
+    peerPort: ends.localPort,
+  });
+}
+
+function bytesOf(address: string): number[] {
+  return isIPv4(address) ? address.split(".").map(Number) : ipv6Bytes(address);
+}
+
+/** The tables can be long, so they are searched as text. */
 function findIn(
   table: string,
   ends: ConnectionEnds,

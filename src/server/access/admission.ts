@@ -7,6 +7,7 @@ import type { Credential } from "./credential.ts";
 import { refuseOtherUser } from "./local-users.ts";
 import { checkedOrigin, publicHost } from "./origins.ts";
 import { certificatePrincipal } from "./principal.ts";
+import { LoginLog } from "./refused-logins.ts";
 import { FULL_RIGHTS } from "./rights.ts";
 
 /** Whom a server admits. */
@@ -48,7 +49,7 @@ export function admissionFor(
   }: Omit<AdmissionPolicy, "authentication"> & ServerOptions,
   { authenticator, requiresCertificate, isLocal }: Surroundings,
 ): AdmissionOptions<Credential> {
-  const log = logger ?? silentLogger;
+  const log = new LoginLog(logger ?? silentLogger);
   const maxMessageBytes = limits?.maxMessageBytes;
   const authenticate = authenticator?.authenticate ?? (requiresCertificate && authenticateByCertificate);
   const asksForUser = !authenticate && !allowLocalUsers;

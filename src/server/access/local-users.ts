@@ -1,15 +1,15 @@
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
-import type { Logger } from "../../base/logger.ts";
 import { ownerOf } from "../../capabilities/host/connection-owner.ts";
+import type { LoginLog } from "./refused-logins.ts";
 
 /**
  * Why a connection over loopback is refused: its other end belongs to another user of this machine, or to nobody who can
  * be found. Root is not refused, because it could do everything anyway.
  */
-export function refuseOtherUser(ends: ConnectionEnds, logger: Logger): string | undefined {
+export function refuseOtherUser(ends: ConnectionEnds, log: LoginLog): string | undefined {
   const owner = ownerOf(ends);
   if (owner !== undefined && (owner === process.geteuid?.() || owner === 0)) return undefined;
-  logger.warn("a connection of another local user was refused", {
+  log.warn("a connection of another local user was refused", {
     from: `${ends.remoteAddress}:${ends.remotePort}`,
     user: owner ?? "unknown",
   });

@@ -5,7 +5,7 @@ const MAX_LINES = 10;
 const PERIOD_MS = 60_000;
 
 /**
- * Logs refused logins with address and reason, never the credentials. Beyond a few lines per minute they are only
+ * Logs who was refused, with address and reason, never the credentials. Beyond a few lines per minute they are only
  * counted.
  */
 export class LoginLog {
@@ -21,6 +21,11 @@ export class LoginLog {
   }
 
   refused(reason: string, from: string | undefined): void {
+    this.warn("a login was refused", { reason, ...(from === undefined ? {} : { from }) });
+  }
+
+  /** Of another kind of refusal. */
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void {
     const now = this.#now();
     if (now - this.#periodStart >= PERIOD_MS) {
       this.#periodStart = now;
@@ -33,10 +38,6 @@ export class LoginLog {
     this.#lines += 1;
     const unlogged = this.#unlogged;
     this.#unlogged = 0;
-    this.#logger.warn("a login was refused", {
-      reason,
-      ...(from === undefined ? {} : { from }),
-      ...(unlogged === 0 ? {} : { unloggedBefore: unlogged }),
-    });
+    this.#logger.warn(message, { ...fields, ...(unlogged === 0 ? {} : { unloggedBefore: unlogged }) });
   }
 }
