@@ -5,6 +5,8 @@ import { cut } from "./redact.ts";
 const INTERVAL_MS = 10_000;
 /** Beyond this, the oldest of a connection get their line early. */
 const MAX_PER_CONNECTION = 256;
+/** Clients choose ids, which may be as long as a message. */
+const MAX_ID_CHARACTERS = 1_024;
 
 type Write = (event: string, facts: object) => void;
 
@@ -23,6 +25,8 @@ interface Tally {
 export class Tallies {
   readonly #write: Write;
   readonly #connections = new Map<ObservedConnection, Map<string, Tally>>();
+  /** Nothing is kept for them: an answer may come after its client has left. */
+  readonly #left = new WeakSet<ObservedConnection>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(write: Write) {
@@ -35,12 +39,17 @@ export class Tallies {
     [kind, id]: readonly [string, string],
     bytes: number,
   ): void {
+    const name = nameOf(id);
+    if (this.#left.has(connection)) {
+      this.#tell(connection, { event, kind, id: name, requests: 1, bytes });
+      return;
+    }
     let tallies = this.#connections.get(connection);
     if (tallies === undefined) {
       tallies = new Map();
       this.#connections.set(connection, tallies);
     }
-    const key = `${event} ${id}`;
+    const key = `${event} ${name}`;
     const found = tallies.get(key);
     if (found !== undefined) {
       found.requests += 1;
@@ -48,7 +57,7 @@ export class Tallies {
       this.#timer ??= setTimeout(() => this.#tellAll(), INTERVAL_MS).unref();
       return;
     }
-    const tally: Tally = { event, kind, id, requests: 1, bytes };
+    const tally: Tally = { event, kind, id: name, requests: 1, bytes };
     this.#tell(connection, tally);
     if (tallies.size >= MAX_PER_CONNECTION) {
       const [[oldest, early]] = tallies as unknown as [[string, Tally]];
@@ -61,8 +70,9 @@ export class Tallies {
   /** That process, file or connection is gone. */
   end(connection: ObservedConnection, [kind, id]: readonly [string, string]): void {
     const tallies = this.#connections.get(connection);
+    const name = nameOf(id);
     for (const [key, tally] of tallies ?? []) {
-      if (tally.kind !== kind || tally.id !== id) continue;
+      if (tally.kind !== kind || tally.id !== name) continue;
       this.#tell(connection, tally);
       tallies?.delete(key);
     }
@@ -71,6 +81,7 @@ export class Tallies {
   leave(connection: ObservedConnection): void {
     for (const tally of this.#connections.get(connection)?.values() ?? []) this.#tell(connection, tally);
     this.#connections.delete(connection);
+    this.#left.add(connection);
   }
 
   close(): void {
@@ -90,11 +101,16 @@ export class Tallies {
     this.#write(event, {
       connection: number,
       principal,
-      [kind]: cut(id),
+      [kind]: id,
       requests,
       bytes: bytes || undefined,
     });
     tally.requests = 0;
     tally.bytes = 0;
   }
+}
+
+/** As it is shown. A long one is copied, because a part of a text keeps the whole text in memory. */
+function nameOf(id: string): string {
+  return id.length <= MAX_ID_CHARACTERS ? id : Buffer.from(cut(id, MAX_ID_CHARACTERS)).toString();
 }
