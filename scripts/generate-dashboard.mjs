@@ -43,6 +43,14 @@ const PANELS = [
       'exec_server_limit{limit="max_buffered_bytes",instance=~"$instance"}': "limit",
     },
   ],
+  [
+    "Audit log",
+    "short",
+    {
+      [`exec_server_audit_failing${only}`]: "cannot be written: {{instance}}",
+      [rate("audit_lines_lost_total")]: "lost lines per second",
+    },
+  ],
   ["Delay of the event loop (99 %)", "s", { [`nodejs_eventloop_lag_p99_seconds${only}`]: "{{instance}}" }],
   [
     "Memory, processor",

@@ -3,7 +3,7 @@ import { Fifo } from "../../base/fifo.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AuditFile, type Continuation } from "./audit-file.ts";
-import { type AuditHead, formatHead, sealLine } from "./chain.ts";
+import { type AuditHead, formatHead, NO_LINES, sealLine } from "./chain.ts";
 
 /** How long a line may wait for others, so that one write takes many. */
 const FLUSH_DELAY_MS = 20;
@@ -49,7 +49,8 @@ export class AuditLog {
   #lost = 0;
   #lostInAll = 0;
   #head: AuditHead;
-  #printed: AuditHead;
+  /** Undefined until the first line of this server is in the file. */
+  #printed: AuditHead | undefined;
   /** Sealed, but not written yet. */
   #batch: Batch | undefined;
   #trouble: AuditTrouble | undefined;
@@ -67,7 +68,6 @@ export class AuditLog {
     this.#options = options;
     this.#file = file;
     this.#head = end.head;
-    this.#printed = end.head;
     this.#open("started", end);
     this.#headTimer = setInterval(() => this.#printHead(), HEAD_INTERVAL_MS).unref();
   }
@@ -82,6 +82,11 @@ export class AuditLog {
   /** Of what is in the file. */
   get head(): AuditHead {
     return this.#head;
+  }
+
+  /** The last one that is in the server's log. */
+  get printedHead(): AuditHead | undefined {
+    return this.#printed;
   }
 
   /** Number of lines that are lost for good. */
@@ -185,7 +190,7 @@ export class AuditLog {
         await this.#file.append(bytes);
         this.#batch = undefined;
         this.#head = head;
-        if (head.line - this.#printed.line >= HEAD_LINES) this.#printHead();
+        if (this.#printed === undefined || head.line - this.#printed.line >= HEAD_LINES) this.#printHead();
         this.#recovered();
         this.#syncTimer ??= setTimeout(() => void this.#sync(), SYNC_INTERVAL_MS).unref();
       }
@@ -264,7 +269,7 @@ export class AuditLog {
   }
 
   #printHead(): void {
-    if (this.#head.hash === this.#printed.hash) return;
+    if (this.#head.hash === (this.#printed ?? NO_LINES).hash) return;
     this.#printed = this.#head;
     this.#options.logger.info("the head of the audit log", { head: formatHead(this.#head) });
   }

@@ -432,3 +432,14 @@ it("strangers who are refused do not fill the log", async () => {
   expect(refused[0]).toMatchObject({ cause: "origin", from: expect.stringMatching(/^127\.0\.0\.1:/) });
   expect(refused.at(-1)).toMatchObject({ more: 40 });
 });
+
+it("the head is in the log of the server and in its metrics as soon as the server has begun", async () => {
+  await using listening = await serve({ logger, audit: { file }, metrics: true });
+  await eventually(() => expect(heads).toHaveLength(1));
+  const [opened] = linesOf(file);
+  expect(heads).toEqual([`1:${opened?.["hash"] as string}`]);
+  const metrics = await fetch(new URL("/metrics", listening.url.replace("ws:", "http:")));
+  const lines = (await metrics.text()).split("\n");
+  expect(lines).toContain(`exec_server_audit_head{hash="${opened?.["hash"] as string}"} 1`);
+  expect(lines).toContain("exec_server_audit_lines_lost_total 0");
+});

@@ -79,6 +79,11 @@ export class Audit implements ServerObserver {
     return this.#log.head;
   }
 
+  /** The last head that is in the server's log. */
+  get printedHead(): AuditHead | undefined {
+    return this.#log.printedHead;
+  }
+
   /** Lines that are lost for good. */
   get lost(): number {
     return this.#log.lost;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ObservedConnection, ObservedProcess, ObservedRequest } from "../observer.ts";
 import type { ServerState } from "../server-state.ts";
-import { Exposition } from "./exposition.ts";
+import { type AuditFigures, Exposition } from "./exposition.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 
 const STATE: ServerState = {
@@ -38,8 +38,8 @@ const started = (isConfined: boolean): ObservedProcess => ({
 });
 
 /** Lines of our own families, without their comments. */
-async function scrape(metrics: ServerMetrics): Promise<string[]> {
-  const text = await new Exposition(metrics, () => STATE).text();
+async function scrape(metrics: ServerMetrics, audit?: AuditFigures): Promise<string[]> {
+  const text = await new Exposition(metrics, () => STATE, audit).text();
   return text.split("\n").filter((line) => line.startsWith("exec_server_"));
 }
 
@@ -115,4 +115,24 @@ it("the answer is OpenMetrics, with figures of the program and its event loop", 
   expect(text).toContain("\nnodejs_eventloop_lag_p99_seconds ");
   expect(text).toContain("\nprocess_open_fds ");
   expect(await exposition.text()).toContain("exec_server_connections 2");
+});
+
+it("an audit log has its lines, its losses, and the last head that was logged, which is one series until the next", async () => {
+  const [logged, now] = ["a", "b"].map((digit) => digit.repeat(64));
+  const audit = {
+    head: { line: 12, hash: now! },
+    printedHead: { line: 10, hash: logged! },
+    lost: 3,
+    isFailing: true,
+  };
+  const ofAudit = (lines: string[]): string[] => lines.filter((line) => line.includes("audit"));
+  expect(ofAudit(await scrape(new ServerMetrics(), audit))).toEqual([
+    "exec_server_audit_lines_total 12",
+    "exec_server_audit_lines_lost_total 3",
+    "exec_server_audit_failing 1",
+    `exec_server_audit_head{hash="${logged}"} 10`,
+  ]);
+  const unlogged = await scrape(new ServerMetrics(), { ...audit, printedHead: undefined, isFailing: false });
+  expect(ofAudit(unlogged).slice(2)).toEqual(["exec_server_audit_failing 0"]);
+  expect(ofAudit(await scrape(new ServerMetrics()))).toEqual([]);
 });

@@ -1,10 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { ServerState } from "../server-state.ts";
+import type { Audit } from "../audit/audit.ts";
 import { DURATION_BOUNDS, type Durations } from "./durations.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
+
+/** What is told of an audit log. */
+export type AuditFigures = Pick<Audit, "head" | "printedHead" | "lost" | "isFailing">;
 
 const PREFIX = "exec_server_";
 
@@ -13,7 +17,8 @@ export class Exposition {
   readonly contentType = Registry.OPENMETRICS_CONTENT_TYPE;
   readonly #registry = new Registry<typeof this.contentType>();
 
-  constructor(metrics: ServerMetrics, stateOf: () => ServerState) {
+  /** `audit` is the log of a server that has one. */
+  constructor(metrics: ServerMetrics, stateOf: () => ServerState, audit?: AuditFigures) {
     this.#registry.setContentType(this.contentType);
     // Memory, processor time, descriptors, garbage collection, and the delay of the event loop.
     collectDefaultMetrics({ register: this.#registry });
@@ -21,6 +26,7 @@ export class Exposition {
     this.#addConnections(metrics);
     this.#addRequests(metrics);
     this.#addProcesses(metrics);
+    if (audit !== undefined) this.#addAudit(audit);
   }
 
   text(): Promise<string> {
@@ -125,6 +131,34 @@ export class Exposition {
       name: "process_output_bytes",
       help: "Output of processes that have ended.",
       samples: () => [[{}, metrics.outputBytes]],
+    });
+  }
+
+  #addAudit(audit: AuditFigures): void {
+    this.#counter({
+      name: "audit_lines",
+      help: "Number of the last line of the audit log.",
+      samples: () => [[{}, audit.head.line]],
+    });
+    this.#counter({
+      name: "audit_lines_lost",
+      help: "Lines of the audit log that could not be written, and are lost.",
+      samples: () => [[{}, audit.lost]],
+    });
+    this.#gauge({
+      name: "audit_failing",
+      help: "1 while the audit log cannot be written.",
+      samples: () => [[{}, audit.isFailing ? 1 : 0]],
+    });
+    // The present head would be another series for each scrape.
+    this.#gauge({
+      name: "audit_head",
+      help: "The last head of the audit log that was logged: its hash, and as value the number of its line.",
+      labels: ["hash"],
+      samples: () => {
+        const { printedHead: head } = audit;
+        return head === undefined ? [] : [[{ hash: head.hash }, head.line]];
+      },
     });
   }
 

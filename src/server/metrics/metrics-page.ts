@@ -1,17 +1,19 @@
 import type { Page } from "../../transport/websocket/http-pages.ts";
-import type { Server } from "../server.ts";
+import type { ObservedServer } from "../server.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
+import { sharedCalls } from "./shared-calls.ts";
 
 /** The page for scrapers. What formats it is loaded only by servers that have it. */
-export async function metricsPage(metrics: ServerMetrics, server: Pick<Server, "state">): Promise<Page> {
+export async function metricsPage(
+  metrics: ServerMetrics,
+  server: Pick<ObservedServer, "state" | "audit">,
+): Promise<Page> {
   const { Exposition } = await import("./exposition.ts");
-  const exposition = new Exposition(metrics, () => server.state());
+  const exposition = new Exposition(metrics, () => server.state(), server.audit);
+  // One takes milliseconds, and a client can ask for thousands at once.
+  const text = sharedCalls(() => exposition.text());
   return {
     isProtected: true,
-    answer: async () => ({
-      status: 200,
-      contentType: exposition.contentType,
-      body: await exposition.text(),
-    }),
+    answer: async () => ({ status: 200, contentType: exposition.contentType, body: await text() }),
   };
 }
