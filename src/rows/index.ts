@@ -4,12 +4,7 @@ export type { RowsProgress, RowsSummary } from "./engine/rows-progress.ts";
 export type { RunRowsOptions } from "./engine/rows-plan.ts";
 export { runRows } from "./engine/run-rows.ts";
 export { checkerFor, type CheckResult } from "./result/result-schema.ts";
-export {
-  type AgentCommands,
-  type AgentJobOptions,
-  type AgentJobSummary,
-  runAgentJob,
-} from "./agents/agent-job.ts";
+export { type AgentCommands, type AgentWork, agentWork, type AgentWorkOptions } from "./agents/agent-work.ts";
 export type {
   ConversationItem,
   Model,

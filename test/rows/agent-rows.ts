@@ -1,5 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { type AgentJobOptions, type AgentJobSummary, runAgentJob } from "../../src/rows/agents/agent-job.ts";
+import { agentWork, type AgentWorkOptions } from "../../src/rows/agents/agent-work.ts";
+import type { Tokens } from "../../src/rows/agents/model/model.ts";
+import type { RunRowsOptions } from "../../src/rows/engine/rows-plan.ts";
+import type { RowsSummary } from "../../src/rows/engine/rows-progress.ts";
+import { runRows } from "../../src/rows/engine/run-rows.ts";
 import type { RowItem, RowRecord } from "../../src/rows/engine/row.ts";
 import type { ResponsesModelOptions } from "../../src/rows/agents/model/responses-model.ts";
 import { responsesModel } from "../../src/rows/agents/model/responses-model.ts";
@@ -46,7 +50,8 @@ export async function endpointOf(
 }
 
 export interface AgentRun {
-  readonly summary: AgentJobSummary;
+  readonly summary: RowsSummary;
+  readonly tokens: Tokens;
   /** By the ids of their items. */
   readonly records: Readonly<Record<string, RowRecord>>;
 }
@@ -59,14 +64,13 @@ export async function runAgents(
     model = {},
     onRecord = () => {},
     ...options
-  }: Partial<Omit<AgentJobOptions, "model" | "onRecord">> & {
+  }: Partial<Omit<AgentWorkOptions & RunRowsOptions, "model" | "onRecord">> & {
     readonly model?: Partial<ResponsesModelOptions>;
     readonly onRecord?: (item: RowItem) => void;
   } = {},
 ): Promise<AgentRun> {
   const records: Record<string, RowRecord> = {};
-  const summary = await runAgentJob({
-    rows: ids.map((id, index) => ({ index, id, values: { name: id } })),
+  const work = agentWork({
     model: responsesModel({
       model: "scripted",
       baseUrl: endpoint.baseUrl,
@@ -76,13 +80,18 @@ export async function runAgents(
       ...model,
     }),
     instruction: (item) => `Look after ${item.id}.`,
+    ...options,
+  });
+  const summary = await runRows({
+    rows: ids.map((id, index) => ({ index, id, values: { name: id } })),
     maxConcurrency: ids.length,
     backoffMs: 1,
+    run: work.run,
     onRecord: (item, record) => {
       records[item.id] = record;
       onRecord(item);
     },
     ...options,
   });
-  return { summary, records };
+  return { summary, records, tokens: work.tokens() };
 }

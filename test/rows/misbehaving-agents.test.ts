@@ -237,12 +237,12 @@ it("an agent that asks to stop cancels what has not begun, and nothing that runs
 
 it("a job asks for no more turns when its tokens are used up", async () => {
   await using endpoint = await endpointOf({});
-  const { summary, records } = await runAgents(endpoint, ["row-1", "row-2", "row-3"], {
+  const { summary, records, tokens } = await runAgents(endpoint, ["row-1", "row-2", "row-3"], {
     maxTokensTotal: 3,
     maxConcurrency: 1,
   });
   // Each turn costs two.
-  expect(summary.tokens).toEqual({ input: 2, cached: 0, output: 2, total: 4 });
+  expect(tokens).toEqual({ input: 2, cached: 0, output: 2, total: 4 });
   expect(records["row-1"]).toMatchObject({ status: "completed", tokens: 4 });
   expect(summary).toMatchObject({
     end: "stopped",
