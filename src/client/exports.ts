@@ -26,6 +26,7 @@ export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./session/caller.ts";
 export type { AttachKeptOptions } from "./process/attach-kept.ts";
+export type { DetachOptions } from "./process/detach-kept.ts";
 export type { CollectOptions } from "./process/collect.ts";
 export type { ConnectOptions } from "./connect/open-host.ts";
 export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";

@@ -144,7 +144,14 @@ export const processExtensionMethods = {
     right: "follow",
     extension: true,
     ordered: "processId",
-    params: () => z.object({ processId: ProcessId() }),
+    extensionParams: ["forget"],
+    params: () =>
+      z.object({
+        processId: ProcessId(),
+        forget: optional(z.boolean()).describe(
+          "Also forget a kept process that this connection controls and that has ended: its output is gone and its name is free. One that has not ended stays",
+        ),
+      }),
     result: Empty,
   }),
   "process/list": method({

@@ -85,6 +85,21 @@ describe("a kept process", () => {
     for (const process of [again, third]) await process.detach();
   });
 
+  test("is forgotten on request when it has ended, and its name is free", async () => {
+    const name = randomUUID();
+    await using host = await connect(server.url);
+    const first = await host.start(["echo", "first"], { keep: name });
+    const followed = await host.attachKept(name);
+    await inTime(first.closed, "the end");
+    await expect(followed.detach({ forget: true })).rejects.toMatchObject({ code: "USAGE" });
+    expect(await listed(host, name)).toMatchObject({ state: "closed" });
+    await first.detach({ forget: true });
+    expect(await listed(host, name)).toBeUndefined();
+    const second = await host.start(["echo", "second"], { keep: name });
+    expect(await inTime(second.communicate(), "its output")).toMatchObject({ stdout: "second\n" });
+    await second.detach({ forget: true });
+  });
+
   test("is only followed unless control is asked for", async () => {
     const name = randomUUID();
     await using host = await connect(server.url);

@@ -35,6 +35,7 @@ const EXTENSION_FIELDS = [
   "fs/readDirectory.detailed",
   "fs/writeFile.mode",
   "initialize.urgentInput",
+  "process/detach.forget",
   "process/signal.signal",
   "process/snapshot.paint",
   "process/start.closeOnExit",

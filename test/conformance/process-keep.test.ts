@@ -151,6 +151,28 @@ verifies("process.keep:failed", async ({ peer }) => {
   await kill(connection, "q");
 });
 
+verifies("process.keep:forgotten", async ({ peer }) => {
+  const [connection, other] = [await peer(), await peer()];
+  const name = randomUUID();
+  const forget = (from: RawPeer, processId: string) =>
+    from.request("process/detach", { processId, forget: true });
+  await keep(connection, "p", name);
+  await attach(other, name, { as: "f" });
+  await expectError(forget(other, "f"), -32602, /forget needs a kept process that this connection controls/);
+  // It runs: only the attachment ends.
+  await forget(connection, "p");
+  expect(await listed(connection, name)).toMatchObject({ state: "running" });
+  await attach(connection, name, { as: "c", mode: "control" });
+  await kill(connection, "c");
+  await forget(connection, "c");
+  expect(await listed(connection, name)).toBeUndefined();
+  await expectError(read(other, "f"), -32600, "unknown process id f");
+  await keep(connection, "p", name);
+  await kill(connection, "p");
+  await connection.request("process/start", start("q", echo));
+  await expectError(forget(connection, "q"), -32602, /forget needs/);
+});
+
 verifies("process.keep:repeated", async ({ connect }) => {
   const [first, second] = [await connect(), await connect()];
   const { sessionId } = await first.handshake();

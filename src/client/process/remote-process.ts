@@ -6,7 +6,7 @@ import type { Enforced, SignalName } from "../../protocol/process.ts";
 import type { ClientSession } from "../session/session.ts";
 import { needs } from "../session/unsupported.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
-import { detachKept } from "./detach-kept.ts";
+import { type DetachOptions, detachKept } from "./detach-kept.ts";
 import { feed } from "./feed.ts";
 import type { InputSource } from "./input-source.ts";
 import { checkLineOptions, type LineOptions, readLines } from "./line-reader.ts";
@@ -280,8 +280,8 @@ export class RemoteProcess implements AsyncDisposable {
    * Ends the attachment to a kept process, which continues. Readers here end with the code CONNECTION_CLOSED; the process
    * can be attached again with `Host.attachKept`.
    */
-  async detach(): Promise<void> {
-    await detachKept(this.#session, this.#route);
+  async detach(options: DetachOptions = {}): Promise<void> {
+    await detachKept(this.#session, this.#route, options);
   }
 
   /** Kills the process if it still runs, and waits for its end. A kept process is only detached. */

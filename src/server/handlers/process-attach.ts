@@ -35,10 +35,15 @@ export function processAttachHandlers({ sessions, kept }: AttachOptions) {
       return whenStarted(owner, processId, () => attach(session, owner, { ...params, processId }));
     },
 
-    "process/detach": (client, { processId }) =>
+    "process/detach": (client, { processId, forget }) =>
       whenStarted(client.session, processId, () => {
-        if (!client.session.isFollowed(processId)) visible(client, processId);
-        client.session.unfollow(processId);
+        const { session } = client;
+        if (!session.isFollowed(processId)) visible(client, processId);
+        const attached = session.attached(processId);
+        if (forget === true && !(attached?.isKept === true && attached.mode === "control"))
+          throw invalidParams("forget needs a kept process that this connection controls");
+        session.unfollow(processId);
+        if (forget === true) attached?.forget();
         return {};
       }),
   } satisfies Handlers<ClientConnection>;

@@ -7,7 +7,7 @@ import type { WriteIds } from "../processes/write-ids.ts";
 
 /** Where a process is known. */
 interface Origin {
-  readonly table: Pick<ProcessTable, "get">;
+  readonly table: Pick<ProcessTable, "get" | "forget">;
   /** Id or name of the process there. */
   readonly key: string;
   readonly entry: ProcessEntry;
@@ -66,6 +66,11 @@ export class Attachment {
   /** False as soon as the process is forgotten where it belongs. */
   get isKnown(): boolean {
     return this.#origin.table.get(this.#origin.key) === this.entry;
+  }
+
+  /** Forgets the process if it has ended. */
+  forget(): void {
+    if (this.isKnown) this.#origin.table.forget(this.#origin.key);
   }
 
   /** There is a connection. */

@@ -37,7 +37,10 @@ function createGuest(): { guest: Attachment; forget(): void; readonly listeners:
     },
   };
   const entry = { process } as ProcessEntry;
-  const table: Pick<ProcessTable, "get"> = { get: () => (known ? entry : undefined) };
+  const table: Pick<ProcessTable, "get" | "forget"> = {
+    get: () => (known ? entry : undefined),
+    forget: () => false,
+  };
   return {
     guest: new Attachment({ table, key: "p", entry }),
     forget: () => {

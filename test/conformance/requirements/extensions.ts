@@ -119,6 +119,10 @@ export const extensionRequirements = {
   "process.keep:failed": oursToo("A kept start that fails leaves no name behind.", {
     transports: ["ws", "memory"],
   }),
+  "process.keep:forgotten": oursToo(
+    "Whoever controls a kept process that has ended can have it forgotten; one that runs stays.",
+    { transports: ["ws", "memory"] },
+  ),
   "process.keep:repeated": oursToo(
     "A repeated start with the same key has the same answer, also after a resume.",
     {
