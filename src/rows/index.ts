@@ -23,3 +23,14 @@ export {
   type AgentTools,
   runAgent,
 } from "./agents/run-agent.ts";
+export { type CheckRow, RowsFile, type RowsFileOptions } from "./input/rows-file.ts";
+export {
+  type JobFiles,
+  type JobOptions,
+  type JobSummary,
+  type JobWork,
+  runFileJob,
+  type StartedJob,
+} from "./job/file-job.ts";
+export type { OutcomeGroup } from "./output/outcome-groups.ts";
+export { Template } from "./template/template.ts";

@@ -17,6 +17,8 @@ export interface RowItem {
   readonly sourceId?: string;
   /** The cells by the names of their columns. */
   readonly values: Readonly<Record<string, string>>;
+  /** The row as JSON, if it comes from a file of JSON lines. */
+  readonly json?: string;
 }
 
 /** One attempt at a row. */

@@ -1,0 +1,16 @@
+/** A row as it stands in its file. */
+export interface RawRow {
+  /** Cells by the names of their columns. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Line at which the row ends; the first is 1. */
+  readonly line: number;
+  /** The row as JSON, if the file has it so. */
+  readonly json?: string;
+}
+
+/** Reads the rows of one format from the bytes of a file. */
+export interface RowReader {
+  /** Names of the columns; those of JSON lines are complete when all rows are read. */
+  readonly columns: readonly string[];
+  read(bytes: AsyncIterable<Buffer>): AsyncIterable<RawRow>;
+}

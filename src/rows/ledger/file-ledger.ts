@@ -1,0 +1,211 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { ExecError, UsageError } from "../../base/errors.ts";
+import type { RowItem, RowRecord, RowStatus } from "../engine/row.ts";
+import type { RowLedger } from "../engine/row-ledger.ts";
+import { RowStates } from "../engine/row-states.ts";
+import { AppendFile } from "./append-file.ts";
+import { type JobHeader, type LedgerEntry, parseEntry } from "./ledger-entries.ts";
+import { LineOffsets } from "./line-offsets.ts";
+import { lockFile } from "./lock-file.ts";
+import { LineReader, readLines } from "./read-lines.ts";
+
+/** What is known about a row that has not ended. */
+interface OpenRow {
+  readonly status: "pending" | "running";
+  readonly attempts: number;
+  /** Why the last attempt failed. */
+  readonly error?: string;
+}
+
+/**
+ * The ledger of a job as a file of JSON lines, which is only appended to. In memory it needs eleven bytes for each row:
+ * results stay in the file.
+ */
+export class FileLedger implements RowLedger, AsyncDisposable {
+  readonly header: JobHeader;
+  readonly path: string;
+  /** Why an earlier run, or this one, began nothing more. */
+  stopReason: string | undefined;
+  readonly #log: AppendFile;
+  readonly #unlock: () => void;
+  readonly #states: RowStates;
+  readonly #offsets: LineOffsets;
+  readonly #reader: LineReader;
+
+  private constructor(
+    path: string,
+    file: FileHandle,
+    {
+      header,
+      states,
+      offsets,
+      size,
+      unlock,
+    }: Found & { readonly header: JobHeader; readonly unlock: () => void },
+  ) {
+    this.path = path;
+    this.header = header;
+    this.#log = new AppendFile(file, { size, sync: true });
+    this.#unlock = unlock;
+    this.#states = states;
+    this.#offsets = offsets;
+    this.#reader = new LineReader(file);
+  }
+
+  /** Begins a job. There must be no file of that name. */
+  static async create(path: string, header: JobHeader): Promise<FileLedger> {
+    return await locked(path, async (unlock) => {
+      const file = await openFile(path, "ax+");
+      const found = { header, states: new RowStates(), offsets: new LineOffsets(), size: 0, unlock };
+      const ledger = new FileLedger(path, file, found);
+      void ledger.#append(header);
+      await ledger.#begun();
+      return ledger;
+    });
+  }
+
+  /** Continues a job, after `check` has accepted what it was. */
+  static async resume(path: string, check: (header: JobHeader) => void): Promise<FileLedger> {
+    return await locked(path, async (unlock) => {
+      const file = await openFile(path, "r+");
+      try {
+        const found = await readLedger(file, path);
+        const { header } = found;
+        if (header === undefined)
+          throw new UsageError(`${path} is empty: there is no job to resume; remove it`);
+        check(header);
+        await file.truncate(found.size);
+        await file.close();
+        const appended = await openFile(path, "a+");
+        const ledger = new FileLedger(path, appended, { ...found, header, unlock });
+        await ledger.#begun();
+        return ledger;
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+    });
+  }
+
+  get jobId(): string {
+    return this.header.jobId;
+  }
+
+  statusOf(index: number): RowStatus {
+    return this.#states.status(index);
+  }
+
+  attemptsOf(index: number): number {
+    return this.#states.attempts(index);
+  }
+
+  async begin({ index }: RowItem, attempt: number): Promise<void> {
+    const written = this.#append({ kind: "begin", index, attempt });
+    await written;
+    this.#states.set(index, "running", attempt);
+  }
+
+  async retry({ index }: RowItem, attempt: number, error: string): Promise<void> {
+    this.#offsets.set(index, this.#log.size);
+    await this.#append({ kind: "retry", index, attempt, error });
+    this.#states.set(index, "pending", attempt);
+  }
+
+  async settle({ index }: RowItem, record: RowRecord): Promise<void> {
+    this.#offsets.set(index, this.#log.size);
+    await this.#append({ kind: "end", ...record });
+    this.#states.set(index, record.status, record.attempts);
+  }
+
+  async stop(reason: string): Promise<void> {
+    this.stopReason = reason;
+    await this.#append({ kind: "stop", reason });
+  }
+
+  /** What is recorded about a row. */
+  async recordOf(index: number): Promise<RowRecord | OpenRow> {
+    const status = this.#states.status(index);
+    const attempts = this.#states.attempts(index);
+    const offset = this.#offsets.get(index);
+    const entry = offset === undefined ? undefined : parseEntry(await this.#reader.read(offset));
+    if (status === "pending" || status === "running")
+      return { status, attempts, ...(entry?.kind === "retry" ? { error: entry.error } : {}) };
+    if (entry?.kind !== "end") throw new ExecError("OS_ERROR", `${this.path} has changed while it was used`);
+    const { kind: _kind, ...record } = entry;
+    return record;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#log.close();
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #begun(): Promise<void> {
+    await this.#append({ kind: "run", at: new Date().toISOString(), pid: process.pid });
+  }
+
+  #append(entry: LedgerEntry): Promise<void> {
+    return this.#log.append(`${JSON.stringify(entry)}\n`);
+  }
+}
+
+/** What a ledger says. */
+interface Found {
+  readonly states: RowStates;
+  readonly offsets: LineOffsets;
+  /** Where its last complete line ends. */
+  readonly size: number;
+}
+
+async function readLedger(file: FileHandle, path: string): Promise<Found & { header?: JobHeader }> {
+  const states = new RowStates();
+  const offsets = new LineOffsets();
+  let header: JobHeader | undefined;
+  let size = 0;
+  let number = 0;
+  for await (const { text, offset, isComplete } of readLines(file)) {
+    // A program that was killed may have left half a line, which nothing depends on.
+    if (!isComplete) break;
+    number += 1;
+    const entry = parseEntry(text);
+    if (entry === undefined || (number === 1) !== (entry.kind === "job"))
+      throw new UsageError(`${path}, line ${number}: this is not the ledger of a job, or it is damaged`);
+    size = offset + Buffer.byteLength(text) + 1;
+    if (entry.kind === "job") header = entry;
+    else if (entry.kind === "begin") states.set(entry.index, "running", entry.attempt);
+    else if (entry.kind === "retry" || entry.kind === "end") {
+      offsets.set(entry.index, offset);
+      if (entry.kind === "retry") states.set(entry.index, "pending", entry.attempt);
+      else states.set(entry.index, entry.status, entry.attempts);
+    }
+  }
+  return { states, offsets, size, ...(header === undefined ? {} : { header }) };
+}
+
+async function locked(path: string, work: (unlock: () => void) => Promise<FileLedger>): Promise<FileLedger> {
+  const unlock = lockFile(`${path}.lock`);
+  try {
+    return await work(unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+async function openFile(path: string, flags: string): Promise<FileHandle> {
+  try {
+    return await open(path, flags, 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && flags === "r+")
+      throw new UsageError(`there is no job to resume: ${path} does not exist`);
+    throw new UsageError(`cannot open the ledger ${path}: ${code ?? String(error)}`);
+  }
+}

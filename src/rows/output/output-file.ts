@@ -1,0 +1,90 @@
+import { open, rename, rm } from "node:fs/promises";
+import { ExecError } from "../../base/errors.ts";
+import type { RowItem, RowRecord } from "../engine/row.ts";
+import type { RowsFile } from "../input/rows-file.ts";
+import { AppendFile } from "../ledger/append-file.ts";
+import type { FileLedger } from "../ledger/file-ledger.ts";
+import { OutcomeGroups } from "./outcome-groups.ts";
+import { type OutputFormat, outputFormat, type RowState } from "./result-row.ts";
+
+const ROWS_AT_ONCE = 256;
+
+/** The file with the results. While a run lasts, rows are appended as they end. */
+export class OutputFile {
+  readonly #path: string;
+  readonly #input: RowsFile;
+  readonly #ledger: FileLedger;
+  readonly #format: OutputFormat;
+  #appended: AppendFile | undefined;
+
+  constructor(path: string, input: RowsFile, ledger: FileLedger) {
+    this.#path = path;
+    this.#input = input;
+    this.#ledger = ledger;
+    this.#format = outputFormat(path, input.columns, ledger.jobId);
+  }
+
+  /** Writes the rows that have ended, and is ready for more. */
+  async begin(): Promise<void> {
+    await this.#rewrite((status) => status === "completed" || status === "failed" || status === "lost");
+    const file = await open(this.#path, "a");
+    this.#appended = new AppendFile(file, { size: 0, sync: false });
+  }
+
+  /** Adds a row that has ended for good. */
+  async add(item: RowItem, state: RowRecord): Promise<void> {
+    if (state.status !== "cancelled") await this.#appended?.append(this.#format.rows([{ item, state }]));
+  }
+
+  /** Writes every row, in the order of the input. */
+  async finish(): Promise<OutcomeGroups> {
+    await this.#appended?.close();
+    this.#appended = undefined;
+    return await this.#rewrite(() => true);
+  }
+
+  async #rewrite(has: (status: string) => boolean): Promise<OutcomeGroups> {
+    const part = `${this.#path}.part`;
+    const groups = new OutcomeGroups();
+    try {
+      const file = await open(part, "w");
+      try {
+        await file.appendFile(this.#format.head);
+        let batch: { item: RowItem; state: RowState }[] = [];
+        for await (const item of this.#input.rows()) {
+          if (!has(this.#ledger.statusOf(item.index))) continue;
+          const state = await this.#stateOf(item);
+          groups.add(item, state);
+          batch.push({ item, state });
+          if (batch.length < ROWS_AT_ONCE) continue;
+          await file.appendFile(this.#format.rows(batch));
+          batch = [];
+        }
+        await file.appendFile(this.#format.rows(batch));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(part, this.#path);
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error instanceof ExecError ? error : cannotWrite(this.#path, error);
+    }
+    return groups;
+  }
+
+  async #stateOf({ index }: RowItem): Promise<RowState> {
+    const { stopReason } = this.#ledger;
+    const state = await this.#ledger.recordOf(index);
+    // Rows that a stop has kept from beginning have no line of their own in the ledger.
+    if (state.status === "pending" && stopReason !== undefined && state.attempts === 0)
+      return { status: "cancelled", attempts: 0, error: stopReason };
+    return state;
+  }
+}
+
+function cannotWrite(path: string, error: unknown): ExecError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  return new ExecError("OS_ERROR", `cannot write ${path}: ${code}`);
+}
