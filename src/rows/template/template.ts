@@ -1,9 +1,8 @@
 import { UsageError } from "../../base/errors.ts";
 import { columnList } from "../input/rows-file.ts";
 
-/** Two braces, or something in braces. */
-const PLACEHOLDER = /\{\{|\{([^{}]*)\}/g;
-const PLAIN_NAME = /^[\p{L}_][\p{L}\p{N}_-]*$/u;
+/** A plain name. It is matched where a brace opens. */
+const PLAIN_NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy;
 
 /**
  * Text with the names of columns in braces: `{name}` stands for the cell, and `{{` for a brace. Whatever else stands in
@@ -20,15 +19,18 @@ export class Template {
     const names: string[] = [];
     let current = "";
     let from = 0;
-    for (const match of text.matchAll(PLACEHOLDER)) {
-      const [found, name] = match;
-      current += text.slice(from, match.index);
-      from = match.index + found.length;
-      if (name !== undefined && PLAIN_NAME.test(name)) {
+    for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", from)) {
+      const name = nameAt(text, at + 1);
+      current += text.slice(from, at);
+      if (name === undefined) {
+        current += "{";
+        from = at + (text[at + 1] === "{" ? 2 : 1);
+      } else {
         texts.push(current);
         names.push(name);
         current = "";
-      } else current += name === undefined ? "{" : found;
+        from = at + name.length + 2;
+      }
     }
     this.texts = [...texts, current + text.slice(from)];
     this.names = names;
@@ -52,4 +54,11 @@ export class Template {
   textFor(values: Readonly<Record<string, string>>): string {
     return this.texts.reduce((text, next, index) => text + (values[this.names[index - 1]!] ?? "") + next);
   }
+}
+
+/** The plain name that stands there, if a brace closes behind it. */
+function nameAt(text: string, at: number): string | undefined {
+  PLAIN_NAME.lastIndex = at;
+  const [name] = PLAIN_NAME.exec(text) ?? [];
+  return name !== undefined && text[at + name.length] === "}" ? name : undefined;
 }
