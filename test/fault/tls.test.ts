@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import {
   copyFileSync,
   mkdirSync,
@@ -13,9 +14,11 @@ import net from "node:net";
 import { join } from "node:path";
 import tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import type { Logger } from "../../src/base/logger.ts";
 import { connect, type NodeConnectOptions } from "../../src/client/index.ts";
 import { serve, type ServeOptions } from "../../src/server/index.ts";
+import { clientCertificateOf } from "../../src/transport/websocket/client-certificates.ts";
 import { type Authority, createAuthority, type Issued } from "../fixtures/certificates.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 
@@ -181,6 +184,44 @@ describe("a required client certificate", () => {
     expect(lines.join("\n")).toContain(reason);
   });
 
+  it.each(["TLSv1.2", "TLSv1.3"] as const)(
+    "has to be shown by every connection, with %s too",
+    async (version) => {
+      await using server = await listening({ ...good, clientCa: authority.ca });
+      const { cert, key } = authority.issue(`again-${version}`);
+      const read = (path: string): string => readFileSync(path, "utf8");
+      const visit = (options: tls.ConnectionOptions): Promise<{ status: string; session?: Buffer }> =>
+        new Promise((resolve, reject) => {
+          let session: Buffer | undefined;
+          let answer = "";
+          const limits = { minVersion: version, maxVersion: version };
+          const socket = tls.connect({
+            port: portOf(server.url),
+            ca: read(authority.ca),
+            ...limits,
+            ...options,
+          });
+          socket.on("session", (ticket) => (session = ticket));
+          socket.on("data", (bytes: Buffer) => (answer += bytes.toString("latin1")));
+          socket.on("error", reject);
+          socket.on("close", () => resolve({ status: answer.slice(9, 12), ...(session && { session }) }));
+          socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        });
+      const { status, session } = await visit({ cert: read(cert), key: read(key) });
+      expect(status).toBe("200");
+      // What it has got from that connection does not stand for the certificate.
+      expect((await visit(session === undefined ? {} : { session })).status).toBe("403");
+    },
+  );
+
+  it("says until when it is valid", () => {
+    const certificate = new X509Certificate(readFileSync(authority.issue("until", { days: 2 }).cert));
+    const socket = { authorized: true, getPeerX509Certificate: () => certificate } as unknown as net.Socket;
+    const leftMs = clientCertificateOf(socket)!.expiresAtMs - Date.now();
+    expect(leftMs / 3_600_000).toBeGreaterThan(47);
+    expect(leftMs / 3_600_000).toBeLessThanOrEqual(48);
+  });
+
   it("does not replace a token, nor the token it", async () => {
     const tokenSha256 = createHash("sha256").update("secret").digest();
     await using server = await listening(
@@ -239,6 +280,34 @@ describe("certificates that change", () => {
     await becomes(() => lines.some((line) => line.includes("no private key")), "a complaint");
     expect(await serial(server.url)).toBe(after);
     expect((await host.run(["echo", "still"])).stdout).toBe("still\n");
+  });
+
+  it("end the connections of clients whose authority is gone, and no others", async () => {
+    const clientCa = join(authority.directory, "ended-ca.pem");
+    const read = (path: string): string => readFileSync(path, "utf8");
+    copyFileSync(authority.ca, clientCa);
+    await using server = await listening({ ...good, clientCa });
+    const open = async (issued: Issued): Promise<{ closed: Promise<unknown>; socket: WebSocket }> => {
+      const given = { ca: read(authority.ca), cert: read(issued.cert), key: read(issued.key) };
+      const socket = new WebSocket(server.url, given);
+      socket.on("error", () => {});
+      await once(socket, "open");
+      return { socket, closed: once(socket, "close") };
+    };
+    const first = await open(authority.issue("first"));
+    const other = stranger.issue("other");
+    writeFileSync(clientCa, read(authority.ca) + read(stranger.ca));
+    const second = await pollUntil(
+      () => open(other).catch(() => false as const),
+      DEADLINE_MS,
+      () => "the second authority",
+    );
+    expect(first.socket.readyState).toBe(WebSocket.OPEN);
+    copyFileSync(stranger.ca, clientCa);
+    await withDeadline(first.closed, DEADLINE_MS, () => "the end of the first connection");
+    expect(second.socket.readyState).toBe(WebSocket.OPEN);
+    copyFileSync(authority.ca, clientCa);
+    await withDeadline(second.closed, DEADLINE_MS, () => "the end of the second connection");
   });
 
   it("also change whose clients are let in, but never to everybody", async () => {

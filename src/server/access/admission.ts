@@ -51,7 +51,10 @@ export function admissionFor(
 ): AdmissionOptions<Credential> {
   const log = new LoginLog(logger ?? silentLogger);
   const maxMessageBytes = limits?.maxMessageBytes;
-  const authenticate = authenticator?.authenticate ?? (requiresCertificate && authenticateByCertificate);
+  const authenticate =
+    authenticator === undefined
+      ? requiresCertificate && untilCertificateEnds(authenticateByCertificate)
+      : untilCertificateEnds(authenticator.authenticate);
   const asksForUser = !authenticate && !allowLocalUsers;
   return {
     ...(authenticate ? { authenticate } : {}),
@@ -70,6 +73,18 @@ export function admissionFor(
     refuse: (credential) => server.refusal(credential),
     accept: (transport, credential) =>
       server.accept(transport, credential === undefined ? {} : { credential }),
+  };
+}
+
+/** Nobody stays connected longer than the certificate is valid that was shown, whatever else was. */
+function untilCertificateEnds(authenticate: Authenticate): Authenticate {
+  return async (presented) => {
+    const answer = await authenticate(presented);
+    const { clientCertificate } = presented;
+    if (clientCertificate === undefined || "refusal" in answer) return answer;
+    const { expiresAtMs = Number.POSITIVE_INFINITY } = answer.credential;
+    const first = Math.min(expiresAtMs, clientCertificate.expiresAtMs);
+    return { credential: { ...answer.credential, expiresAtMs: first } };
   };
 }
 

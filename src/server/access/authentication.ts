@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { messageOf, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
-import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
+import type { ClientCertificate } from "../../transport/websocket/client-certificates.ts";
 import { AttemptBrake } from "./attempt-brake.ts";
 import { bearerToken } from "./bearer-token.ts";
 import type { Credential } from "./credential.ts";

@@ -12,7 +12,7 @@ export interface Credential {
   /** Name of the token, if it has one. */
   readonly name?: string;
   readonly rights: Rights;
-  /** When it ends, in milliseconds since 1970. */
+  /** When it ends, or the certificate that was shown with it, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
   /** Aborted when it ends before its time. */
   readonly withdrawn?: AbortSignal;
@@ -30,7 +30,7 @@ export function watchValidity(credential: Credential, ended: (reason: string) =>
   const end = (): void => ended("the token has been withdrawn, or its rights have changed");
   const check = (): void => {
     const leftMs = expiresAtMs! - Date.now();
-    if (leftMs <= 0) ended("the token has expired");
+    if (leftMs <= 0) ended("the token or the client certificate has expired");
     // The clock may be set meanwhile, and timers have a longest time.
     else timer = setTimeout(check, Math.min(leftMs, CHECK_MS)).unref();
   };

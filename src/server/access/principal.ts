@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
-import type { ClientCertificate } from "../../transport/websocket/tls-front.ts";
+import type { ClientCertificate } from "../../transport/websocket/client-certificates.ts";
 import { bearerToken } from "./bearer-token.ts";
 
 /** Longer names are hashed: the claims of a token have no limit of their own. */
@@ -24,7 +24,10 @@ export function principalOf(
  * The principal of a client that has shown a certificate: its whole subject, so that a renewed certificate is the same
  * principal. A certificate without a subject stands for itself.
  */
-export function certificatePrincipal({ subject, fingerprint256 }: ClientCertificate): string {
+export function certificatePrincipal({
+  subject,
+  fingerprint256,
+}: Pick<ClientCertificate, "subject" | "fingerprint256">): string {
   // Node puts each part on a line of its own, and escapes what it holds.
   const parts = (subject ?? "").split("\n").filter((part) => part !== "");
   if (parts.length === 0) return `cert:sha256=${fingerprint256.replaceAll(":", "").toLowerCase()}`;

@@ -1,9 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { UsageError } from "../../base/errors.ts";
+import { certificatesIn } from "../../transport/websocket/client-certificates.ts";
 import type { TlsMaterial } from "../../transport/websocket/tls-front.ts";
-
-const BEGIN = "-----BEGIN CERTIFICATE-----";
-const END = "-----END CERTIFICATE-----";
 
 /** Throws a UsageError that says which part does not fit. TLS itself takes an empty file without a word. */
 export function checkTlsMaterial({ cert, key, clientCa }: TlsMaterial): void {
@@ -21,16 +19,13 @@ export function validityFault({ cert }: Pick<TlsMaterial, "cert">, now = Date.no
 }
 
 function certificatesOf(pem: string, what: string): X509Certificate[] {
-  const blocks = pem
-    .split(END)
-    .filter((text) => text.includes(BEGIN))
-    .map((text) => text.slice(text.indexOf(BEGIN)) + END);
-  if (blocks.length === 0) throw new UsageError(`${what} holds no certificate in PEM`);
   try {
-    return blocks.map((block) => new X509Certificate(block));
+    const certificates = certificatesIn(pem);
+    if (certificates.length > 0) return certificates;
   } catch {
     throw new UsageError(`${what} holds something that is no certificate`);
   }
+  throw new UsageError(`${what} holds no certificate in PEM`);
 }
 
 function parseKey(pem: string): KeyObject {

@@ -1,7 +1,8 @@
-import { constants } from "node:crypto";
+import { constants, type X509Certificate } from "node:crypto";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { certificateFault, certificatesIn, isSignedByAny } from "./client-certificates.ts";
 import { formatRefusal } from "./http-refusal.ts";
 import type { PendingSockets } from "./pending-sockets.ts";
 import { addressOf, TCP_OPTIONS } from "./socket-address.ts";
@@ -18,13 +19,6 @@ export interface TlsMaterial {
 export interface TlsOptions extends TlsMaterial {
   /** Is told why a handshake failed. */
   readonly refused?: (reason: string, from: string) => void;
-}
-
-/** The certificate that a client has shown, and that has been verified. */
-export interface ClientCertificate {
-  /** One line for each part of its subject, such as `CN=build`. */
-  readonly subject: string;
-  readonly fingerprint256: string;
 }
 
 export interface TlsFront {
@@ -51,6 +45,11 @@ const PLAIN_TEXT: string = formatRefusal({
  */
 export function tlsFront(http: HttpServer, options: TlsOptions, pending: PendingSockets): TlsFront {
   const { refused } = options;
+  /** Those whose certificates were verified. They end when their authority is no longer trusted. */
+  const verified = new Set<TLSSocket>();
+  let { clientCa } = options;
+  /** Others than in the beginning. */
+  let authorities: readonly X509Certificate[] | undefined;
   const handshakes = new Map<string, Socket>();
   const tls = createTlsServer({
     ...contextOf(options),
@@ -76,8 +75,9 @@ export function tlsFront(http: HttpServer, options: TlsOptions, pending: Pending
     }
     handshakes.delete(endsOf(socket));
     pending.replace(plain, socket);
-    const fault = options.clientCa === undefined ? undefined : certificateFault(socket);
+    const fault = clientCa === undefined ? undefined : (certificateFault(socket) ?? authorityFault(socket));
     if (fault === undefined) {
+      if (clientCa !== undefined) remember(socket);
       http.emit("connection", socket);
       return;
     }
@@ -110,7 +110,28 @@ export function tlsFront(http: HttpServer, options: TlsOptions, pending: Pending
     });
     tls.emit("connection", socket);
   };
-  return { listener, renew: (material) => tls.setSecureContext(contextOf(material)) };
+  const remember = (socket: TLSSocket): void => {
+    verified.add(socket);
+    socket.once("close", () => verified.delete(socket));
+  };
+  /** A handshake may have begun with other authorities. */
+  const authorityFault = (socket: TLSSocket): string | undefined =>
+    authorities === undefined || isSignedByAny(socket, authorities)
+      ? undefined
+      : "the authority of the client certificate is no longer trusted";
+  const renew = (material: TlsMaterial): void => {
+    tls.setSecureContext(contextOf(material));
+    if (material.clientCa === undefined || material.clientCa === clientCa) return;
+    ({ clientCa } = material);
+    authorities = certificatesIn(material.clientCa);
+    for (const socket of verified) {
+      const fault = authorityFault(socket);
+      if (fault === undefined) continue;
+      refused?.(fault, addressOf(socket));
+      socket.destroy();
+    }
+  };
+  return { listener, renew };
 }
 
 function contextOf({ cert, key, clientCa }: TlsMaterial) {
@@ -119,24 +140,10 @@ function contextOf({ cert, key, clientCa }: TlsMaterial) {
     key,
     ...(clientCa === undefined ? {} : { ca: clientCa }),
     minVersion: MIN_VERSION,
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    // A ticket would stand for a client certificate that has expired since.
+    secureOptions:
+      constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
   } as const;
-}
-
-/** The verified certificate of a client; undefined if none was asked for. */
-export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
-  const { authorized, getPeerX509Certificate } = socket as Partial<TLSSocket>;
-  const certificate = authorized === true ? getPeerX509Certificate?.call(socket) : undefined;
-  return certificate && { subject: certificate.subject, fingerprint256: certificate.fingerprint256 };
-}
-
-function certificateFault(socket: TLSSocket): string | undefined {
-  if (socket.getPeerX509Certificate() === undefined)
-    return "this server requires a client certificate: connect with a certificate and its key";
-  if (socket.authorized) return undefined;
-  const { authorizationError } = socket;
-  const code: unknown = authorizationError instanceof Error ? authorizationError.message : authorizationError;
-  return `the client certificate is not accepted: ${String(code)}`;
 }
 
 function handshakeFault({ code, message, reason }: NodeJS.ErrnoException & { reason?: string }): string {

@@ -6,11 +6,11 @@ import type { RefusedConnection } from "../../base/refused-connection.ts";
 import { selectSubprotocol, subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { Transport } from "../transport.ts";
+import { type ClientCertificate, clientCertificateOf } from "./client-certificates.ts";
 import { installFastPath } from "./fast-path.ts";
 import { formatRefusal, reasonOf, type Refusal, refuseUpgrade } from "./http-refusal.ts";
 import type { PendingSockets } from "./pending-sockets.ts";
 import { addressOf } from "./socket-address.ts";
-import { type ClientCertificate, clientCertificateOf } from "./tls-front.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
 /** What a peer shows when it connects. */
