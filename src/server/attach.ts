@@ -2,7 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import { resolve } from "node:path";
 import { UsageError } from "../base/errors.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
-import { attachWebSocket } from "../transport/websocket/attach-websocket.ts";
+import { attachWebSocket, isAttached } from "../transport/websocket/attach-websocket.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
 import { createAuthenticator } from "./access/authentication.ts";
 import { createServerFor, rightsContext, type Server, type ServerOptions } from "./server.ts";
@@ -29,6 +29,7 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
   const { path = "/exec", authentication, insecureNoAuth = false } = options;
   if (!path.startsWith("/") || /[?#\s]/.test(path))
     throw new UsageError(`invalid path \`${path}\`; expected one such as \`/exec\``);
+  if (isAttached(http, path)) throw new UsageError(`a server is attached to \`${path}\` already`);
   if (authentication === undefined && !insecureNoAuth)
     throw new UsageError(
       "refusing to attach without authentication: anyone who reaches the HTTP server could run commands here; set authentication, or insecureNoAuth to do it all the same",

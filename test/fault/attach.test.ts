@@ -59,6 +59,20 @@ it("an attached server leaves other paths to other listeners", async () => {
   expect(await statusOf("/exec?x", [`Authorization: Bearer ${TOKEN}`])).toBe(101);
 });
 
+it("servers on several paths answer once for all others, and no path has two", async () => {
+  await using first = attach(http, OPTIONS);
+  await using _second = attach(http, { ...OPTIONS, path: "/second" });
+  const authorized = [`Authorization: Bearer ${TOKEN}`];
+  expect(await statusOf("/other")).toBe(404);
+  for (const path of ["/exec", "/second"]) expect(await statusOf(path, authorized)).toBe(101);
+  expect(() => attach(http, OPTIONS)).toThrow("a server is attached to `/exec` already");
+  await first.close();
+  for (const path of ["/exec", "/other"]) expect(await statusOf(path, authorized)).toBe(404);
+  expect(await statusOf("/second", authorized)).toBe(101);
+  await using _again = attach(http, OPTIONS);
+  expect(await statusOf("/exec", authorized)).toBe(101);
+});
+
 it("an attached server checks tokens, hosts and origins", async () => {
   await using _server = attach(http, OPTIONS);
   const authorization = `Authorization: Bearer ${TOKEN}`;

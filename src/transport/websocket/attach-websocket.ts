@@ -14,6 +14,13 @@ export interface AttachOptions<Credential = unknown> extends AdmissionOptions<Cr
   readonly path: string;
 }
 
+/** Paths on which WebSockets are served, by HTTP server. */
+const attached = new WeakMap<HttpServer, Set<string>>();
+
+export function isAttached(http: HttpServer, path: string): boolean {
+  return attached.get(http)?.has(path) === true;
+}
+
 /**
  * Serves WebSockets on one path of an HTTP server that belongs to somebody else, and leaves everything else alone. Where
  * it listens is not known, so every address is one of its own hosts. Returns a function that ends this; connections
@@ -29,10 +36,14 @@ export function attachWebSocket<Credential>(
     isOwnHost: ownHosts({ address: undefined, names: [...(options.publicHosts ?? []), hostname()] }),
     allowedOrigins: new Set(options.allowedOrigins),
   };
+  const paths = attached.get(http) ?? new Set();
+  attached.set(http, paths.add(options.path));
+  // Another listener may take it; without one, the first of ours answers, because otherwise nobody ever would.
+  const isOthers = (path: string): boolean =>
+    http.listenerCount("upgrade") > paths.size || paths.has(path) || [...paths][0] !== options.path;
   const upgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
     const isOurs = pathOf(request) === options.path;
-    // Another listener may take it; without one, nobody would ever answer.
-    if (!isOurs && http.listenerCount("upgrade") > 1) return;
+    if (!isOurs && isOthers(pathOf(request))) return;
     pending.admit(socket);
     socket.on("error", () => socket.destroy());
     socket.setKeepAlive(true, TCP_OPTIONS.keepAliveInitialDelay);
@@ -44,7 +55,10 @@ export function attachWebSocket<Credential>(
   };
   http.on("upgrade", upgrade);
   return () => {
+    // The path may be somebody else's by now.
+    if (!http.listeners("upgrade").includes(upgrade)) return;
     http.off("upgrade", upgrade);
+    paths.delete(options.path);
     pending.destroyAll();
   };
 }
