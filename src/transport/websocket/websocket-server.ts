@@ -14,6 +14,7 @@ import {
 import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
 import { ownHosts } from "./own-hosts.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { type RequestRules, refuseRequest } from "./request-rules.ts";
 import { formatHost, TCP_OPTIONS } from "./socket-address.ts";
 import { type TlsMaterial, tlsFront, type TlsOptions } from "./tls-front.ts";
@@ -59,17 +60,22 @@ export async function listenWebSocket<Credential = unknown>(
   const takeUpgrade = upgrades(options, pending);
   const rules = rulesOf(options);
   const pages = withProbes(options.pages, options);
+  const turns = new RequestTurns();
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
+    // More requests may have come with one that was too much.
+    if (request.socket.destroyed) return;
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
     const page = pages.get(pathOf(request));
     const refusal = refuse(request, rules, page) ?? (page === undefined ? refusePlain(request) : undefined);
-    if (refusal !== undefined || page === undefined) sendPlain(response, refusal ?? NOT_FOUND);
-    else
-      answerPage(page, request, response, options).catch(() =>
-        sendPlain(response, { status: 503, body: "not possible now" }),
-      );
+    turns.take(request.socket, response, () => {
+      if (refusal !== undefined || page === undefined) sendPlain(response, refusal ?? NOT_FOUND);
+      else
+        answerPage(page, request, response, options).catch(() =>
+          sendPlain(response, { status: 503, body: "not possible now" }),
+        );
+    });
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
