@@ -11,9 +11,20 @@ const LOCK_NB = 4;
  */
 export function tryToLock(path: string): (() => void) | undefined {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return () => closeSync(fd);
-  const errno = libc().errno();
+  try {
+    if (tryToLockOpen(fd)) return () => closeSync(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
   closeSync(fd);
-  if (errno === ERRNO.EAGAIN) return undefined;
+  return undefined;
+}
+
+/** The same for an open file, until it is closed. False if another program holds the lock. */
+export function tryToLockOpen(fd: number): boolean {
+  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+  const errno = libc().errno();
+  if (errno === ERRNO.EAGAIN) return false;
   throw osError(errno);
 }

@@ -13,7 +13,7 @@ import {
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
-import { tryToLock } from "../../native/file-lock.ts";
+import { tryToLock, tryToLockOpen } from "../../native/file-lock.ts";
 import { describeErrno } from "../../native/os-error.ts";
 import { rotatedNumbers } from "./rotated-files.ts";
 import { type AuditHead, MAX_LINE_BYTES, NO_LINES, readLine } from "./chain.ts";
@@ -49,6 +49,7 @@ export class AuditFile {
   #size: number;
   #nextNumber: number;
   #isDirty = false;
+  #isRenamed = false;
 
   private constructor(path: string, unlock: () => void, fd: number, nextNumber: number) {
     this.path = path;
@@ -67,6 +68,7 @@ export class AuditFile {
       const fd = openRegular(path, constants.O_CREAT);
       const opened = new AuditFile(path, unlock, fd, (numbers.at(-1) ?? 0) + 1);
       try {
+        lockOpen(path, fd);
         return { file: opened, end: opened.#recover(numbers) };
       } catch (error) {
         closeSync(fd);
@@ -91,10 +93,8 @@ export class AuditFile {
     return this.#size;
   }
 
-  /** Name that the file gets when it is full. */
-  get nextName(): string {
-    return `${this.path}.${this.#nextNumber}`;
-  }
+  /** Called with the new name of a file that is full, or that somebody has changed. */
+  renamed?: ((path: string) => void) | undefined;
 
   /** Appends whole lines. If that fails, nothing of them stays in the file. */
   async append(bytes: Buffer): Promise<void> {
@@ -105,7 +105,7 @@ export class AuditFile {
         done += bytesWritten;
       }
     } catch (error) {
-      ftruncateSync(this.#fd, this.#size);
+      if (fstatSync(this.#fd).size > this.#size) ftruncateSync(this.#fd, this.#size);
       throw fileError(this.path, error);
     }
     this.#size += bytes.length;
@@ -123,12 +123,15 @@ export class AuditFile {
     }
   }
 
-  /** Whether the file is still the one at its path. Throws if something else is there. */
-  isInPlace(): boolean {
+  /**
+   * What has become of the file: others can move it away or delete it, cut or write it. One that is renamed has no
+   * successor yet. Throws if something else is in its place.
+   */
+  state(): "intact" | "renamed" | "gone" | "changed" {
     const there = lstatSync(this.path, { throwIfNoEntry: false });
-    if (there === undefined) return false;
-    const { dev, ino } = fstatSync(this.#fd);
-    if (there.dev === dev && there.ino === ino) return true;
+    if (there === undefined) return this.#isRenamed ? "renamed" : "gone";
+    const { dev, ino, size } = fstatSync(this.#fd);
+    if (there.dev === dev && there.ino === ino) return size === this.#size ? "intact" : "changed";
     throw new CapabilityError(
       "OS_ERROR",
       `another file is in the place of the audit log ${this.path}: move it away`,
@@ -139,18 +142,27 @@ export class AuditFile {
   async renew(): Promise<void> {
     await this.sync();
     try {
-      if (this.isInPlace()) {
-        while (lstatSync(this.nextName, { throwIfNoEntry: false }) !== undefined) this.#nextNumber += 1;
-        renameSync(this.path, this.nextName);
-        this.#nextNumber += 1;
-      }
+      if (["intact", "changed"].includes(this.state())) this.#rename();
       const fd = openRegular(this.path, constants.O_CREAT | constants.O_EXCL);
       closeSync(this.#fd);
       this.#fd = fd;
       this.#size = 0;
+      this.#isRenamed = false;
+      lockOpen(this.path, fd);
     } catch (error) {
       throw fileError(this.path, error);
     }
+  }
+
+  #rename(): void {
+    let name: string;
+    do {
+      name = `${this.path}.${this.#nextNumber}`;
+      this.#nextNumber += 1;
+    } while (lstatSync(name, { throwIfNoEntry: false }) !== undefined);
+    renameSync(this.path, name);
+    this.#isRenamed = true;
+    this.renamed?.(name);
   }
 
   close(): void {
@@ -199,12 +211,20 @@ function lock(path: string): () => void {
   } catch (error) {
     throw fileError(lockPath(path), error);
   }
-  if (unlock === undefined)
-    throw new CapabilityError(
-      "OS_ERROR",
-      `another server writes the audit log ${path}: give each its own file`,
-    );
+  if (unlock === undefined) throw inUse(path);
   return unlock;
+}
+
+/** The lock file may be deleted, and a file may have two names: the file itself is locked, too. */
+function lockOpen(path: string, fd: number): void {
+  if (!tryToLockOpen(fd)) throw inUse(path);
+}
+
+function inUse(path: string): CapabilityError {
+  return new CapabilityError(
+    "OS_ERROR",
+    `another server writes the audit log ${path}: give each its own file`,
+  );
 }
 
 function openRegular(path: string, flags = 0): number {

@@ -20,6 +20,9 @@ const HEAD_LINES = 10_000;
 const HEAD_INTERVAL_MS = 5 * 60_000;
 const CLOSE_DEADLINE_MS = 5_000;
 
+/** What others can do to the file. */
+const DONE = { gone: "moved away or deleted", changed: "cut or written" };
+
 export interface AuditLogOptions {
   readonly file: string;
   readonly maxBytes: number;
@@ -76,8 +79,10 @@ export class AuditLog {
     return this.#file.paths;
   }
 
-  /** Called with the names of files that will belong to the log. */
-  rotated?: (path: string) => void;
+  /** Is called with the new names of files. */
+  set rotated(listener: (path: string) => void) {
+    this.#file.renamed = listener;
+  }
 
   /** Of what is in the file. */
   get head(): AuditHead {
@@ -209,13 +214,13 @@ export class AuditLog {
       head = sealed.head;
       return sealed.text.length;
     };
-    const isGone = !this.#file.isInPlace();
-    if (isGone || this.#file.size >= this.#options.maxBytes) {
-      const name = this.#file.nextName;
+    const state = this.#file.state();
+    if (state !== "intact" || this.#file.size >= this.#options.maxBytes) {
       await this.#file.renew();
-      if (!isGone) this.rotated?.(name);
+      const isDone = state === "gone" || state === "changed";
+      if (isDone) this.#options.logger.warn(`the audit log was ${DONE[state]} by somebody else`);
       this.#printHead();
-      seal(this.#opening(isGone ? "gone" : "full"));
+      seal(this.#opening(isDone ? state : "full"));
     }
     let room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
     while (this.#queue.size > 0 && room > 0) {

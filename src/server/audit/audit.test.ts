@@ -2,12 +2,14 @@ import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
+  linkSync,
   mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -20,6 +22,7 @@ import { type LogFields, silentLogger } from "../../base/logger.ts";
 import type { Link } from "../../rpc/link.ts";
 import { serve } from "../serve.ts";
 import { createServer, type Server, type ServerOptions } from "../server.ts";
+import { AuditLog } from "./audit-log.ts";
 import { formatHead } from "./chain.ts";
 import { rotatedNumbers } from "./rotated-files.ts";
 import { verifyAudit, type AuditPart, type AuditVerdict, type KnownHead } from "./verify.ts";
@@ -34,9 +37,13 @@ let directory: string;
 let file: string;
 let server: Server | undefined;
 let heads: string[];
+let warnings: string[];
 
 const logger = {
   ...silentLogger,
+  warn: (message: string) => {
+    warnings.push(message);
+  },
   info: (_: string, fields?: LogFields) => {
     if (typeof fields?.["head"] === "string") heads.push(fields["head"]);
   },
@@ -46,6 +53,7 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "exec-server-audit-"));
   file = join(directory, "audit.jsonl");
   heads = [];
+  warnings = [];
   server = undefined;
 });
 
@@ -329,7 +337,14 @@ it("a last line that a crash has torn is removed and recorded", async () => {
 it("a file that is no log, ends with a changed line, is a link, a FIFO or in use is refused with one line", async () => {
   const open = (path: string): Server => createServer({ audit: { file: path } });
   await linked();
-  expect(() => open(file)).toThrow(`another server writes the audit log ${file}: give each its own file`);
+  const isUsed = (path: string): string =>
+    `another server writes the audit log ${path}: give each its own file`;
+  expect(() => open(file)).toThrow(isUsed(file));
+  const [lock, otherName] = [`${file}.lock`, join(directory, "other name")];
+  rmSync(lock);
+  expect(() => open(file)).toThrow(isUsed(file));
+  linkSync(file, otherName);
+  expect(() => open(otherName)).toThrow(isUsed(otherName));
   await server?.close();
   writeFileSync(file, readFileSync(file, "utf8").replace("stopped", "changed"));
   expect(() => open(file)).toThrow(/last line of the audit log .* does not fit: .*audit verify/);
@@ -360,7 +375,42 @@ it("a file that is moved away is followed by a new one, which continues it", asy
   await eventually(() => expect(allLines().at(-1)?.event).toBe("writeFile"));
   await server?.close();
   expect(linesOf(file)[0]).toMatchObject({ event: "opened", reason: "gone" });
+  expect(warnings).toEqual(["the audit log was moved away or deleted by somebody else"]);
   expect((await verdict()).fault).toBeUndefined();
+});
+
+it.each([
+  ["emptied", () => truncateSync(file, 0)],
+  ["cut", () => truncateSync(file, statSync(file).size - 10)],
+  ["written", () => appendFileSync(file, "a line\n")],
+])(
+  "a file that somebody else has %s is put aside, and the next one continues the chain",
+  async (_, change) => {
+    const link = await linked();
+    const write = (): Promise<unknown> => link.request("fs/writeFile", { path: uri("a"), dataBase64: "" });
+    await write();
+    await eventually(() => expect(allLines().at(-1)?.event).toBe("writeFile"));
+    const { hash } = linesOf(file).at(-1)!;
+    change();
+    const changed = readFileSync(file, "utf8");
+    await write();
+    await eventually(() => expect(readFileSync(`${file}.1`, "utf8")).toBe(changed));
+    await server?.close();
+    expect(linesOf(file)[0]).toMatchObject({ event: "opened", reason: "changed", prev: hash });
+    expect(warnings).toEqual(["the audit log was cut or written by somebody else"]);
+  },
+);
+
+it("a full file takes no name that is in use, and its new name is told", () => {
+  const log = new AuditLog({ file, maxBytes: 4_096, logger, version: undefined });
+  const names: string[] = [];
+  log.rotated = (path) => names.push(path);
+  writeFileSync(`${file}.1`, "foreign");
+  log.add("event", { text: "x".repeat(4_096) });
+  return eventually(() => {
+    log.add("event", {});
+    expect(names).toEqual([`${file}.2`]);
+  }).then(() => log.close());
 });
 
 it("names of any kind and length become one line each", async () => {
