@@ -11,7 +11,7 @@ afterEach(() => listener?.close());
 /** A server with one page, which counts how often it is asked for. */
 async function serving(answer: (number: number) => Promise<void> | void): Promise<{
   readonly port: number;
-  asked(): number;
+  readonly asked: () => number;
 }> {
   let asked = 0;
   const page: Page = {
@@ -67,14 +67,14 @@ it("requests of one socket are answered one at a time, in their order", async ()
 });
 
 it("a socket with thousands of requests is closed, and nobody waits for them", async () => {
-  const { promise: held, resolve: release } = createDeferred<void>();
-  const { port, asked } = await serving((number) => (number === 1 ? held : undefined));
+  const held = createDeferred<void>();
+  const { port, asked } = await serving((number) => (number === 1 ? held.promise : undefined));
   const greedy = ask(port, 3_000);
   greedy.on("error", () => {}); // A reset, because the server has not read everything.
   await new Promise((resolve) => greedy.resume().once("close", resolve));
   const other = ask(port, 1);
   expect(await answersOf(other, 1)).toEqual(["answer 2"]);
-  release();
+  held.resolve();
   expect(asked()).toBe(2);
   other.destroy();
 });
