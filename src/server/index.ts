@@ -40,6 +40,7 @@ export type {
   RefusalCause,
   RefusedConnection,
   ServerObserver,
+  RequestHooks,
 } from "./observer.ts";
 export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
 export { type AcceptOptions, createServer, type Server, type ServerOptions } from "./server.ts";

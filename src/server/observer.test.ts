@@ -12,7 +12,7 @@ let server: Server | undefined;
 afterEach(() => server?.close());
 
 /** Records the calls of every hook. */
-function witness(calls: unknown[][]): Required<Omit<ServerObserver, "veto">> {
+function witness(calls: unknown[][]): Required<Omit<ServerObserver, "veto" | "hooksFor">> {
   const note =
     (hook: string) =>
     (...facts: unknown[]): void =>
@@ -121,6 +121,60 @@ it("a connection that is turned away is observed with cause and address", async 
     ["refused", { cause: "login", reason: "missing websocket bearer token", from }],
     ["refused", { cause: "origin", reason: "Forbidden", from }],
   ]);
+});
+
+it("an observer with hooks of its own for a method is told of that method only, and of everything forbidden", async () => {
+  const calls: unknown[][] = [];
+  const { denied, answered, requested } = witness(calls);
+  const asked: string[] = [];
+  server = createServer({
+    local: { preset: "observe" },
+    observers: [
+      {
+        denied,
+        hooksFor: (method) => {
+          asked.push(method);
+          return method === "server/status" ? { answered, requested } : undefined;
+        },
+      },
+    ],
+  });
+  const link = server.link({ notification: () => {}, closed: () => {} });
+  await link.request("initialize", { clientName: "test" });
+  link.notify("initialized", {});
+  for (let count = 0; count < 2; count += 1) {
+    await link.request("server/status", {});
+    await link.request("environment/status", {});
+    await expect(link.request("no/such", {})).rejects.toThrow();
+    await expect(link.request("process/start", start(["/bin/true"]))).rejects.toThrow("may not use");
+    // A handler that forbids something has made its answer.
+    await expect(link.request("process/list", { scope: "server" })).rejects.toThrow("does not show");
+  }
+  const expected = [
+    ["requested", "server/status"],
+    ["answered", "server/status"],
+    ["denied", "process/start"],
+  ];
+  expect(calls.map(([hook, request]) => [hook, (request as { method: string }).method])).toEqual([
+    ...expected,
+    ...expected,
+  ]);
+  expect(asked).toHaveLength(new Set(asked).size);
+  expect(asked).toContain("");
+});
+
+it("the time of a request is that of the turn of the event loop in which it came", async () => {
+  const times: number[] = [];
+  server = createServer({ observers: [{ requested: ({ startedAtMs }) => void times.push(startedAtMs) }] });
+  const link = server.link({ notification: () => {}, closed: () => {} });
+  await link.request("initialize", { clientName: "test" });
+  link.notify("initialized", {});
+  const before = performance.now();
+  await link.request("environment/status", {});
+  while (performance.now() - before < 2);
+  await link.request("environment/status", {});
+  expect(times.at(-2)).toBeGreaterThanOrEqual(before);
+  expect(times.at(-1)! - times.at(-2)!).toBeGreaterThan(1);
 });
 
 it("several observers are one, which has only the hooks that they have", () => {

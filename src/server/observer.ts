@@ -24,10 +24,18 @@ export interface ServerObserver {
   denied?(request: ObservedRequest, params: unknown, error: WireError): void;
   /** Every answer, also to invalid requests. It may not reach a client that is gone. */
   answered?(request: ObservedRequest, answer: ObservedAnswer): void;
+  /**
+   * Asked once for each method, and with an empty name for all that do not exist: the hooks for its requests, instead of
+   * those of the observer itself; undefined if it does not want to know of them. `denied` is called all the same.
+   */
+  hooksFor?(method: string): RequestHooks | undefined;
   processStarted?(process: ObservedProcess): void;
   /** The process has exited and its output is complete. */
   processEnded?(process: ObservedProcess, end: ObservedEnd): void;
 }
+
+/** What an observer is told of a request. */
+export type RequestHooks = Pick<ServerObserver, "veto" | "requested" | "answered">;
 
 export type { RefusalCause, RefusedConnection } from "../base/refused-connection.ts";
 
@@ -53,7 +61,7 @@ export interface ObservedRequest {
   readonly connection: ObservedConnection;
   /** As the client sent it: it need not exist. */
   readonly method: string;
-  /** Value of `performance.now()`. */
+  /** Value of `performance.now()` in the turn of the event loop in which it was taken up, the same for all of that turn. */
   readonly startedAtMs: number;
   /** Where it belongs in a trace, if the client said so. */
   readonly traceparent: string | undefined;
@@ -82,7 +90,7 @@ export interface ObservedEnd {
   readonly outputBytes: number;
 }
 
-type Hook = keyof ServerObserver;
+type Hook = Exclude<keyof ServerObserver, "veto" | "hooksFor">;
 
 const HOOKS: readonly Hook[] = [
   "connected",
@@ -104,11 +112,15 @@ export function combineObservers(observers: readonly ServerObserver[]): ServerOb
       const call = observer[hook] as ((...facts: unknown[]) => void) | undefined;
       return call === undefined ? [] : [call.bind(observer)];
     });
-    if (calls.length === 0) continue;
+    const [only] = calls;
+    if (only === undefined) continue;
     // No hook has more than three parameters, and this is faster than spreading them.
-    combined[hook] = (first: unknown, second: unknown, third: unknown): void => {
-      for (const call of calls) call(first, second, third);
-    };
+    combined[hook] =
+      calls.length === 1
+        ? only
+        : (first: unknown, second: unknown, third: unknown): void => {
+            for (const call of calls) call(first, second, third);
+          };
   }
   const vetoes = observers.filter((observer) => observer.veto !== undefined);
   if (vetoes.length > 0)

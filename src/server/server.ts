@@ -33,6 +33,7 @@ import { Session } from "./sessions/session.ts";
 import { numbersOf, type ServerState } from "./server-state.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { ConnectionObservation } from "./connection/observation.ts";
+import { RequestObservers } from "./connection/request-observers.ts";
 import { Audit, type AuditOptions } from "./audit/audit.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
@@ -133,6 +134,7 @@ export interface ObservedServer extends Server {
 
 class ExecServer implements ObservedServer {
   readonly #limits: ServerLimits;
+  readonly #requestObservers: RequestObservers;
   readonly #logger: Logger;
   readonly #refusals: LoginLog;
   readonly #starter: ProcessStarter;
@@ -183,7 +185,9 @@ class ExecServer implements ObservedServer {
     );
     this.#occupancy = occupancy;
     this.audit = audit;
-    this.observer = combineObservers([...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])]);
+    const observers = [...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])];
+    this.observer = combineObservers(observers);
+    this.#requestObservers = new RequestObservers(observers);
     this.#limits = limits;
     this.#logger = logger;
     this.#refusals = new LoginLog(logger);
@@ -331,7 +335,7 @@ class ExecServer implements ObservedServer {
     if (this.observer === undefined) return undefined;
     this.#connections += 1;
     const { credential, address } = options;
-    return new ConnectionObservation(this.observer, {
+    return new ConnectionObservation(this.observer, this.#requestObservers, {
       number: this.#connections,
       from: address(),
       principal: credential.principal,

@@ -62,8 +62,9 @@ export class AuditLog {
   #syncTimer: NodeJS.Timeout | undefined;
   readonly #headTimer: NodeJS.Timeout;
   #closed = false;
-  #timeMs = Number.NaN;
-  #timeText = "";
+  #second = Number.NaN;
+  /** The text of that second, up to its milliseconds. */
+  #secondText = "";
 
   /** Throws a CapabilityError if the file cannot be used. */
   constructor(options: AuditLogOptions) {
@@ -167,14 +168,15 @@ export class AuditLog {
       this.#timer ??= setTimeout(() => this.#start(), FLUSH_DELAY_MS).unref();
   }
 
-  /** Lines of the same millisecond share the text of their time. */
+  /** As `toISOString` has it, which is called once in a second. */
   #time(): string {
     const now = Date.now();
-    if (now !== this.#timeMs) {
-      this.#timeMs = now;
-      this.#timeText = new Date(now).toISOString();
+    const ms = now % 1000;
+    if (now - ms !== this.#second) {
+      this.#second = now - ms;
+      this.#secondText = new Date(now).toISOString().slice(0, -4);
     }
-    return this.#timeText;
+    return `${this.#secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
   }
 
   #start(): void {

@@ -11,6 +11,7 @@ import type {
   ObservedProcess,
   ObservedRequest,
   RefusedConnection,
+  RequestHooks,
   ServerObserver,
 } from "../observer.ts";
 import { answerBytes } from "./answer-bytes.ts";
@@ -126,6 +127,10 @@ export class Audit implements ServerObserver {
 
   refused(refusal: RefusedConnection): void {
     this.#refusals.add(refusal);
+  }
+
+  hooksFor(method: string): RequestHooks | undefined {
+    return RULE_OF.has(method) ? this : undefined;
   }
 
   veto({ method }: ObservedRequest): RpcError | undefined {

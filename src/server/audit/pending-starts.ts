@@ -11,7 +11,8 @@ const NO_ID = "\0";
 /** Starts that were requested, until their process runs or they fail. */
 export class PendingStarts {
   readonly #byProcess = new Map<string, PendingStart>();
-  readonly #keys = new WeakMap<ObservedRequest, string>();
+  /** Of starts that have no answer yet. Each gets one, and a weak map would cost more than all else here. */
+  readonly #keys = new Map<ObservedRequest, string>();
 
   add(request: ObservedRequest, processId: string | undefined, facts: () => object): void {
     const key = keyOf(request.connection, processId);
@@ -29,9 +30,10 @@ export class PendingStarts {
     return start?.facts();
   }
 
-  /** Facts of a request that has started nothing. */
+  /** Is called with the answer to a request. Returns the facts of one that has started nothing. */
   take(request: ObservedRequest): object | undefined {
     const key = this.#keys.get(request);
+    this.#keys.delete(request);
     const start = key === undefined ? undefined : this.#byProcess.get(key);
     if (key === undefined || start?.request !== request) return undefined;
     this.#byProcess.delete(key);

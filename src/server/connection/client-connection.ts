@@ -29,7 +29,7 @@ import { RequestIntake } from "./request-intake.ts";
 import type { Session } from "../sessions/session.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { SessionHolder, SessionRegistry } from "../sessions/session-registry.ts";
-import type { ConnectionObservation, ProcessObservation, RequestObservation } from "./observation.ts";
+import type { ConnectionObservation, ProcessObservation, RequestWatch } from "./observation.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
 
 export interface ClientConnectionOptions {
@@ -59,7 +59,7 @@ export interface InitializeOptions {
 
 interface LateAnswer extends Pick<IncomingRequest, "id" | "method"> {
   readonly make: () => unknown;
-  readonly watch: RequestObservation | undefined;
+  readonly watch: RequestWatch | undefined;
 }
 
 const AT_ONCE = { lazily: false };
@@ -322,7 +322,7 @@ export class ClientConnection implements SessionHolder {
     id: IdText,
     method: string,
     result: Promise<unknown>,
-    watch: RequestObservation | undefined,
+    watch: RequestWatch | undefined,
   ): Promise<void> {
     return result.then(
       (value) => this.#finish(id, method, value, watch),
@@ -331,7 +331,7 @@ export class ClientConnection implements SessionHolder {
   }
 
   /** A deferred answer no longer holds up later requests. */
-  #finish(id: IdText, method: string, result: unknown, watch: RequestObservation | undefined): void {
+  #finish(id: IdText, method: string, result: unknown, watch: RequestWatch | undefined): void {
     if (!(result instanceof DeferredAnswer)) {
       this.#respond(id, result, AT_ONCE, watch);
       return;
@@ -362,19 +362,14 @@ export class ClientConnection implements SessionHolder {
     }
   }
 
-  #respond(
-    id: IdText,
-    result: unknown,
-    when: { lazily: boolean },
-    watch: RequestObservation | undefined,
-  ): void {
+  #respond(id: IdText, result: unknown, when: { lazily: boolean }, watch: RequestWatch | undefined): void {
     watch?.answered({ result });
     this.peer.respond(id, result, when);
     if (this.full) this.budget.queueChanged();
     this.#intake.answered();
   }
 
-  #fail(id: IdText, method: string, error: unknown, watch: RequestObservation | undefined): void {
+  #fail(id: IdText, method: string, error: unknown, watch: RequestWatch | undefined): void {
     let wire = toWire(error);
     if (wire === undefined) {
       this.#options.logger.error("a handler failed", {

@@ -7,18 +7,18 @@ import type {
   ObservedConnection,
   ObservedProcess,
   ObservedRequest,
+  RequestHooks,
   ServerObserver,
 } from "../observer.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { Peer } from "./peer.ts";
+import type { RequestObservers } from "./request-observers.ts";
 
 /** Is called with a process that was started. */
 export type ProcessObservation = (
   process: ManagedProcess,
   facts: Pick<ObservedProcess, "argv" | "isConfined">,
 ) => void;
-
-const REQUEST_HOOKS = ["veto", "requested", "denied", "answered"] as const;
 
 /** Tells an observer what one client does. */
 export class ConnectionObservation implements ObservedConnection {
@@ -27,21 +27,24 @@ export class ConnectionObservation implements ObservedConnection {
   readonly principal: string;
   readonly tokenName: string | undefined;
   readonly #observer: ServerObserver;
-  /** Whether requests are of interest at all. */
-  readonly #seesRequests: boolean;
+  readonly #requests: RequestObservers;
+  /** For all requests that nobody wants to know of, unless they are forbidden. */
+  readonly #unobserved: UnobservedRequest | undefined;
   #peer: Peer | undefined;
   #sessionId: string | undefined;
 
   constructor(
     observer: ServerObserver,
+    requests: RequestObservers,
     facts: Pick<ObservedConnection, "number" | "from" | "principal" | "tokenName">,
   ) {
     this.#observer = observer;
+    this.#requests = requests;
     this.number = facts.number;
     this.from = facts.from;
     this.principal = facts.principal;
     this.tokenName = facts.tokenName;
-    this.#seesRequests = REQUEST_HOOKS.some((hook) => observer[hook] !== undefined);
+    if (observer.denied !== undefined) this.#unobserved = new UnobservedRequest(observer, this);
   }
 
   get session(): string | undefined {
@@ -69,8 +72,11 @@ export class ConnectionObservation implements ObservedConnection {
     this.#observer.disconnected?.(this, reason);
   }
 
-  begin(method: string, traceparent: string | undefined): RequestObservation | undefined {
-    return this.#seesRequests ? new RequestObservation(this.#observer, this, method, traceparent) : undefined;
+  begin(method: string, traceparent: string | undefined): RequestWatch | undefined {
+    const hooks = this.#requests.of(method);
+    if (hooks === null) return this.#unobserved?.begin(method, traceparent);
+    const startedAtMs = this.#requests.clock.now();
+    return new RequestObservation(this.#observer, hooks, this, { method, traceparent, startedAtMs });
   }
 
   start(processId: string): ProcessObservation | undefined {
@@ -98,35 +104,46 @@ export class ConnectionObservation implements ObservedConnection {
   }
 }
 
-/** Tells an observer what becomes of one request. */
-export class RequestObservation implements ObservedRequest, CallWatch {
+/** Follows one request from its first check to its answer. */
+export interface RequestWatch extends CallWatch {
+  /** The request failed in the step in which it came. Handlers may forbid too, but that is their answer. */
+  refused(error: unknown, params: unknown): void;
+  answered(answer: ObservedAnswer): void;
+}
+
+type RequestFacts = Pick<ObservedRequest, "method" | "traceparent" | "startedAtMs">;
+
+/** Tells observers what becomes of one request. */
+class RequestObservation implements ObservedRequest, RequestWatch {
   readonly connection: ObservedConnection;
   readonly method: string;
   readonly traceparent: string | undefined;
-  readonly startedAtMs = performance.now();
+  readonly startedAtMs: number;
   readonly #observer: ServerObserver;
+  readonly #hooks: RequestHooks;
   #wasAllowed = false;
 
   constructor(
     observer: ServerObserver,
+    hooks: RequestHooks,
     connection: ObservedConnection,
-    method: string,
-    traceparent: string | undefined,
+    { method, traceparent, startedAtMs }: RequestFacts,
   ) {
     this.#observer = observer;
+    this.#hooks = hooks;
     this.connection = connection;
     this.method = method;
     this.traceparent = traceparent;
+    this.startedAtMs = startedAtMs;
   }
 
   allowed(params: unknown, attachment: Attachment | undefined): void {
-    const error = this.#observer.veto?.(this, params);
+    const error = this.#hooks.veto?.(this, params);
     if (error !== undefined) throw error;
     this.#wasAllowed = true;
-    this.#observer.requested?.(this, params, attachment);
+    this.#hooks.requested?.(this, params, attachment);
   }
 
-  /** The request failed in the step in which it came. Handlers may forbid too, but that is their answer. */
   refused(error: unknown, params: unknown): void {
     if (this.#wasAllowed || this.#observer.denied === undefined) return;
     const wire = toWire(error);
@@ -135,6 +152,41 @@ export class RequestObservation implements ObservedRequest, CallWatch {
   }
 
   answered(answer: ObservedAnswer): void {
-    this.#observer.answered?.(this, answer);
+    this.#hooks.answered?.(this, answer);
   }
+}
+
+/**
+ * Stands for one request after another: whether a request is refused is known in the step in which it begins.
+ */
+class UnobservedRequest implements RequestWatch {
+  readonly #observer: ServerObserver;
+  readonly #connection: ObservedConnection;
+  #method = "";
+  #traceparent: string | undefined;
+  #wasAllowed = false;
+
+  constructor(observer: ServerObserver, connection: ObservedConnection) {
+    this.#observer = observer;
+    this.#connection = connection;
+  }
+
+  begin(method: string, traceparent: string | undefined): this {
+    this.#method = method;
+    this.#traceparent = traceparent;
+    this.#wasAllowed = false;
+    return this;
+  }
+
+  allowed(): void {
+    this.#wasAllowed = true;
+  }
+
+  refused(error: unknown, params: unknown): void {
+    if (this.#wasAllowed) return;
+    const facts = { method: this.#method, traceparent: this.#traceparent, startedAtMs: performance.now() };
+    new RequestObservation(this.#observer, {}, this.#connection, facts).refused(error, params);
+  }
+
+  answered(): void {}
 }

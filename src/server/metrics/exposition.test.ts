@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ObservedConnection, ObservedProcess, ObservedRequest } from "../observer.ts";
+import type { ObservedAnswer, ObservedConnection, ObservedProcess, ObservedRequest } from "../observer.ts";
 import type { ServerState } from "../server-state.ts";
 import { type AuditFigures, Exposition } from "./exposition.ts";
 import { ServerMetrics } from "./server-metrics.ts";
@@ -36,6 +36,10 @@ const started = (isConfined: boolean): ObservedProcess => ({
   isConfined,
   startedAtMs: performance.now() - 20_000,
 });
+
+function answer(metrics: ServerMetrics, request: ObservedRequest, answer: ObservedAnswer): void {
+  metrics.hooksFor(request.method).answered?.(request, answer);
+}
 
 /** Lines of our own families, without their comments. */
 async function scrape(metrics: ServerMetrics, audit?: AuditFigures): Promise<string[]> {
@@ -82,8 +86,8 @@ it("the state, the limits and all counts have a line", async () => {
 
 it("answers are counted by method, class of duration and code", async () => {
   const metrics = new ServerMetrics();
-  metrics.answered(request("process/start", 400), { result: {} });
-  metrics.answered(request("process/start", 20_000), {
+  answer(metrics, request("process/start", 400), { result: {} });
+  answer(metrics, request("process/start", 20_000), {
     error: { code: -32011, message: "full", data: { code: "LIMIT_REACHED", limit: "maxProcesses" } },
   });
   const lines = await scrape(metrics);
@@ -102,7 +106,7 @@ it("answers are counted by method, class of duration and code", async () => {
 it("methods that clients invent share one line", async () => {
   const metrics = new ServerMetrics();
   for (let index = 0; index < 1000; index += 1)
-    metrics.answered(request(`x/${index}"\n`, 0), { error: { code: -32601, message: "no" } });
+    answer(metrics, request(`x/${index}"\n`, 0), { error: { code: -32601, message: "no" } });
   const counts = (await scrape(metrics)).filter((line) => line.includes("_duration_seconds_count{"));
   expect(counts).toEqual(['exec_server_request_duration_seconds_count{method="unknown"} 1000']);
 });

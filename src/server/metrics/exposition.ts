@@ -16,9 +16,11 @@ const PREFIX = "exec_server_";
 export class Exposition {
   readonly contentType = Registry.OPENMETRICS_CONTENT_TYPE;
   readonly #registry = new Registry<typeof this.contentType>();
+  readonly #metrics: ServerMetrics;
 
   /** `audit` is the log of a server that has one. */
   constructor(metrics: ServerMetrics, stateOf: () => ServerState, audit?: AuditFigures) {
+    this.#metrics = metrics;
     this.#registry.setContentType(this.contentType);
     // Memory, processor time, descriptors, garbage collection, and the delay of the event loop.
     collectDefaultMetrics({ register: this.#registry });
@@ -30,6 +32,7 @@ export class Exposition {
   }
 
   text(): Promise<string> {
+    this.#metrics.settle();
     return this.#registry.metrics();
   }
 

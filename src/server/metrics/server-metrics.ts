@@ -6,9 +6,11 @@ import type {
   ObservedProcess,
   ObservedRequest,
   RefusedConnection,
+  RequestHooks,
   ServerObserver,
 } from "../observer.ts";
 import { Durations } from "./durations.ts";
+import { PendingDurations } from "./pending-durations.ts";
 
 /** Requests of one method. */
 export class MethodFigures {
@@ -37,6 +39,7 @@ export class ServerMetrics implements ServerObserver {
   processesConfined = 0;
   processesUnconfined = 0;
   outputBytes = 0;
+  readonly #pending = new PendingDurations();
   readonly #open = new Set<ObservedConnection>();
   #receivedBefore = 0;
   #sentBefore = 0;
@@ -74,10 +77,20 @@ export class ServerMetrics implements ServerObserver {
     this.#of(method).denied += 1;
   }
 
-  answered({ method, startedAtMs }: ObservedRequest, { error }: ObservedAnswer): void {
+  /** The figures of a method are looked up once. */
+  hooksFor(method: string): RequestHooks {
     const figures = this.#of(method);
+    return { answered: (request, answer) => this.#count(figures, request, answer) };
+  }
+
+  /** Counts what was answered in this turn of the event loop, so that it can be read. */
+  settle(): void {
+    this.#pending.flush();
+  }
+
+  #count(figures: MethodFigures, { startedAtMs }: ObservedRequest, { error }: ObservedAnswer): void {
     figures.answered += 1;
-    figures.durations.add((performance.now() - startedAtMs) / 1000);
+    this.#pending.add(figures.durations, startedAtMs);
     if (error === undefined) return;
     count(figures.errors, error.code);
     const { code, limit } = (error.data ?? {}) as { code?: unknown; limit?: unknown };
