@@ -252,9 +252,10 @@ export class ManagedProcess {
     this.#input?.close();
     if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
-    // The last output may have arrived but not been read. Report the exit after it if possible.
+    // The last output may have arrived but not been read. Report the exit after it if possible: also when the server was
+    // so busy that its timers are late and come before what there is to read.
     if (this.#openOutputs.length === 0) this.#tellEnd();
-    else this.#settleTimer = setTimeout(() => this.#tellExited(), EXIT_SETTLE_MS);
+    else this.#settleTimer = setTimeout(() => setImmediate(() => this.#tellExited()), EXIT_SETTLE_MS);
   }
 
   #terminalScreen(): TerminalScreen | undefined {
