@@ -51,7 +51,7 @@ async function untilOutput(peer: RawPeer, sessionId: string, pattern: RegExp): P
 async function untilExited(peer: RawPeer, sessionId: string): Promise<number> {
   const { params } = await peer.next(
     ({ method, params }) => method === "command/exec/exited" && params.sessionId === sessionId,
-    10_000,
+    50_000,
     `exit of ${sessionId}`,
   );
   return params.exitCode;
@@ -215,7 +215,7 @@ verifies("v0.exec:slow-reader", async ({ peer }) => {
     expect(await untilExited(slow, "session-1")).toBe(0);
     const lengths = () => eventsOf(slow, "session-1").map(({ params }) => params.chunk?.length ?? 0);
     while (lengths().reduce((sum, length) => sum + Math.floor((length * 3) / 4), 0) < SLOW_BYTES)
-      await slow.next(({ method }) => method === "command/exec/outputDelta", 10_000, "the rest");
+      await slow.next(({ method }) => method === "command/exec/outputDelta", 50_000, "the rest");
   });
 });
 
