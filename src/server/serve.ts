@@ -64,8 +64,9 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
   const hidden = hiding([...secrets, ...table], { ...options, observers });
   // Whatever is given must be a policy: nothing else may leave the server open.
+  const context = { ...rightsContext(hidden), trustedPaths: files?.trusted ?? [] };
   const authenticator =
-    authentication === undefined ? undefined : createAuthenticator(authentication, rightsContext(hidden));
+    authentication === undefined ? undefined : createAuthenticator(authentication, context);
   await authenticator?.ready;
   const server = createServerFor(listeners, hidden);
   try {

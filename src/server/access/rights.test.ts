@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { rightsContext, type ServerOptions } from "../server.ts";
+import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import { createRights } from "./rights.ts";
 
 let directory: string;
@@ -38,4 +39,16 @@ describe("roots never contain a file of the server itself", () => {
     symlinkSync(at("data"), at("own", "logs"));
     expect(() => files({ audit: { file: at("own", "logs", "audit.log") } })).toThrow(message);
   });
+});
+
+it("no token may write what decides whom the server admits", () => {
+  const context = { ...rightsContext({}), trustedPaths: [at("data", "clients.pem")] };
+  const sandboxed = (policy: Sandbox) => createRights({ preset: "sandboxed", policy }, context);
+  expect(() => createRights({ preset: "files", roots }, context)).toThrow(
+    "contains a file of the server itself",
+  );
+  expect(createRights({ preset: "files", roots, readOnly: true }, context)).toHaveProperty("preset", "files");
+  expect(() => sandboxed({ write: [at("data")] })).toThrow("makes a file of the server itself writable");
+  expect(sandboxed({ write: [at("own")] })).toHaveProperty("preset", "sandboxed");
+  expect(sandboxed("read-only")).toHaveProperty("preset", "sandboxed");
 });

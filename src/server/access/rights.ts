@@ -5,7 +5,11 @@ import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
-import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import {
+  type FileRule,
+  ruleSets,
+  type SandboxPolicy,
+} from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "../limits.ts";
@@ -44,6 +48,8 @@ export interface RightsContext {
   readonly logger: Logger;
   /** The server's own secrets and records. */
   readonly hiddenPaths: readonly string[];
+  /** Files that anybody may read, but whoever writes them decides whom the server admits. */
+  readonly trustedPaths?: readonly string[];
   readonly fsRoots: readonly string[];
 }
 
@@ -80,7 +86,9 @@ export function createRights(options: RightsOptions, context: RightsContext): Ri
     throw new UsageError(`control is not for the preset ${preset}`);
   return makeRights(options, {
     ...(preset === "sandboxed" ? { sandbox: confiningPolicy(policy, context) } : {}),
-    ...(preset === "files" ? { files: confiningRoots(roots, context) } : {}),
+    ...(preset === "files"
+      ? { files: confiningRoots(roots, readOnly ? { ...context, trustedPaths: [] } : context) }
+      : {}),
   });
 }
 
@@ -114,7 +122,14 @@ function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): S
   const confining = operatorPolicy(policy, context);
   if (confining === undefined || isOpen(confining))
     throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
+  for (const trusted of (context.trustedPaths ?? []).flatMap(placesOnTheWay))
+    if (ruleSets(confining).every(({ rules }) => rules.some((rule) => makesWritable(rule, trusted))))
+      throw new UsageError(`policy makes a file of the server itself writable: ${trusted}`);
   return confining;
+}
+
+function makesWritable(rule: FileRule, path: string): boolean {
+  return rule.kind === "path" && rule.access === "write" && isWithin(path, rule.path);
 }
 
 /** Whether everything is writable. */
@@ -129,12 +144,12 @@ function isOpen(policy: SandboxPolicy): boolean {
 /** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
 function confiningRoots(
   roots: readonly string[] | undefined,
-  { hiddenPaths, fsRoots }: RightsContext,
+  { hiddenPaths, trustedPaths = [], fsRoots }: RightsContext,
 ): NonNullable<Rights["files"]> {
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
   const access = new AllowedRoots(roots, "roots");
   for (const root of roots.map(realPath)) {
-    for (const hidden of hiddenPaths.flatMap(placesOnTheWay))
+    for (const hidden of [...hiddenPaths, ...trustedPaths].flatMap(placesOnTheWay))
       if (isWithin(hidden, root) || isWithin(root, hidden))
         throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
     if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))

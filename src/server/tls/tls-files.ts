@@ -43,6 +43,11 @@ export class TlsFiles {
     return this.#paths(["key"]);
   }
 
+  /** Files that no client may replace. */
+  get trusted(): string[] {
+    return this.#paths(["cert", "clientCa"]);
+  }
+
   /** Throws a UsageError for what cannot be read, or does not fit. */
   load(): TlsMaterial {
     const material = {
