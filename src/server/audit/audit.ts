@@ -38,8 +38,9 @@ export interface AuditOptions {
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 512;
+const AUDIT_FAILED = "AUDIT_FAILED";
 
-const NONE: Rule = { kind: "none" };
+const NONE: Rule<unknown> = { kind: "none" };
 const RULE_OF = new Map<string, Rule<unknown>>(
   Object.entries(RULES as Readonly<Record<MethodName, Rule<unknown>>>).filter(
     ([, { kind }]) => kind !== "none",
@@ -140,7 +141,7 @@ export class Audit implements ServerObserver {
     return new RpcError(
       RpcCode.internal,
       `${method}: refused, because the server's audit log cannot be written`,
-      { data: { code: "AUDIT_FAILED" } },
+      { data: { code: AUDIT_FAILED } },
     );
   }
 
@@ -175,8 +176,7 @@ export class Audit implements ServerObserver {
   }
 
   denied({ connection, method }: ObservedRequest, params: unknown, { message }: WireError): void {
-    const rule = RULE_OF.get(method) ?? NONE;
-    const facts = "facts" in rule ? rule.facts(params as never, undefined) : {};
+    const facts = factsOf(RULE_OF.get(method) ?? NONE, params);
     const reason = cut(message, MAX_REASON_CHARACTERS);
     // `method` of an HTTP request is a fact too.
     this.#add(connection, "denied", { ...facts, method, reason });
@@ -195,7 +195,7 @@ export class Audit implements ServerObserver {
       this.#add(connection, rule.event, {
         ...this.#reads.get(request),
         session: method === "initialize" ? connection.session : undefined,
-        bytes: answerBytes(answer.result),
+        bytes: rule.hasContents ? answerBytes(answer.result) : undefined,
       });
     else if (rule?.kind === "tally" && rule.bytes === undefined) {
       const counted = this.#counted.get(request);
@@ -220,13 +220,16 @@ export class Audit implements ServerObserver {
   #failed(request: ObservedRequest, { code, data }: WireError): void {
     const number = this.#numbers.get(request);
     const facts = this.#reads.get(request) ?? this.#starts.take(request);
-    // Requests without a line of their own get one if they are forbidden; `denied` has told of the others.
-    if (number === undefined && facts === undefined && RULE_OF.get(request.method)?.kind !== "start") return;
+    const cause = (data as { code?: unknown } | undefined)?.code ?? code;
+    const isStart = RULE_OF.get(request.method)?.kind === "start";
+    // `denied` has told of what is forbidden, and what was refused for a full disk must not take what room there is.
+    const isTold = cause === "PERMISSION_DENIED" || cause === AUDIT_FAILED;
+    if (number === undefined && facts === undefined && (!isStart || isTold)) return;
     this.#add(request.connection, "failed", {
       request: number,
       ...facts,
       method: request.method,
-      code: (data as { code?: unknown } | undefined)?.code ?? code,
+      code: cause,
     });
   }
 
@@ -239,4 +242,12 @@ export class Audit implements ServerObserver {
     }
     this.#log.add(event, facts, who);
   }
+}
+
+/** What a request is about, whether it is carried out or not. */
+function factsOf(rule: Rule<unknown>, params: unknown): object {
+  if ("facts" in rule) return rule.facts(params, undefined);
+  if (!("of" in rule)) return {};
+  const [kind, id] = rule.of(params);
+  return { [kind]: cut(id) };
 }

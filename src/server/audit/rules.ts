@@ -21,11 +21,13 @@ export type Rule<P = never> =
       readonly process?: (params: P) => string;
       readonly facts: (params: P) => object;
     }
-  /** A line for each request, when it is answered, with the bytes of the answer. */
+  /** A line for each request, when it is answered. */
   | {
       readonly kind: "read";
       readonly event: string;
       readonly facts: (params: P) => object;
+      /** Whether its answer is the contents of a file, whose bytes are counted. */
+      readonly hasContents?: true;
       readonly always?: true;
     }
   /** Many requests about one thing share a line. */
@@ -42,6 +44,9 @@ export type Rule<P = never> =
   | { readonly kind: "end"; readonly of: (params: P) => readonly [kind: "handle" | "tcp", id: string] };
 
 const NONE: Rule = { kind: "none" };
+/** Of one request. */
+const MAX_ROOTS = 32;
+const MAX_ROOT_CHARACTERS = 1_024;
 
 const path = ({ path }: { path: string }): object => ({ path: cut(path) });
 const handle = ({ handleId }: { handleId: string }) => ["handle", handleId] as const;
@@ -106,11 +111,19 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "process/times": NONE,
   "environment/info": NONE,
   "environment/status": NONE,
-  "environmentConfig/read": NONE,
-  "capabilityRoots/discoverV1": NONE,
-  "capabilities/discoverV2": NONE,
+  // Their answers have the contents of files.
+  "environmentConfig/read": { kind: "read", event: "settings", facts: ({ cwd }) => ({ path: cut(cwd) }) },
+  "capabilityRoots/discoverV1": {
+    kind: "read",
+    event: "discover",
+    facts: ({ roots }) => ({
+      paths: roots.slice(0, MAX_ROOTS).map((root) => cut(root.path, MAX_ROOT_CHARACTERS)),
+      more: roots.length > MAX_ROOTS ? roots.length - MAX_ROOTS : undefined,
+    }),
+  },
+  "capabilities/discoverV2": { kind: "read", event: "discover", facts: ({ cwd }) => ({ path: cut(cwd) }) },
   "server/status": NONE,
-  "fs/readFile": look("readFile"),
+  "fs/readFile": { ...look("readFile"), hasContents: true },
   "fs/hash": look("hash"),
   "fs/readDirectory": look("list"),
   "fs/walk": look("list"),
