@@ -28,6 +28,13 @@ it("a full log is started anew, and the one before is kept", () => {
   expect(statSync(join(directory, "log")).size).toBeLessThan(MAX_LOG_BYTES);
 });
 
+it("a line that is too long is cut, and the next one begins on its own line", () => {
+  const log = new BoundedLogFile(join(directory, "log"));
+  log.write(`${"x".repeat(100_000)}\n`);
+  log.write("next\n");
+  expect(textOf("log")).toMatch(/^x+\nnext\n$/);
+});
+
 it("what cannot be written is lost, and the next line is tried again", () => {
   const path = join(directory, "log");
   const log = new BoundedLogFile(path);

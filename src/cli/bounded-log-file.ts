@@ -33,7 +33,8 @@ export class BoundedLogFile {
     try {
       this.#fd ??= this.#open();
       const bytes = Buffer.from(line);
-      this.#bytes += writeSync(this.#fd, bytes, 0, Math.min(bytes.length, MAX_LINE_BYTES));
+      const written = bytes.length <= MAX_LINE_BYTES ? bytes : cutLine(bytes);
+      this.#bytes += writeSync(this.#fd, written);
       if (this.#bytes >= MAX_LOG_BYTES) this.#close();
     } catch {
       this.#close();
@@ -54,4 +55,9 @@ export class BoundedLogFile {
       closeSync(fd);
     } catch {} // The system has closed it all the same.
   }
+}
+
+/** What follows is still a line of its own. */
+function cutLine(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes.subarray(0, MAX_LINE_BYTES - 1), Buffer.from("\n")]);
 }

@@ -23,7 +23,7 @@ function logged(format: LogFormat, write: (logger: ReturnType<typeof createLogge
 it("a line is a JSON object, or words for people", () => {
   const write = (logger: ReturnType<typeof createLogger>): void => {
     logger.warn("a login was refused", {
-      reason: "no token\u001b[31m\n",
+      reason: "no token\u001b[31m\n\u009b\u2028\u202e",
       from: "127.0.0.1:5",
       tries: 2,
       by: undefined,
@@ -32,11 +32,11 @@ it("a line is a JSON object, or words for people", () => {
     logger.info("stopping");
   };
   expect(logged("json", write)).toEqual([
-    '{"time":"TIME","level":"warn","message":"a login was refused","reason":"no token\\u001b[31m\\n","from":"127.0.0.1:5","tries":2}',
+    '{"time":"TIME","level":"warn","message":"a login was refused","reason":"no token\\u001b[31m\\n\\u009b\\u2028\\u202e","from":"127.0.0.1:5","tries":2}',
     '{"time":"TIME","level":"info","message":"stopping"}',
   ]);
   expect(logged("text", write)).toEqual([
-    'TIME warn  a login was refused reason="no token\\u001b[31m\\n" from=127.0.0.1:5 tries=2',
+    'TIME warn  a login was refused reason="no token\\u001b[31m\\n\\u009b\\u2028\\u202e" from=127.0.0.1:5 tries=2',
     "TIME info  stopping",
   ]);
 });

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from "../base/logger.ts";
+import { printableJsonText } from "../base/printable-json.ts";
 import { BoundedLogFile } from "./bounded-log-file.ts";
 import { writeErr } from "./standard-streams.ts";
 
@@ -34,7 +35,7 @@ interface LogLine {
 }
 
 function jsonLine(line: LogLine, fields: LogFields | undefined): string {
-  return JSON.stringify({ ...line, ...fields });
+  return printableJsonText(JSON.stringify({ ...line, ...fields }));
 }
 
 function textLine({ time, level, message }: LogLine, fields: LogFields = {}): string {
@@ -46,5 +47,7 @@ function textLine({ time, level, message }: LogLine, fields: LogFields = {}): st
 
 /** One word as it is; anything else as JSON, which stays on its line and shows no control characters. */
 function plain(value: unknown): string {
-  return typeof value === "string" && /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
+  return typeof value === "string" && /^[\w.:/@+-]+$/.test(value)
+    ? value
+    : printableJsonText(JSON.stringify(value));
 }

@@ -1,4 +1,5 @@
 import { hash as hashOf } from "node:crypto";
+import { printableJsonText } from "../../base/printable-json.ts";
 
 /** `prev` of the first line of all. */
 export const NO_HASH = "0".repeat(64);
@@ -25,10 +26,6 @@ const SEAL_BYTES = 9 + 64 + 2;
 const SEAL = /^,"hash":"([0-9a-f]{64})"\}$/;
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Characters that JSON leaves as they are, though they can break lines or control a terminal. */
-// oxlint-disable-next-line no-control-regex
-const UNPRINTED = /[\u007f-\u009f\u2028\u2029]/g;
-
 /**
  * The next line: `facts` is the text of a JSON object, which becomes its content. The line starts with its number and
  * the hash of the line before, and ends with its own hash and a line feed.
@@ -38,10 +35,7 @@ export function sealLine(
   facts: string,
 ): { readonly text: string; readonly head: AuditHead } {
   const line = before.line + 1;
-  const shown = facts.replace(
-    UNPRINTED,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const shown = printableJsonText(facts);
   const covered = `{"n":${line},"prev":"${before.hash}",${shown.slice(1, -1)}`;
   const hash = sha256(covered);
   return { text: `${covered},"hash":"${hash}"}\n`, head: { line, hash } };

@@ -133,10 +133,21 @@ it("junk of any length is named in bounded memory", async () => {
 });
 
 it("names are escaped so that a line stays one line, and no terminal acts on it", () => {
-  const name = "a\nb\r\u001b[31m\u0085\u009b\u2028\u2029\u007f\ud800";
+  const name = "a\nb\r\u001b[31m\u0085\u009b\u2028\u2029\u007f\ud800\u202e\u2066";
   const { text, head } = sealLine(NO_LINES, JSON.stringify({ name }));
   expect(text).toMatch(/^[\x20-\x7e]*\n$/);
   const read = readLine(Buffer.from(text.slice(0, -1)));
   expect(read).toMatchObject({ n: 1, hash: head.hash, fits: true, facts: { name } });
   expect(formatHead(head)).toBe(`1:${head.hash}`);
+});
+
+it("a file that never ends, and has no lines, is found out", async () => {
+  const endless = async function* (): AsyncGenerator<Buffer> {
+    for (;;) yield Buffer.alloc(100_000);
+  };
+  const parts = async function* (): AsyncGenerator<AuditPart> {
+    yield { name: "zero", content: endless() };
+  };
+  const { fault } = await verifyAudit(parts());
+  expect(fault).toMatchObject({ kind: "changed", line: 1, file: "zero", position: 1 });
 });

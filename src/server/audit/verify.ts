@@ -216,7 +216,7 @@ async function* allLines(parts: AsyncIterable<AuditPart>): AsyncGenerator<Placed
   for await (const { name, content } of parts) yield* linesOf(name, content);
 }
 
-/** A line that is too long is cut, and does not fit then. */
+/** What is too long for a line does not fit whatever follows, which may be without end. */
 async function* linesOf(file: string, content: AsyncIterable<Buffer>): AsyncGenerator<Placed> {
   let rest = Buffer.alloc(0);
   let position = 0;
@@ -230,7 +230,11 @@ async function* linesOf(file: string, content: AsyncIterable<Buffer>): AsyncGene
       rest = Buffer.alloc(0);
       start = end + 1;
     }
-    if (rest.length <= MAX_LINE_BYTES) rest = Buffer.concat([rest, piece.subarray(start)]);
+    rest = Buffer.concat([rest, piece.subarray(start)]);
+    if (rest.length > MAX_LINE_BYTES) {
+      yield { file, position: position + 1, bytes: rest, isWhole: true };
+      return;
+    }
   }
   if (rest.length > 0) yield { file, position: position + 1, bytes: rest, isWhole: false };
 }

@@ -1,3 +1,5 @@
+import { printableJsonText } from "../../../base/printable-json.ts";
+
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
@@ -17,8 +19,5 @@ export function printable(text: string): string {
 
 /** A value as JSON. Controls that JSON leaves as they are, such as DEL and CSI, are escaped as well. */
 export function printableJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return printableJsonText(JSON.stringify(value, undefined, indent));
 }
