@@ -36,3 +36,5 @@ export {
 } from "./job/file-job.ts";
 export type { OutcomeGroup } from "./output/outcome-groups.ts";
 export { Template } from "./template/template.ts";
+export { mapRows, type MapRowsOptions } from "./map/map-rows.ts";
+export type { RowCommandOptions } from "./map/row-command.ts";

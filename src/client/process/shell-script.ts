@@ -20,14 +20,25 @@ const WHOLE_NUMBER = /^-?[0-9]+$/;
 export function shellScript(
   { raw }: Pick<TemplateStringsArray, "raw">,
   values: readonly ShellValue[],
-): { readonly script: string; readonly words: readonly string[] } {
+): ShellScript {
+  const texts = raw.map((written) =>
+    written.replace(/\\(\\|`|\$\{)/g, (escape, escaped: string) => (escaped === "\\" ? escape : escaped)),
+  );
+  return scriptWithValues(texts, values);
+}
+
+/** A script and the arguments that it needs, after the name of the shell. */
+export interface ShellScript {
+  readonly script: string;
+  readonly words: readonly string[];
+}
+
+/** The same for texts in which every backslash belongs to the shell. */
+export function scriptWithValues(texts: readonly string[], values: readonly ShellValue[]): ShellScript {
   const words: string[] = [];
   const scanner = new QuoteScanner();
   let script = "";
-  for (const [index, written] of raw.entries()) {
-    const text = written.replace(/\\(\\|`|\$\{)/g, (escape, escaped: string) =>
-      escaped === "\\" ? escape : escaped,
-    );
+  for (const [index, text] of texts.entries()) {
     script += text;
     scanner.read(text);
     if (index >= values.length) break;

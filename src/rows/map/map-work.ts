@@ -1,0 +1,125 @@
+import { pause } from "../../base/deadlines.ts";
+import { ConnectionError, ExecError } from "../../base/errors.ts";
+import type { Host } from "../../client/host.ts";
+import type { RemoteProcess } from "../../client/process/remote-process.ts";
+import type { StartOptions } from "../../client/process/start-request.ts";
+import { SpawnError } from "../../client/process/spawn-error.ts";
+import type { RowAttempt, RowItem, RowOutcome } from "../engine/row.ts";
+import { endProcess, KeptRows } from "./kept-rows.ts";
+import type { RowCommand } from "./row-command.ts";
+import { outcomeOf, type ResultOptions } from "./row-result.ts";
+
+/** Beginning and end of each stream that are collected, together. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** Pauses between attempts to start a process while the server has as many as it may have. */
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 1_000;
+
+export interface MapWorkOptions {
+  readonly host: Host;
+  /** What the results call the host. */
+  readonly hostName: string | undefined;
+  readonly command: RowCommand;
+  readonly stdin: "none" | "json";
+  readonly result: ResultOptions;
+  readonly start: StartOptions;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Runs the commands of rows on a host. */
+export class MapWork {
+  readonly #options: MapWorkOptions;
+  readonly #kept: KeptRows;
+  readonly #facts: { readonly host?: string };
+
+  constructor(options: MapWorkOptions) {
+    this.#options = options;
+    this.#kept = new KeptRows(options.host, { hasInput: options.stdin === "json" });
+    this.#facts = options.hostName === undefined ? {} : { host: options.hostName };
+  }
+
+  readonly run = async (attempt: RowAttempt): Promise<RowOutcome> => {
+    let process: RemoteProcess | undefined;
+    try {
+      process = await this.#start(attempt);
+    } catch (error) {
+      attempt.signal.throwIfAborted();
+      if (isOfTheHost(error)) throw error;
+      const isTransient = error instanceof SpawnError && error.reason === "limit";
+      return { status: "failed", error: (error as Error).message, retry: isTransient, ...this.#facts };
+    }
+    return await this.#follow(process, attempt, inputOf(attempt.item, this.#options));
+  };
+
+  readonly takeOver = async (attempt: RowAttempt): Promise<RowOutcome | undefined> => {
+    const process = await this.#kept.find(attempt);
+    if (process === undefined) return undefined;
+    const kill = (): void => void process.kill().catch(() => {});
+    attempt.signal.addEventListener("abort", kill, { once: true });
+    if (attempt.signal.aborted) kill();
+    return await this.#follow(process, attempt, undefined);
+  };
+
+  /** Leaves nothing of a job on the server. */
+  async sweep(jobId: string): Promise<void> {
+    await this.#kept.sweep(jobId);
+  }
+
+  async #start(attempt: RowAttempt): Promise<RemoteProcess> {
+    const { host, command, start, stdin, timeoutMs } = this.#options;
+    const { item, signal } = attempt;
+    const options: StartOptions = {
+      ...start,
+      signal,
+      stdin: stdin === "json" ? "pipe" : "none",
+      env: { ...start.env, ...environmentOf(attempt) },
+      ...(this.#kept.isUsed ? { keep: this.#kept.nameOf(attempt) } : {}),
+      // The server's time goes on when this program is killed.
+      ...(timeoutMs !== undefined && host.supports("process/start.timeoutMs") ? { timeoutMs } : {}),
+    };
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      try {
+        return await host.start(command.argvFor(item), options);
+      } catch (error) {
+        if (!(error instanceof ExecError && error.code === "LIMIT_REACHED")) throw error;
+        await pause(pauseMs, signal);
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #follow(process: RemoteProcess, attempt: RowAttempt, input: string | undefined): Promise<RowOutcome> {
+    if (process.name !== undefined)
+      // What remains is swept when the job ends.
+      attempt.afterRecord(() => process.detach({ forget: true }).catch(() => {}));
+    try {
+      const { signal } = attempt;
+      const ended = await process.communicate(input, { signal, maxOutputBytes: MAX_OUTPUT_BYTES });
+      return { ...outcomeOf(ended, this.#options.result), ...this.#facts };
+    } catch (error) {
+      if (!attempt.signal.aborted) throw error;
+      await endProcess(process);
+      throw error;
+    }
+  }
+}
+
+/** What a command is told about its row. */
+function environmentOf({ jobId, item, attempt }: RowAttempt): Record<string, string> {
+  return {
+    EXEC_SERVER_JOB_ID: jobId,
+    EXEC_SERVER_ITEM_ID: item.id,
+    EXEC_SERVER_ROW_INDEX: String(item.index),
+    EXEC_SERVER_ATTEMPT: String(attempt),
+  };
+}
+
+function inputOf({ values, json }: RowItem, { stdin }: MapWorkOptions): string | undefined {
+  return stdin === "json" ? `${json ?? JSON.stringify(values)}\n` : undefined;
+}
+
+/** True for errors that the row is not to blame for: no other row could run either. */
+function isOfTheHost(error: unknown): boolean {
+  if (error instanceof ConnectionError || !(error instanceof ExecError)) return true;
+  return ["UNSUPPORTED", "PERMISSION_DENIED", "AUDIT_FAILED", "USAGE", "PROTOCOL_ERROR"].includes(error.code);
+}
