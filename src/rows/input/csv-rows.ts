@@ -28,6 +28,8 @@ export class CsvRows implements RowReader {
         delimiter,
         bom: true,
         relax_column_count: true,
+        // A quote within a cell that does not begin with one is text.
+        relax_quotes: true,
         skip_empty_lines: true,
         max_record_size: MAX_ROW_BYTES,
         on_record: (cells, { lines }) => Object.assign(cells, { line: lines }),
@@ -87,14 +89,6 @@ export class CsvRows implements RowReader {
         return new UsageError(`${where}: a quote is not closed`);
       case "CSV_MAX_RECORD_SIZE":
         return new UsageError(`${where}: a row is larger than 16 MiB; is a quote not closed?`);
-      case "INVALID_OPENING_QUOTE":
-        return new UsageError(
-          `${where}: a quote stands within a cell that is not quoted; quotes are doubled in a quoted cell`,
-        );
-      case "CSV_INVALID_CLOSING_QUOTE":
-        return new UsageError(
-          `${where}: something follows the closing quote of a cell; is --delimiter right?`,
-        );
       default:
         return new UsageError(`${where}: ${error.message}`);
     }

@@ -9,6 +9,8 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/ in \d+s, [\d.]+ \w+\/s$/gm, " in 1s, 9 B/s"],
   // The summary of `sync`.
   [/( the same, [\d.]+ \w+) in \d+s$/gm, "$1 in 1s"],
+  // The summary of `map`.
+  [/^(\d+ rows: .*), in \d+s$/gm, "$1, in 1s"],
   [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:38977"],
   [/pid \d+/g, "pid 4711"],
   [/("(?:user|system)": ?)[\d.]+/g, "$11.5"],

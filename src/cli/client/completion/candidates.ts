@@ -38,13 +38,15 @@ const FILE_OPTIONS = new Set([
   "cert",
   "key",
   "output",
+  "ledger",
+  "result-schema",
   "table",
   "root",
   "write",
   "read",
   "deny",
 ]);
-const FILE_COMMANDS = new Set(["run", "record", "replay", "verify", "check"]);
+const FILE_COMMANDS = new Set(["run", "map", "record", "replay", "verify", "check"]);
 /** Their paths may be on servers; a plain one is on this machine. */
 const COPY_COMMANDS = new Set(["cp", "sync"]);
 /** All of their paths are on servers. */

@@ -1,0 +1,67 @@
+import type { StartedJob } from "../../../rows/job/file-job.ts";
+import type { RowsProgress } from "../../../rows/engine/rows-progress.ts";
+import { writeErr } from "../../standard-streams.ts";
+import { formatDuration } from "../print/amounts.ts";
+import { ProgressLine } from "../print/progress-line.ts";
+
+/** The rate is that of the last seconds. */
+const WINDOW_MS = 10_000;
+/** Without a terminal, a line now and then. */
+const LINE_MS = 10_000;
+
+/** Shows how far a job is: on a terminal in one line, elsewhere in lines. */
+export class JobProgress {
+  readonly #samples: { readonly at: number; readonly ended: number }[] = [];
+  #job: StartedJob | undefined;
+  #progress: RowsProgress | undefined;
+  #line: ProgressLine | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  begin(job: StartedJob): void {
+    this.#job = job;
+    this.#line = ProgressLine.onStderr(() => this.text());
+    if (this.#line !== undefined) return;
+    this.#timer = setInterval(() => writeErr(`exec-server: ${this.text().trim()}\n`), LINE_MS).unref();
+  }
+
+  tell(progress: RowsProgress): void {
+    this.#progress = progress;
+  }
+
+  end(): void {
+    this.#line?.end();
+    clearInterval(this.#timer);
+  }
+
+  /** One line, such as ` 42%  420 of 1000 rows  3 failed  16 running  85/s  7s left`. */
+  text(now = performance.now()): string {
+    const total = this.#job?.rows ?? 0;
+    const {
+      completed = 0,
+      failed = 0,
+      cancelled = 0,
+      lost = 0,
+      running = 0,
+      ended = 0,
+    } = this.#progress ?? {};
+    const done = completed + failed + cancelled + lost;
+    const rate = this.#rate(ended, now);
+    const bad = failed + lost;
+    return [
+      `${total === 0 ? 100 : Math.floor((done / total) * 100)}%`.padStart(4),
+      `${done} of ${total} rows`,
+      ...(bad === 0 ? [] : [`${bad} failed`]),
+      `${running} running`,
+      ...(rate === 0 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
+      ...(rate === 0 ? [] : [`${formatDuration(((total - done) / rate) * 1000)} left`]),
+    ].join("  ");
+  }
+
+  /** Rows per second. */
+  #rate(ended: number, now: number): number {
+    this.#samples.push({ at: now, ended });
+    while (this.#samples.length > 2 && now - this.#samples[0]!.at > WINDOW_MS) this.#samples.shift();
+    const first = this.#samples[0]!;
+    return now - first.at < 1 ? 0 : ((ended - first.ended) / (now - first.at)) * 1000;
+  }
+}

@@ -1,0 +1,70 @@
+import type { JobSummary } from "../../../rows/job/file-job.ts";
+import { formatDuration } from "../print/amounts.ts";
+import { print, printJson } from "../print/output.ts";
+import { printable } from "../print/printable.ts";
+
+const MAX_GROUPS = 10;
+
+/** Prints how a job ended. `more` is added to the JSON. */
+export async function reportJob(
+  summary: JobSummary,
+  {
+    json = false,
+    more = {},
+  }: { readonly json?: boolean; readonly more?: Readonly<Record<string, unknown>> } = {},
+): Promise<void> {
+  if (json) await printJson({ ...asJson(summary), ...more });
+  else await print(`${summaryLines(summary).join("\n")}\n`);
+}
+
+/** True if every row that was to run has succeeded. */
+export function isSuccess(summary: JobSummary, { limit }: { readonly limit?: number }): boolean {
+  const { completed, total, failed, cancelled, lost, end } = summary;
+  if (end !== "finished" || failed + cancelled + lost > 0) return false;
+  return completed === total || limit !== undefined;
+}
+
+function pendingOf({ total, completed, failed, cancelled, lost }: JobSummary): number {
+  return total - completed - failed - cancelled - lost;
+}
+
+function asJson(summary: JobSummary): Record<string, unknown> {
+  const { jobId, end, reason, input, output, ledger, total, completed, failed, cancelled, lost, retries } =
+    summary;
+  return {
+    jobId,
+    end,
+    ...(reason === undefined ? {} : { reason }),
+    input,
+    output,
+    ledger,
+    rows: total,
+    completed,
+    failed,
+    cancelled,
+    lost,
+    pending: pendingOf(summary),
+    retries,
+    durationMs: Math.round(summary.durationMs),
+    groups: summary.groups,
+  };
+}
+
+function summaryLines(summary: JobSummary): string[] {
+  const { total, groups, output, durationMs, completed, failed, cancelled, lost, retries } = summary;
+  const counts = { completed, failed, lost, cancelled, "not run": pendingOf(summary), retries };
+  const named = Object.entries(counts).filter(([name, count]) => count > 0 || name === "completed");
+  const parts = named.map(([name, count]) => `${count} ${name}`).join(", ");
+  const bad = groups.filter(({ error }) => error !== undefined);
+  const more = bad.length - MAX_GROUPS;
+  return [
+    `${total === 1 ? "1 row" : `${total} rows`}: ${parts}, in ${formatDuration(durationMs)}`,
+    ...bad.slice(0, MAX_GROUPS).map(({ status, error = "", count, samples }) => {
+      const others = count > samples.length ? ", …" : "";
+      return `  ${count} ${status}: ${printable(error)} (${samples.map(printable).join(", ")}${others})`;
+    }),
+    ...(more > 0 ? [`  and ${more} other errors`] : []),
+    ...(summary.end === "stopped" ? [`stopped: ${printable(summary.reason ?? "")}`] : []),
+    `results: ${printable(output)}`,
+  ];
+}

@@ -1,0 +1,47 @@
+import { ExecError, messageOf } from "../../../base/errors.ts";
+import type { JobOptions, JobSummary, StartedJob } from "../../../rows/job/file-job.ts";
+import type { End } from "../end-with.ts";
+import { asFailure, Failure } from "../failure.ts";
+import { untilInterrupted } from "../until-interrupted.ts";
+import type { JobFlags } from "./job-flags.ts";
+import { JobProgress } from "./job-progress.ts";
+import { isSuccess, reportJob } from "./job-report.ts";
+
+const REMEDY = "the same command with --resume continues the job";
+
+/** Runs a job with its progress and its summary, until it ends or is interrupted. Resolves with the exit status. */
+export async function runJob<S extends JobSummary>(
+  flags: JobFlags,
+  run: (options: Required<Pick<JobOptions, "signal" | "onStart" | "onProgress">>) => Promise<S>,
+  more: (summary: S) => Readonly<Record<string, unknown>> = () => ({}),
+): Promise<End> {
+  const progress = new JobProgress();
+  let started: StartedJob | undefined;
+  let interruption: Failure | undefined;
+  let summary: S;
+  try {
+    summary = await untilInterrupted((signal) => {
+      signal.addEventListener("abort", () => {
+        interruption = signal.reason as Failure;
+      });
+      return run({
+        signal,
+        onStart: (job) => {
+          started = job;
+          if (flags.quiet !== true) progress.begin(job);
+        },
+        onProgress: (now) => progress.tell(now),
+      });
+    }, REMEDY);
+  } catch (error) {
+    if (started === undefined || !(error instanceof ExecError)) throw error;
+    const message = asFailure(error, 1)?.message ?? messageOf(error);
+    throw new Failure(`${message}; ${REMEDY}`, 1);
+  } finally {
+    progress.end();
+  }
+  if (flags.quiet !== true || flags.json === true)
+    await reportJob(summary, { json: flags.json === true, more: more(summary) });
+  if (interruption !== undefined && summary.end === "interrupted") throw interruption;
+  return isSuccess(summary, flags) ? 0 : 1;
+}
