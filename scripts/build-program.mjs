@@ -91,6 +91,14 @@ export const buildProgram = (version) =>
     define: definitions(version),
   });
 
+/** The text of dist/user-server.js. */
+export const buildUserServer = (version) =>
+  bundle("src/cli/user-server/main.ts", {
+    external: ["koffi", "@xterm/headless", "prom-client", "undici"],
+    plugins: [onlyEnglish, lateModules],
+    define: definitions(version),
+  });
+
 /** The text of dist/client.js, likewise. */
 export const buildClient = (version) =>
   bundle("src/cli/client/main.ts", {

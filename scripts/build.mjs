@@ -1,8 +1,14 @@
-// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper and, without --cli-only, the library as ES modules.
+// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user and, without --cli-only, the library as ES modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildClient, buildSandboxHelper, buildLauncher, buildProgram } from "./build-program.mjs";
+import {
+  buildClient,
+  buildSandboxHelper,
+  buildLauncher,
+  buildProgram,
+  buildUserServer,
+} from "./build-program.mjs";
 import { warmCodeCache } from "./warm-code-cache.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
@@ -13,6 +19,7 @@ mkdirSync("dist", { recursive: true });
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 writeFileSync("dist/cli.js", await buildLauncher(), { mode: 0o755 });
 writeFileSync("dist/sandbox-helper.js", await buildSandboxHelper());
+writeFileSync("dist/user-server.js", await buildUserServer(version));
 const programs = {
   "dist/program.js": await buildProgram(version),
   "dist/client.js": await buildClient(version),

@@ -78,6 +78,9 @@ network = false
 The flags are \`--sandbox NAME\`, which overrides the table, and \`--require-sandbox\`. A server with either does not start
 where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
 
+\`run_as = "USER"\`, above all tables, is the flag \`--run-as USER\`: everything that clients ask for happens as that user.
+See [as another user](access.md#as-another-user).
+
 ## When a limit is reached
 
 - A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`

@@ -1,5 +1,5 @@
 import type { Sandbox } from "../protocol/sandbox-options.ts";
-import { isTable, readRights, readSandbox, RIGHTS_KEYS } from "../server/access/read-rights.ts";
+import { isTable, readRights, readSandbox, readUser, RIGHTS_KEYS } from "../server/access/read-rights.ts";
 import type { RightsOptions } from "../server/access/rights.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import type { AuditOptions } from "../server/index.ts";
@@ -17,6 +17,8 @@ export interface Configuration extends Edge {
   readonly limits: Partial<ServerLimits>;
   readonly sandbox?: Sandbox;
   readonly requireSandbox?: boolean;
+  /** As whom everything happens that clients ask for. */
+  readonly runAs?: string;
   readonly audit?: AuditOptions;
   /** Rights of clients without authentication. */
   readonly local?: RightsOptions;
@@ -24,7 +26,7 @@ export interface Configuration extends Edge {
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox", "local", "audit", ...EDGE_KEYS];
+const KEYS = ["limits", "sandbox", "require_sandbox", "run_as", "local", "audit", ...EDGE_KEYS];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -32,13 +34,14 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const file = await parseToml(path, text);
   const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, require_sandbox: requireSandbox, local, audit } = file;
+  const { limits = {}, sandbox, require_sandbox: requireSandbox, run_as: runAs, local, audit } = file;
   if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
     throw refuse("require_sandbox", "must be true or false");
   return {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
     ...(requireSandbox === undefined ? {} : { requireSandbox }),
+    ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
     ...(local === undefined ? {} : { local: localRights(local, refuse) }),
     ...edgeOf(file, refuse),
     ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),

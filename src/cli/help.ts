@@ -54,6 +54,8 @@ Options:
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working
                                      directory is writable); their own sandbox can only narrow it
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
+      --run-as <USER>                Do everything that clients ask for as this user, given by name or number,
+                                     so that they cannot reach the server's own files; needs root
       --config <PATH>                TOML file with [limits], [sandbox], [local] and [tls]; flags override it
   -h, --help                         Print help
   -V, --version                      Print version

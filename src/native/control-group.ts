@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { descriptorReserve } from "./descriptor-reserve.ts";
@@ -23,6 +23,14 @@ export class ControlGroup {
   /** Moving a process can take milliseconds, because the kernel waits for all forks on the machine. */
   async add(pid: number): Promise<void> {
     await writeFile(`${this.path}/cgroup.procs`, String(pid));
+  }
+
+  /** Moves a process into it and gives it to a user, who can make groups in it from then on, but cannot leave it. */
+  delegate(pid: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+    this.create();
+    for (const name of ["", "/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control"])
+      chownSync(`${this.path}${name}`, uid, gid);
+    writeFileSync(`${this.path}/cgroup.procs`, String(pid));
   }
 
   /** Members, including those in groups that members have created below this one. Empty if the group is gone. */

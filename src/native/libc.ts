@@ -1,5 +1,6 @@
 import { hasFreeDescriptors } from "./descriptor-reserve.ts";
 import { messageReceiver } from "./message-receiver.ts";
+import { type PasswordEntry, passwordLookup } from "./password-entry.ts";
 import { ERRNO, osError } from "./os-error.ts";
 import { loadFfiLibrary } from "./platform.ts";
 
@@ -51,6 +52,10 @@ export interface Libc {
   waitid: IntCall<[idType: number, id: number, info: Buffer, options: number]>;
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
   prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null]>;
+  prctl: IntCall<[option: number, a: number, b: number, c: number, d: number]>;
+  capset: IntCall<[header: Uint32Array, data: Uint32Array]>;
+  /** The system's entry of a user, by name or number. Undefined if there is none. */
+  findUser: (user: string | number) => PasswordEntry | undefined;
   /** Paths are bytes with a terminating NUL. */
   openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
@@ -96,7 +101,10 @@ type PosixSpawnArguments = [
 export type CStrings = readonly (string | null)[];
 
 const SIGNATURES: Readonly<
-  Record<Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "base64">, string>
+  Record<
+    Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "findUser" | "base64">,
+    string
+  >
 > = {
   posixSpawn:
     "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
@@ -132,6 +140,8 @@ const SIGNATURES: Readonly<
   waitid: "int waitid(int idType, int id, void *info, int options)",
   wait4: "int wait4(int pid, void *status, int options, void *usage)",
   prlimit: "int prlimit(int pid, int resource, void *limit, void *old)",
+  prctl: "int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)",
+  capset: "int capset(void *header, void *data)",
   openat: "int openat(int directory, const void *path, int flags, unsigned int mode)",
   mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",
   unlinkat: "int unlinkat(int directory, const void *path, int flags)",
@@ -208,6 +218,7 @@ function load(): Libc {
     return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
   };
   functions["receiveMessage"] = messageReceiver(koffi, library);
+  functions["findUser"] = passwordLookup(koffi, library);
   functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was created from the signature beside its name.

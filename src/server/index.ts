@@ -43,4 +43,5 @@ export type {
   RequestHooks,
 } from "./observer.ts";
 export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
-export { type AcceptOptions, createServer, type Server, type ServerOptions } from "./server.ts";
+export { type AcceptOptions, createServer, type Server } from "./server.ts";
+export type { ServerOptions } from "./server-options.ts";

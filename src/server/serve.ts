@@ -10,7 +10,8 @@ import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics/metrics-page.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { createServerFor, rightsContext, type Server, type ServerOptions } from "./server.ts";
+import { createServerFor, rightsContext, type Server } from "./server.ts";
+import type { ServerOptions } from "./server-options.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
 /** Where a server listens, and whom it admits. */
@@ -70,6 +71,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   await authenticator?.ready;
   const server = createServerFor(listeners, hidden);
   try {
+    await server.prepare();
     const log = new LoginLog(logger);
     const listener = await listenWebSocket({
       ...address,

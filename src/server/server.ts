@@ -9,7 +9,6 @@ import type { Environment } from "../capabilities/process/env-policy.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
-import type { Sandbox as ServerSandbox } from "../protocol/sandbox-options.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -18,23 +17,26 @@ import { ClientConnection, type ClientConnectionOptions } from "./connection/cli
 import { KeptProcesses } from "./kept/kept-processes.ts";
 import { type Credential, localCredential } from "./access/credential.ts";
 import { LoginLog } from "./access/refused-logins.ts";
-import { createRights, FULL_RIGHTS, type RightsContext, type RightsOptions } from "./access/rights.ts";
+import { createRights, FULL_RIGHTS, type RightsContext } from "./access/rights.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
 import { LocalLink } from "./connection/local-link.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
 import { ProcessNetworks } from "./network/process-network.ts";
-import { type IdleOptions, Occupancy } from "./occupancy.ts";
+import { Occupancy } from "./occupancy.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
+import { resolveRunAs, type RunAs } from "./run-as/run-as.ts";
+import { UserServers } from "./run-as/user-servers.ts";
 import { operatorPolicy } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Session } from "./sessions/session.ts";
+import type { ServerOptions } from "./server-options.ts";
 import { numbersOf, type ServerState } from "./server-state.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { ConnectionObservation } from "./connection/observation.ts";
 import { RequestObservers } from "./connection/request-observers.ts";
-import { Audit, type AuditOptions } from "./audit/audit.ts";
+import { Audit } from "./audit/audit.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
 
@@ -42,40 +44,6 @@ import { TransportPeer } from "./connection/transport-peer.ts";
 const DRAIN_CHECK_MS = 100;
 /** Deadline for reporting exits after the kill. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
-
-export interface ServerOptions {
-  /** Environment that processes may inherit. Default: nothing. */
-  readonly environment?: Environment;
-  readonly logger?: Logger;
-  /** Maximum number of concurrent requests per connection. With 1, the default, they run in order. */
-  readonly concurrentRequests?: number;
-  /** Limits that differ from their defaults; see `LIMITS`. */
-  readonly limits?: Partial<ServerLimits>;
-  /** Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. */
-  readonly hiddenPaths?: readonly string[];
-  /**
-   * Confines every process and every call on files, of all clients; relative paths in it start at the working directory
-   * of this program. A client's own sandbox can only narrow it. Default: clients decide.
-   */
-  readonly sandbox?: ServerSandbox;
-  /** Refuses processes and calls on files that bring no sandbox. Default: false. */
-  readonly requireSandbox?: boolean;
-  /** Whether clients may keep processes beyond their sessions. Default: true. */
-  readonly keepProcesses?: boolean;
-  /**
-   * What clients may do that connect without authentication, over a Unix socket, stdio or in this program. Default:
-   * everything.
-   */
-  readonly local?: RightsOptions;
-  /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
-  readonly version?: string;
-  /** Reports that for some time there was no connection, no session and no kept process. */
-  readonly idle?: IdleOptions;
-  /** Records what clients do in a file. Default: nothing is recorded. */
-  readonly audit?: AuditOptions;
-  /** Are told what happens: for an audit log, for metrics. */
-  readonly observers?: readonly ServerObserver[];
-}
 
 export interface AcceptOptions {
   readonly resumable?: boolean;
@@ -121,15 +89,31 @@ export function createServer(options: ServerOptions = {}): Server {
 }
 
 /** The same for a server whose listeners are known, so that they can be kept from its processes. */
-export function createServerFor(listeners: OwnListeners, options: ServerOptions): ObservedServer {
+export function createServerFor(
+  listeners: OwnListeners,
+  options: ServerOptions,
+  parts: ServerParts = {},
+): ObservedServer {
   assertCanServe();
-  return new ExecServer(options, listeners);
+  return new ExecServer(options, listeners, parts);
+}
+
+/** What another program has decided for a server. */
+export interface ServerParts {
+  /** Records what clients do, instead of a file. */
+  readonly audit?: Audit | undefined;
+  /** Where relative paths of a policy start. */
+  readonly cwd?: string;
 }
 
 /** A server, and who is told what happens on it. */
 export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
+  /** `number` is that of the connection, if another program has given it one. */
+  accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
+  /** Rejects if nothing can be done for clients as the user that the options name. */
+  prepare(): Promise<void>;
 }
 
 class ExecServer implements ObservedServer {
@@ -150,16 +134,21 @@ class ExecServer implements ObservedServer {
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
   readonly #occupancy: Occupancy;
+  /** As whom everything happens, unless the rights of a client say otherwise. */
+  readonly #runAs: RunAs | undefined;
+  readonly #users: UserServers;
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
   #connections = 0;
   #isDraining = false;
   #closing: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, listeners: OwnListeners) {
+  constructor(options: ServerOptions, listeners: OwnListeners, parts: ServerParts) {
     const limits = resolveLimits(options.limits);
     const logger = options.logger ?? silentLogger;
-    const audit = options.audit && new Audit(options.audit, { logger, version: options.version });
+    this.#runAs = options.runAs === undefined ? undefined : resolveRunAs(options.runAs);
+    const audit =
+      parts.audit ?? (options.audit && Audit.open(options.audit, { logger, version: options.version }));
     const hiddenPaths = [...(options.hiddenPaths ?? []), ...(audit?.paths ?? [])];
     audit?.onRotated((path) => hiddenPaths.push(path));
     // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
@@ -188,6 +177,15 @@ class ExecServer implements ObservedServer {
     const observers = [...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])];
     this.observer = combineObservers(observers);
     this.#requestObservers = new RequestObservers(observers);
+    this.#users = new UserServers({
+      shared: { ...options, limits, hiddenPaths },
+      audit,
+      onFailure: options.audit?.onFailure,
+      observers: options.observers ?? [],
+      logger,
+      ports: () => listeners.ports,
+      enter: () => occupancy.enter(),
+    });
     this.#limits = limits;
     this.#logger = logger;
     this.#refusals = new LoginLog(logger);
@@ -203,7 +201,7 @@ class ExecServer implements ObservedServer {
         kept,
         keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
         starter,
-        sandboxes: createSandboxes({ ...options, hiddenPaths }, environment, logger),
+        sandboxes: createSandboxes({ ...options, hiddenPaths }, { environment, logger, cwd: parts.cwd }),
         networks: new ProcessNetworks(listeners),
         hasSandbox: sandbox.isInstalled,
         version: options.version,
@@ -223,13 +221,14 @@ class ExecServer implements ObservedServer {
       return limitError("maxConnections", own, "this token has too many connections").message;
     const { maxConnections } = this.#limits;
     if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
-    if (this.#clients.size >= maxConnections)
+    if (this.#clients.size + this.#users.connections >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
     return this.#admission.admits() ? undefined : "the server has no file descriptors left";
   }
 
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
-    if (!this.#sandbox.usesNetwork) return undefined;
+    // What the servers of users run is not known here, only whether there are any.
+    if (!this.#sandbox.usesNetwork && !this.#users.isRunning) return undefined;
     return isHeldOutside(ends).then((outside) => {
       if (outside) return undefined;
       this.#refusals.warn("a connection from inside a sandbox was refused", { ...ends });
@@ -238,26 +237,31 @@ class ExecServer implements ObservedServer {
   }
 
   #connectionsOf(principal: string): number {
-    let count = 0;
+    let count = this.#users.connectionsOf(principal);
     for (const client of this.#clients) if (client.principal === principal) count += 1;
     return count;
   }
 
   accept(
     transport: Transport,
-    { resumable = true, principal, credential: given, from, ended }: AcceptOptions = {},
+    {
+      resumable = true,
+      principal,
+      credential: given,
+      from,
+      number,
+      ended,
+    }: AcceptOptions & { readonly number?: number } = {},
   ): void {
     const local = this.#localCredential;
     const credential = given ?? (principal === undefined ? local : { ...local, principal });
     const refused = this.refusal(credential);
     const address = (): string => from ?? transport.from ?? "unknown";
     if (refused === undefined) {
-      this.#serve((hooks) => new TransportPeer(transport, hooks), {
-        resumable,
-        credential,
-        address,
-        ended,
-      });
+      const options = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
+      const runAs = this.#otherUser(credential);
+      if (runAs === undefined) this.#serve((hooks) => new TransportPeer(transport, hooks), options);
+      else this.#users.accept(transport, runAs, options);
       return;
     }
     this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
@@ -268,12 +272,16 @@ class ExecServer implements ObservedServer {
 
   link(events: LinkEvents): Link {
     const link = new LocalLink(events);
-    const refused = this.refusal();
+    const refused =
+      this.#otherUser(this.#localCredential) === undefined
+        ? this.refusal()
+        : "nothing can be run as another user for a client in the server's own program";
     if (refused === undefined)
       this.#serve((hooks) => link.serve(hooks), {
         resumable: false,
         credential: this.#localCredential,
         address: () => "local",
+        number: this.#nextNumber(),
         ended: undefined,
       });
     else {
@@ -284,11 +292,12 @@ class ExecServer implements ObservedServer {
   }
 
   state(): ServerState {
+    const users = this.#users.state();
     return {
-      connections: this.#clients.size,
-      sessions: this.#sessions.size,
-      runningProcesses: this.#starter.running,
-      bufferedBytes: this.#shared.budget.used,
+      connections: this.#clients.size + this.#users.connections,
+      sessions: this.#sessions.size + users.sessions,
+      runningProcesses: this.#starter.running + users.runningProcesses,
+      bufferedBytes: this.#shared.budget.used + users.bufferedBytes,
       isDraining: this.#isDraining || this.#closing !== undefined,
       limits: numbersOf(this.#limits),
     };
@@ -297,8 +306,27 @@ class ExecServer implements ObservedServer {
   async drain(): Promise<void> {
     this.#isDraining = true;
     const deadline = performance.now() + this.#limits.drainTimeoutMs;
+    const users = this.#users.drain(this.#limits.drainTimeoutMs);
     while (this.#starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
       await delay(DRAIN_CHECK_MS);
+    await users;
+  }
+
+  async prepare(): Promise<void> {
+    const runAs = this.#otherUser(this.#localCredential);
+    if (this.#runAs !== undefined && !this.#runAs.isOwn) await this.#users.prepare(this.#runAs.account);
+    if (runAs !== undefined) await this.#users.prepare(runAs.account);
+  }
+
+  /** Undefined if everything for a client happens as the user of this program. */
+  #otherUser({ rights }: Credential): RunAs | undefined {
+    const runAs = rights.runAs ?? this.#runAs;
+    return runAs === undefined || runAs.isOwn ? undefined : runAs;
+  }
+
+  #nextNumber(): number {
+    this.#connections += 1;
+    return this.#connections;
   }
 
   close(): Promise<void> {
@@ -312,6 +340,7 @@ class ExecServer implements ObservedServer {
       resumable: boolean;
       credential: Credential;
       address: () => string;
+      number: number;
       ended: (() => void) | undefined;
     },
   ): void {
@@ -331,12 +360,18 @@ class ExecServer implements ObservedServer {
     client.open();
   }
 
-  #observe(options: { credential: Credential; address: () => string }): ConnectionObservation | undefined {
+  #observe({
+    credential,
+    address,
+    number,
+  }: {
+    credential: Credential;
+    address: () => string;
+    number: number;
+  }): ConnectionObservation | undefined {
     if (this.observer === undefined) return undefined;
-    this.#connections += 1;
-    const { credential, address } = options;
     return new ConnectionObservation(this.observer, this.#requestObservers, {
-      number: this.#connections,
+      number,
       from: address(),
       principal: credential.principal,
       tokenName: credential.name,
@@ -344,11 +379,13 @@ class ExecServer implements ObservedServer {
   }
 
   async #end(): Promise<void> {
+    const users = this.#users.close(this.#limits.shutdownGraceMs);
     if (this.#limits.shutdownGraceMs > 0) await this.#starter.terminateAll(this.#limits.shutdownGraceMs);
     await withDeadline(this.#sessions.endAll(this.#kept.end()), SHUTDOWN_DEADLINE_MS);
     this.#starter.killAll();
     await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
+    await users;
     await this.audit?.close();
   }
 }
@@ -371,12 +408,11 @@ export function rightsContext({
 
 function createSandboxes(
   { hiddenPaths = [], sandbox, requireSandbox }: ServerOptions,
-  environment: Environment,
-  logger: Logger,
+  { environment, logger, cwd }: { environment: Environment; logger: Logger; cwd: string | undefined },
 ): Sandboxes {
   const temporaryDirectory = environment["TMPDIR"];
   const operator =
-    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger });
+    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger, cwd });
   return new Sandboxes({ hiddenPaths, operator, isRequired: requireSandbox });
 }
 

@@ -8,6 +8,10 @@ import { embeddedIpv4, isLoopbackIp } from "./ip-address.ts";
 export class OwnListeners {
   readonly #ports = new Set<number>();
 
+  get ports(): readonly number[] {
+    return [...this.#ports];
+  }
+
   add(port: number): void {
     this.#ports.add(port);
   }

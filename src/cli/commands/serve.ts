@@ -3,17 +3,18 @@ import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import { libc } from "../../native/libc.ts";
 import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
-  createServer,
   serve as startListening,
   type ServerLimits,
   type ServerOptions,
 } from "../../server/index.ts";
 import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
+import { createServerFor } from "../../server/server.ts";
 import { AUDIT_FLAGS, parseAudit } from "../audit-flags.ts";
 import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
@@ -36,6 +37,7 @@ const FLAGS = {
   "exit-when-idle": "DURATION",
   config: "PATH",
   sandbox: "NAME",
+  "run-as": "USER",
   ...EDGE_FLAGS,
   ...AUTHENTICATION_FLAGS,
   ...AUDIT_FLAGS,
@@ -139,6 +141,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   // Heads of an audit log that nobody sees elsewhere prove nothing.
   const { logger, observers } = openLog(audit === undefined ? "warn" : "info");
   const confinement = await parseConfinement(flags, configuration);
+  const runAs = flags.get("run-as") ?? configuration.runAs;
   const authentication = loadAuthentication?.();
   const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
   const environment = process.env;
@@ -147,6 +150,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     url,
     ...(configuration.local === undefined ? {} : { local: configuration.local }),
     environment,
+    ...(runAs === undefined ? {} : { runAs }),
     authentication,
     concurrentRequests,
     limits,
@@ -221,7 +225,11 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
 
 async function serveStdio(options: ListenOptions): Promise<void> {
   // The server ends with its client, and nothing it runs would be kept.
-  const server = await orFailure(() => createServer({ ...options, keepProcesses: false }));
+  const server = await orFailure(async () => {
+    const created = createServerFor(new OwnListeners(), { ...options, keepProcesses: false });
+    await created.prepare();
+    return created;
+  });
   const transport = openStdioTransport(options.limits.maxMessageBytes);
   onStopSignal(() => server.close());
   server.accept(transport, { resumable: false, from: "stdio", ended: () => exitAfter(server.close()) });

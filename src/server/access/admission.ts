@@ -1,7 +1,8 @@
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { AdmissionOptions } from "../../transport/websocket/websocket-server.ts";
-import type { ObservedServer, ServerOptions } from "../server.ts";
+import type { ObservedServer } from "../server.ts";
+import type { ServerOptions } from "../server-options.ts";
 import type { Authenticate, AuthenticationPolicy, Authenticator } from "./authentication.ts";
 import type { Credential } from "./credential.ts";
 import { refuseOtherUser } from "./local-users.ts";

@@ -150,6 +150,9 @@ function checkerOf(
         const { rights: wanted, expiresAtMs } = signed;
         try {
           const rights = wanted === undefined ? FULL_RIGHTS : createRights(wanted, context);
+          // Whoever signs tokens need not be whoever decides what runs as the server's own user.
+          if (rights.runAs?.isOwn === true)
+            throw new UsageError("run_as names the user of the server itself");
           return { credential: { principal: principalOf(policy, authorization), rights, expiresAtMs } };
         } catch (error) {
           if (!(error instanceof UsageError)) throw error;

@@ -8,7 +8,7 @@ import { PRESETS } from "./presets.ts";
 import { PRINCIPAL_LIMITS, type PrincipalLimits, type RightsOptions } from "./rights.ts";
 
 /** Keys of rights in a file, or in the claim of a signed token. */
-export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "see", "control"];
+export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "run_as", "see", "control"];
 
 /** Makes the error about a key. */
 export type Refuse = (key: string, why: string) => Error;
@@ -17,7 +17,7 @@ type Table = Readonly<Record<string, unknown>>;
 
 /** Reads rights from a file or a claim. Its other keys are somebody else's affair. */
 export function readRights(table: Table, refuse: Refuse): RightsOptions {
-  const { preset, policy, roots, read_only: readOnly, limits, see, control } = table;
+  const { preset, policy, roots, read_only: readOnly, limits, run_as: runAs, see, control } = table;
   const known = PRESETS.find((name) => name === preset);
   if (known === undefined) throw refuse("preset", `must be one of ${PRESETS.join(", ")}`);
   if (readOnly !== undefined && typeof readOnly !== "boolean")
@@ -28,6 +28,7 @@ export function readRights(table: Table, refuse: Refuse): RightsOptions {
     ...(roots === undefined ? {} : { roots: absolutePaths(roots, refuse) }),
     ...(readOnly === undefined ? {} : { readOnly }),
     ...(limits === undefined ? {} : { limits: ownLimits(limits, refuse) }),
+    ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
     ...(see === undefined ? {} : { see: names("see", see, refuse) }),
     ...(control === undefined ? {} : { control: names("control", control, refuse) }),
   };
@@ -50,6 +51,13 @@ export function readSandbox(value: unknown, key: string, refuse: Refuse): Sandbo
 
 export function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** A user: a name, or a number as text or not. */
+export function readUser(value: unknown, refuse: Refuse): string {
+  if (typeof value === "string" && value !== "") return value;
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return String(value);
+  throw refuse("run_as", "must be the name or number of a user");
 }
 
 function absolutePaths(value: unknown, refuse: Refuse): string[] {

@@ -13,6 +13,7 @@ import {
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "../limits.ts";
+import { resolveRunAs, type RunAs } from "../run-as/run-as.ts";
 import { operatorPolicy } from "../sandbox/operator-policy.ts";
 import { type Preset, PRESET_RIGHTS } from "./presets.ts";
 
@@ -36,6 +37,11 @@ export interface RightsOptions {
   /** For `files`: nothing can be changed. Default: false. */
   readonly readOnly?: boolean;
   readonly limits?: PrincipalLimits;
+  /**
+   * The user, by name or number, as whom everything happens that the client asks for. It needs a server that runs as
+   * root. Default: that of the server, or else its own user.
+   */
+  readonly runAs?: string;
   /** Names of tokens, or whole principals, whose kept processes it may follow; `*` stands for all. */
   readonly see?: readonly string[];
   /** The same for control, which includes following. Not for `files` and `observe`. */
@@ -45,6 +51,8 @@ export interface RightsOptions {
 /** What rights depend on besides their options. */
 export interface RightsContext {
   readonly temporaryDirectory: string | undefined;
+  /** Where relative paths of a policy start. Default: the working directory of this program. */
+  readonly cwd?: string;
   readonly logger: Logger;
   /** The server's own secrets and records. */
   readonly hiddenPaths: readonly string[];
@@ -58,6 +66,10 @@ export interface Rights {
   readonly preset: Preset;
   /** Equal for equal rights. */
   readonly key: string;
+  /** What they were made of. */
+  readonly options: RightsOptions;
+  /** As whom everything happens, if the server's own choice does not apply. */
+  readonly runAs?: RunAs;
   readonly limits: PrincipalLimits;
   /** Confines everything that the client starts and opens. */
   readonly sandbox?: SandboxPolicy;
@@ -73,7 +85,7 @@ export const FULL_RIGHTS: Rights = makeRights({ preset: "full" });
 
 /** Throws a UsageError for options that make no sense, or would give more than they say. */
 export function createRights(options: RightsOptions, context: RightsContext): Rights {
-  const { preset, policy, roots, readOnly, see = [], control = [] } = options;
+  const { preset, policy, roots, readOnly, runAs, see = [], control = [] } = options;
   const only = (name: string, value: unknown, wanted: Preset): void => {
     if (value !== undefined && preset !== wanted)
       throw new UsageError(`${name} is for the preset ${wanted}, not for ${preset}`);
@@ -89,6 +101,7 @@ export function createRights(options: RightsOptions, context: RightsContext): Ri
     ...(preset === "files"
       ? { files: confiningRoots(roots, readOnly ? { ...context, trustedPaths: [] } : context) }
       : {}),
+    ...(runAs === undefined ? {} : { runAs: resolveRunAs(runAs) }),
   });
 }
 
@@ -102,7 +115,7 @@ export function principalNamed(name: string): string {
   return name.includes(":") || name === "*" ? name : `name:${name}`;
 }
 
-function makeRights(options: RightsOptions, confining: Pick<Rights, "sandbox" | "files"> = {}): Rights {
+function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "files" | "runAs"> = {}): Rights {
   const { preset, readOnly = false, limits = {} } = options;
   const see = new Set((options.see ?? []).map(principalNamed));
   const control = new Set((options.control ?? []).map(principalNamed));
@@ -110,8 +123,9 @@ function makeRights(options: RightsOptions, confining: Pick<Rights, "sandbox" | 
   return {
     preset,
     key: JSON.stringify(options, sortedKeys),
+    options,
     limits,
-    ...confining,
+    ...given,
     allows: (right) => PRESET_RIGHTS[preset].has(right) && !(readOnly && right === "writeFiles"),
     grant: (owner) => (includes(control, owner) ? "control" : includes(see, owner) ? "follow" : undefined),
   };

@@ -36,6 +36,12 @@ export interface AuditOptions {
   readonly onFailure?: "refuse" | "continue";
 }
 
+/** Where lines go: a log, or whoever keeps one. */
+export type AuditRecords = Pick<
+  AuditLog,
+  "add" | "head" | "printedHead" | "lost" | "trouble" | "isFull" | "paths" | "rotated" | "close"
+>;
+
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 512;
 const AUDIT_FAILED = "AUDIT_FAILED";
@@ -49,7 +55,7 @@ const RULE_OF = new Map<string, Rule<unknown>>(
 
 /** Records what the clients of a server do. */
 export class Audit implements ServerObserver {
-  readonly #log: AuditLog;
+  readonly #log: AuditRecords;
   readonly #tallies: Tallies;
   readonly #refusals: RefusalLines;
   readonly #refuses: boolean;
@@ -64,16 +70,26 @@ export class Audit implements ServerObserver {
   readonly #counted = new WeakMap<ObservedRequest, readonly [string, string]>();
   #requests = 0;
 
-  /** Throws a CapabilityError if the file cannot be used. */
-  constructor(
-    { file, maxBytes = DEFAULT_MAX_BYTES, onFailure = "refuse" }: AuditOptions,
-    { logger = silentLogger, version }: { logger?: Logger; version?: string | undefined } = {},
-  ) {
-    this.#log = new AuditLog({ file, maxBytes, logger, version });
+  constructor(log: AuditRecords, { onFailure = "refuse" }: Pick<AuditOptions, "onFailure"> = {}) {
+    this.#log = log;
     this.#refuses = onFailure === "refuse";
-    const add = this.#log.add.bind(this.#log);
+    const add = log.add.bind(log);
     this.#tallies = new Tallies(add);
     this.#refusals = new RefusalLines(add);
+  }
+
+  /** Throws a CapabilityError if the file cannot be used. */
+  static open(
+    { file, maxBytes = DEFAULT_MAX_BYTES, onFailure }: AuditOptions,
+    { logger = silentLogger, version }: { logger?: Logger; version?: string | undefined } = {},
+  ): Audit {
+    const log = new AuditLog({ file, maxBytes, logger, version });
+    return new Audit(log, onFailure === undefined ? {} : { onFailure });
+  }
+
+  /** Adds a line that another program has made of what happens there. */
+  relay(event: string, facts: object, who: string): void {
+    this.#log.add(event, facts, who);
   }
 
   /** The last line that was written. */

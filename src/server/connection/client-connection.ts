@@ -3,7 +3,7 @@ import { RpcError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { IdText, WireError } from "../../protocol/envelope.ts";
+import type { IdText } from "../../protocol/envelope.ts";
 import {
   type Family,
   type NotificationName,
@@ -22,7 +22,7 @@ import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Rights } from "../access/rights.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "../limits.ts";
-import { limitError } from "../limit-error.ts";
+import { messageTooLong } from "../limit-error.ts";
 import type { Peer, PeerHooks } from "./peer.ts";
 import { ProcessOrder } from "../processes/process-order.ts";
 import { RequestIntake } from "./request-intake.ts";
@@ -105,7 +105,7 @@ export class ClientConnection implements SessionHolder {
       notification: (method) => {
         if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
       },
-      tooLong: () => this.#tooLong(),
+      tooLong: () => messageTooLong(options.limits.maxMessageBytes),
       violated: (reason) => this.#violated(reason),
       drain: () => this.#drained(),
       closed: (reason) => this.#closed(reason),
@@ -400,12 +400,6 @@ export class ClientConnection implements SessionHolder {
       session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
       reason,
     });
-  }
-
-  #tooLong(): WireError {
-    const { maxMessageBytes } = this.#options.limits;
-    const error = limitError("maxMessageBytes", maxMessageBytes, "the message is too long");
-    return { code: error.rpcCode, message: error.message, data: error.data };
   }
 
   /** Disconnects a peer that violates the protocol without an answer, as Codex does. */

@@ -6,7 +6,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import { ConnectionError, RpcError } from "../../base/errors.ts";
 import { methods, notifications } from "../../protocol/index.ts";
 import type { Link } from "../../rpc/link.ts";
-import { createServer, type Server, type ServerOptions } from "../server.ts";
+import { createServer, type Server } from "../server.ts";
+import type { ServerOptions } from "../server-options.ts";
 
 const DEADLINE_MS = 10_000;
 const MEBIBYTE = 1024 * 1024;

@@ -12,9 +12,12 @@ import { sandboxPolicy } from "./sandbox-context.ts";
  */
 export function operatorPolicy(
   sandbox: Sandbox,
-  { temporaryDirectory, logger }: { temporaryDirectory: string | undefined; logger: Logger },
+  {
+    temporaryDirectory,
+    cwd = process.cwd(),
+    logger,
+  }: { temporaryDirectory: string | undefined; cwd?: string | undefined; logger: Logger },
 ): SandboxPolicy | undefined {
-  const cwd = process.cwd();
   const context = sandboxContext(sandbox, uriFromPath(cwd));
   try {
     const policy = sandboxPolicy(context, { kind: "process", cwd: () => cwd, temporaryDirectory });

@@ -19,12 +19,12 @@ export function findOwnControlGroup(): string {
 }
 
 /**
- * Parent group of everything that this process contains. Its name contains the process, so that others can see whether
- * it is gone.
+ * Parent group of everything that a process contains, by default this one. Its name contains the process, so that others
+ * can see whether it is gone.
  */
-export function homeGroup(own: string): ControlGroup {
-  const start = readStat(process.pid)?.startTicks ?? 0;
-  return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${process.pid}-${start}`);
+export function homeGroup(own: string, pid = process.pid): ControlGroup {
+  const start = readStat(pid)?.startTicks ?? 0;
+  return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${pid}-${start}`);
 }
 
 /**

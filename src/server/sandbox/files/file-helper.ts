@@ -12,7 +12,7 @@ import { fromWire } from "../../../rpc/error-wire.ts";
 import { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../../files/file-client.ts";
-import { type Frame, FrameReader, writeFrame } from "./frames.ts";
+import { type Frame, FrameReader, writeFrame } from "../../frames.ts";
 import type { HelperCall, HelperNotification, HelperReady, HelperSettings } from "./helper-messages.ts";
 
 /** Up to this size, an answer is passed on as text. */

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname } from "node:path";
 import { CapabilityError } from "../../../base/errors.ts";
+import { findBundle } from "../../own-bundle.ts";
 
 /** Where the parts of the helper are inside: below /dev, which exists in every sandbox and shows nothing of the disk. */
 const PLACE = "/dev/.exec-server-files";
@@ -38,7 +38,7 @@ export function helperProgram(): HelperProgram {
     binds: [
       { from: realpathSync(process.execPath), to: at("node") },
       ...libraries.map((path) => ({ from: realpathSync(path), to: at(basename(path)) })),
-      { from: findBundle(), to: at(BUNDLE) },
+      { from: ownBundle(), to: at(BUNDLE) },
       ...ffiPackages().map(({ name, directory }) => ({ from: directory, to: at(`node_modules/${name}`) })),
     ],
   };
@@ -76,15 +76,9 @@ function ffiPackages(): { name: string; directory: string }[] {
   return found;
 }
 
-/** Beside the program, or where the build puts it if this runs from the library or from its source. */
-function findBundle(): string {
-  const here = dirname(
-    import.meta.url.startsWith("file:") ? fileURLToPath(import.meta.url) : import.meta.url,
-  );
-  const up = join(here, "../../../..");
-  const candidates = [join(here, BUNDLE), join(up, BUNDLE), join(up, "dist", BUNDLE)];
-  const found = candidates.find((path) => existsSync(path));
-  if (found !== undefined) return realpathSync(found);
+function ownBundle(): string {
+  const found = findBundle(BUNDLE);
+  if (found !== undefined) return found;
   throw new CapabilityError(
     "UNSUPPORTED",
     `the sandbox is unavailable for files: ${BUNDLE} is missing; build the package`,

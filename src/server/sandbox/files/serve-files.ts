@@ -14,7 +14,7 @@ import { Places } from "../../files/places.ts";
 import { discoveryHandlers } from "../../handlers/discovery.ts";
 import { fileHandlers } from "../../handlers/files.ts";
 import { type HelperCall, type HelperReady, type HelperSettings, identityOf } from "./helper-messages.ts";
-import { type Frame, FrameReader, writeFrame } from "./frames.ts";
+import { type Frame, FrameReader, writeFrame } from "../../frames.ts";
 
 type Handler = (client: FileClient, params: unknown, attachment?: Attachment) => unknown;
 

@@ -1,10 +1,11 @@
 /**
- * Messages between the server and a file helper. Each has a header of fixed size, JSON text, and bytes that neither side
- * needs to look at: the contents of a file on the way in, an encoded result on the way out.
+ * Messages between the server and a program of its own: a file helper, or the server of another user. Each has a header
+ * of fixed size, JSON text, and bytes that neither side needs to look at, such as the contents of a file on the way in
+ * and an encoded result on the way out.
  */
 export interface Frame {
   readonly kind: FrameKind;
-  /** Number of the call; 0 if the frame belongs to none. */
+  /** Number of the call or ping; 0 if the frame belongs to none. */
   readonly id: number;
   readonly text: string;
   readonly bytes: readonly Buffer[];
@@ -12,7 +13,18 @@ export interface Frame {
 
 export type FrameKind = (typeof KINDS)[number];
 
-const KINDS = ["ready", "request", "result", "failure", "notification", "ping", "pong"] as const;
+const KINDS = [
+  "ready",
+  "request",
+  "result",
+  "failure",
+  "notification",
+  "ping",
+  "pong",
+  "message",
+  "close",
+  "destroy",
+] as const;
 
 const HEADER_BYTES = 16;
 /** As much as the longest message. */

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { createDeferred } from "../../../base/deferred.ts";
+import { createDeferred } from "../base/deferred.ts";
 import { type Frame, FrameReader, writeFrame } from "./frames.ts";
 
 function encoded(...frames: Parameters<typeof writeFrame>[]): Buffer {

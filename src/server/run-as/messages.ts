@@ -1,0 +1,102 @@
+import type { NumberedAccount } from "../../native/account.ts";
+import type { WireError } from "../../protocol/envelope.ts";
+import type { RightsOptions } from "../access/rights.ts";
+import type { AuditOptions } from "../audit/audit.ts";
+import type { ObservedEnd, ObservedProcess } from "../observer.ts";
+import type { ServerOptions } from "../server-options.ts";
+import type { ServerState } from "../server-state.ts";
+
+/** Options that the server of a user shares with the server that started it. */
+export type SharedOptions = Pick<
+  ServerOptions,
+  "limits" | "hiddenPaths" | "sandbox" | "requireSandbox" | "keepProcesses" | "concurrentRequests" | "version"
+>;
+
+/** What the server of a user is told first. */
+export interface UserSettings {
+  readonly account: NumberedAccount;
+  readonly options: SharedOptions;
+  /** Where relative paths of a policy start. */
+  readonly cwd: string;
+  /** Set if there is an audit log. */
+  readonly audit: Pick<AuditOptions, "onFailure"> | undefined;
+  /** Whether anybody else wants to know what happens. */
+  readonly isObserved: boolean;
+  /** After this time without a connection, a session and a kept process, it says so. */
+  readonly idleMs: number;
+}
+
+/** A connection that the server of a user is to serve. Its socket comes with it. */
+export interface RelayedConnection {
+  readonly number: number;
+  readonly principal: string;
+  readonly tokenName: string | undefined;
+  readonly rights: RightsOptions;
+  readonly resumable: boolean;
+  readonly from: string;
+  readonly source: string;
+  readonly canPing: boolean;
+  /** Where the server listens. */
+  readonly ports: readonly number[];
+}
+
+/** How the connection of a client has ended. */
+export interface RelayedEnd {
+  readonly reason?: string | undefined;
+  readonly receivedBytes?: number | undefined;
+  readonly sentBytes?: number | undefined;
+}
+
+/** From the server to that of a user. */
+export type ToUserServer =
+  | { readonly kind: "settings"; readonly settings: UserSettings }
+  | { readonly kind: "connect"; readonly connection: RelayedConnection }
+  /** Whether lines of the audit log cannot be written now. */
+  | { readonly kind: "auditFailing"; readonly isFailing: boolean }
+  | { readonly kind: "drain" }
+  | { readonly kind: "close" };
+
+export type LogLevel = "error" | "warn" | "info" | "debug";
+
+/** What happens on the server of a user. Connections go by their numbers, and processes, too. */
+export type Happening =
+  | {
+      readonly kind: "log";
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>> | undefined;
+    }
+  | { readonly kind: "audit"; readonly event: string; readonly facts: object; readonly who: string }
+  | { readonly kind: "state"; readonly state: UserState }
+  | {
+      readonly kind: "answered";
+      readonly request: HappenedRequest;
+      readonly error: WireError | undefined;
+    }
+  | { readonly kind: "denied"; readonly request: HappenedRequest; readonly error: WireError }
+  | {
+      readonly kind: "started";
+      readonly connection: number;
+      readonly process: number;
+      readonly facts: Pick<ObservedProcess, "processId" | "pid" | "argv" | "isConfined">;
+    }
+  | { readonly kind: "ended"; readonly process: number; readonly end: ObservedEnd };
+
+export interface HappenedRequest {
+  readonly connection: number;
+  readonly session: string | undefined;
+  readonly method: string;
+  readonly tookMs: number;
+  readonly traceparent: string | undefined;
+}
+
+export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "bufferedBytes">;
+
+/** From the server of a user. */
+export type FromUserServer =
+  | { readonly kind: "ready" }
+  /** It cannot serve, and ends. */
+  | { readonly kind: "fault"; readonly message: string }
+  | { readonly kind: "happened"; readonly happenings: readonly Happening[] }
+  | { readonly kind: "idle" }
+  | { readonly kind: "drained" };

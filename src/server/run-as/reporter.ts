@@ -1,0 +1,133 @@
+import type { AuditRecords } from "../audit/audit.ts";
+import type { AuditTrouble } from "../audit/audit-log.ts";
+import { NO_LINES } from "../audit/chain.ts";
+import type { ObservedProcess, ObservedRequest, ServerObserver } from "../observer.ts";
+import type { Happening, HappenedRequest, LogLevel } from "./messages.ts";
+import type { Logger } from "../../base/logger.ts";
+
+/** How long something may wait for others, so that one message takes many. */
+const SEND_DELAY_MS = 10;
+const MAX_BATCH = 256;
+/** Beyond this, nobody takes what happens, and it is left out. */
+const MAX_WAITING = 16_384;
+const FULL_SHARE = 0.75;
+
+/** Sends messages in order; `sent` is called when one is on its way. */
+export type SendHappenings = (happenings: readonly Happening[], sent: () => void) => void;
+
+/** Tells the server that started this one what happens here: for its log, its audit log and its observers. */
+export class Reporter {
+  readonly #send: SendHappenings;
+  #batch: Happening[] = [];
+  #sending = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #processes = 0;
+  readonly #numbers = new WeakMap<ObservedProcess, number>();
+
+  constructor(send: SendHappenings) {
+    this.#send = send;
+  }
+
+  /** How many wait to be sent. */
+  get waiting(): number {
+    return this.#batch.length + this.#sending;
+  }
+
+  /** False if it was left out. */
+  tell(happening: Happening): boolean {
+    if (this.waiting >= MAX_WAITING) return false;
+    this.#batch.push(happening);
+    if (this.#batch.length >= MAX_BATCH) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), SEND_DELAY_MS);
+    return true;
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#batch;
+    if (batch.length === 0) return;
+    this.#batch = [];
+    this.#sending += batch.length;
+    this.#send(batch, () => {
+      this.#sending -= batch.length;
+    });
+  }
+
+  readonly logger: Logger = {
+    error: (message, fields) => this.#log("error", message, fields),
+    warn: (message, fields) => this.#log("warn", message, fields),
+    info: (message, fields) => this.#log("info", message, fields),
+    debug: (message, fields) => this.#log("debug", message, fields),
+  };
+
+  /** Without parameters and results, which can be large. */
+  readonly observer: ServerObserver = {
+    answered: (request, { error }) => void this.tell({ kind: "answered", request: happened(request), error }),
+    denied: (request, _, error) => void this.tell({ kind: "denied", request: happened(request), error }),
+    processStarted: (process) => {
+      this.#processes += 1;
+      this.#numbers.set(process, this.#processes);
+      const { connection, processId, pid, argv, isConfined } = process;
+      this.tell({
+        kind: "started",
+        connection: connection.number,
+        process: this.#processes,
+        facts: { processId, pid, argv, isConfined },
+      });
+    },
+    processEnded: (process, end) =>
+      void this.tell({ kind: "ended", process: this.#numbers.get(process) ?? 0, end }),
+  };
+
+  #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> | undefined): void {
+    this.tell({ kind: "log", level, message, fields });
+  }
+}
+
+/** Lines for the audit log of the server that started this one. */
+export class RelayedRecords implements AuditRecords {
+  readonly head = NO_LINES;
+  readonly printedHead = NO_LINES;
+  readonly paths: readonly string[] = [];
+  /** Never called: the files are somebody else's. */
+  rotated: (path: string) => void = () => {};
+  readonly #reporter: Reporter;
+  #lost = 0;
+  /** Whether the log cannot be written. */
+  isFailing = false;
+
+  constructor(reporter: Reporter) {
+    this.#reporter = reporter;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  get trouble(): AuditTrouble | undefined {
+    return this.isFailing ? { since: 0, message: "it cannot be written" } : undefined;
+  }
+
+  get isFull(): boolean {
+    return this.#reporter.waiting > MAX_WAITING * FULL_SHARE;
+  }
+
+  add(event: string, facts: object, who = ""): void {
+    if (this.#lost > 0 && this.#tell("gap", { lost: this.#lost }, "")) this.#lost = 0;
+    if (!this.#tell(event, facts, who)) this.#lost += 1;
+  }
+
+  async close(): Promise<void> {
+    this.#reporter.flush();
+  }
+
+  #tell(event: string, facts: object, who: string): boolean {
+    return this.#reporter.tell({ kind: "audit", event, facts, who });
+  }
+}
+
+function happened({ connection, method, startedAtMs, traceparent }: ObservedRequest): HappenedRequest {
+  const { number, session } = connection;
+  return { connection: number, session, method, tookMs: performance.now() - startedAtMs, traceparent };
+}

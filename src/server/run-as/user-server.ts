@@ -1,0 +1,268 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import { createDeferred } from "../../base/deferred.ts";
+import { settledWithin } from "../../base/deadlines.ts";
+import { CapabilityError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { NumberedAccount } from "../../native/account.ts";
+import { openSocketPair } from "../../native/descriptor-passing.ts";
+import { withholdInheritedDescriptors } from "../../native/spawn.ts";
+import type { Transport } from "../../transport/transport.ts";
+import type { Audit, AuditOptions } from "../audit/audit.ts";
+import type { RequestObservers } from "../connection/request-observers.ts";
+import type { ServerLimits } from "../limits.ts";
+import type { ServerObserver } from "../observer.ts";
+import { findBundle } from "../own-bundle.ts";
+import { Happenings } from "./happenings.ts";
+import type { FromUserServer, SharedOptions, ToUserServer, UserSettings, UserState } from "./messages.ts";
+import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
+import { UserControlGroup } from "./user-control-group.ts";
+
+const PROGRAM = "user-server.js";
+/** How long the server of a user stays without anything to do. */
+const IDLE_MS = 60_000;
+/** Time from the start to the first sign of life. */
+const START_TIMEOUT_MS = 30_000;
+/** Time to end, besides what its processes are given. */
+const END_TIMEOUT_MS = 5_000;
+const MAX_STDERR_CHARACTERS = 2_000;
+
+export interface UserServerOptions {
+  readonly shared: SharedOptions & { readonly limits: ServerLimits };
+  readonly audit: { readonly log: Audit; readonly onFailure: AuditOptions["onFailure"] } | undefined;
+  /** Is told what happens, like the audit log. */
+  readonly observer: ServerObserver | undefined;
+  /** Are told of requests. */
+  readonly requests: RequestObservers;
+  readonly logger: Logger;
+  readonly ports: () => readonly number[];
+  /** It has had nothing to do for some time. */
+  idle(): void;
+  /** Nothing of it is left. */
+  ended(): void;
+}
+
+/** The server of one user, in a program of its own. */
+export class UserServer {
+  readonly uid: number;
+  /** Rejects with a CapabilityError if it cannot serve. */
+  readonly ready: Promise<void>;
+  readonly #account: NumberedAccount;
+  readonly #options: UserServerOptions;
+  readonly #child: ChildProcess;
+  readonly #clients = new Map<number, RelayedClient>();
+  readonly #happenings: Happenings;
+  readonly #ready = createDeferred<void>();
+  readonly #exited = createDeferred<void>();
+  readonly #drained = createDeferred<void>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #group: UserControlGroup | undefined;
+  #stderr = "";
+  /** Why it cannot serve. */
+  #fault: string | undefined;
+  #isAuditFailing = false;
+  #isClosing = false;
+
+  /** Throws a CapabilityError if it cannot be started. */
+  constructor(account: NumberedAccount, options: UserServerOptions) {
+    this.uid = account.uid;
+    this.#account = account;
+    this.#options = options;
+    this.#happenings = new Happenings({
+      user: account.name,
+      audit: options.audit?.log,
+      observer: options.observer,
+      requests: options.requests,
+      logger: options.logger,
+      connection: (number) => this.#clients.get(number)?.observed,
+    });
+    this.ready = this.#ready.promise;
+    // Whoever connects is told.
+    this.ready.catch(() => {});
+    this.#child = start();
+    this.#listen(this.#child);
+    const { pid } = this.#child;
+    // Before it starts anything.
+    this.#group = pid === undefined ? undefined : UserControlGroup.create(pid, account, options.logger);
+    this.#timer = setTimeout(() => this.#fail("it did not start in time"), START_TIMEOUT_MS);
+    this.#send({ kind: "settings", settings: this.#settings() });
+  }
+
+  get connections(): number {
+    return this.#clients.size;
+  }
+
+  get state(): UserState {
+    return this.#happenings.state;
+  }
+
+  connectionsOf(principal: string): number {
+    let count = 0;
+    for (const { observed } of this.#clients.values()) if (observed.principal === principal) count += 1;
+    return count;
+  }
+
+  /** Throws a CapabilityError if there are no descriptors for it. */
+  accept(transport: Transport, client: AdmittedClient): void {
+    const { own, childs } = openSocketPair();
+    // Nothing of what is for the other side may be read here.
+    const theirs = new Socket({ fd: childs, readable: false, writable: true });
+    const relayed = new RelayedClient(transport, new Socket({ fd: own }), {
+      client,
+      observer: this.#options.observer,
+      maxMessageBytes: this.#options.shared.limits.maxMessageBytes,
+      ended: () => this.#clients.delete(client.number),
+    });
+    this.#clients.set(client.number, relayed);
+    const { number, resumable, credential } = client;
+    this.#send(
+      {
+        kind: "connect",
+        connection: {
+          number,
+          resumable,
+          principal: credential.principal,
+          tokenName: credential.name,
+          rights: credential.rights.options,
+          from: client.address(),
+          source: transport.source,
+          canPing: transport.ping !== undefined,
+          ports: this.#options.ports(),
+        },
+      },
+      theirs,
+    );
+    relayed.open();
+  }
+
+  /** Tells it whether requests that would have to be recorded must be refused. */
+  tellAudit(isFailing: boolean): void {
+    if (isFailing === this.#isAuditFailing) return;
+    this.#isAuditFailing = isFailing;
+    this.#send({ kind: "auditFailing", isFailing });
+  }
+
+  /** Resolves when nothing runs in it, or after that time. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#send({ kind: "drain" });
+    await settledWithin(Promise.race([this.#drained.promise, this.#exited.promise]), timeoutMs);
+  }
+
+  /** Resolves when nothing of it is left. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#send({ kind: "close" });
+    await settledWithin(this.#exited.promise, graceMs + END_TIMEOUT_MS);
+    this.#kill();
+    await settledWithin(this.#exited.promise, END_TIMEOUT_MS);
+  }
+
+  /** Without the right to signal it, losing its server ends it. */
+  #kill(): void {
+    this.#child.kill("SIGKILL");
+    if (this.#child.connected) this.#child.disconnect();
+  }
+
+  #settings(): UserSettings {
+    const { shared, audit, observer } = this.#options;
+    const { limits, hiddenPaths, sandbox, requireSandbox, keepProcesses, concurrentRequests, version } =
+      shared;
+    const given = {
+      limits,
+      hiddenPaths,
+      sandbox,
+      requireSandbox,
+      keepProcesses,
+      concurrentRequests,
+      version,
+    };
+    return {
+      account: this.#account,
+      options: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+      cwd: process.cwd(),
+      audit: audit && (audit.onFailure === undefined ? {} : { onFailure: audit.onFailure }),
+      isObserved: observer !== undefined,
+      idleMs: IDLE_MS,
+    };
+  }
+
+  #listen(child: ChildProcess): void {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
+    });
+    child.on("message", (message) => this.#take(message as FromUserServer));
+    child.on("error", (error) => {
+      this.#fail(messageOf(error));
+      // Nothing was started that could end.
+      if (child.pid === undefined) void this.#close("");
+    });
+    child.on("close", (code, signal) => void this.#close(`it ended with ${signal ?? `code ${code}`}`));
+  }
+
+  #take(message: FromUserServer): void {
+    switch (message.kind) {
+      case "ready":
+        clearTimeout(this.#timer);
+        this.#ready.resolve();
+        break;
+      case "fault":
+        this.#fail(message.message);
+        break;
+      case "happened":
+        for (const happening of message.happenings) this.#happenings.take(happening);
+        break;
+      case "idle":
+        this.#options.idle();
+        break;
+      case "drained":
+        this.#drained.resolve();
+    }
+  }
+
+  #send(message: ToUserServer, socket?: Socket): void {
+    if (this.#child.connected)
+      this.#child.send(message, socket, {}, () => {
+        // Its end follows, and says more.
+      });
+    else socket?.destroy();
+  }
+
+  #fail(reason: string): void {
+    this.#fault ??= reason;
+    this.#kill();
+  }
+
+  async #close(how: string): Promise<void> {
+    clearTimeout(this.#timer);
+    const said = this.#stderr.trim();
+    const reason = this.#fault ?? `${how}${said === "" ? "" : `: ${said}`}`;
+    const error = new CapabilityError("OS_ERROR", `nothing can be run as ${this.#account.name}: ${reason}`);
+    this.#ready.reject(error);
+    if (!this.#isClosing)
+      this.#options.logger.error("the server of a user has ended", { user: this.#account.name, reason });
+    for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit?.log);
+    this.#happenings.lost();
+    this.#options.ended();
+    await this.#group?.end();
+    this.#exited.resolve();
+  }
+}
+
+/** It begins as the user of this program, without anything that is open or set here. */
+function start(): ChildProcess {
+  const program = findBundle(PROGRAM);
+  if (program === undefined)
+    throw new CapabilityError(
+      "UNSUPPORTED",
+      `nothing can be run as another user: ${PROGRAM} is missing; build the package`,
+    );
+  withholdInheritedDescriptors();
+  return spawn(process.execPath, [program], {
+    cwd: "/",
+    env: {},
+    // A session of its own, which no terminal's signals reach.
+    detached: true,
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    serialization: "advanced",
+  });
+}

@@ -1,0 +1,48 @@
+import type { Logger } from "../base/logger.ts";
+import type { Environment } from "../capabilities/process/env-policy.ts";
+import type { Sandbox } from "../protocol/sandbox-options.ts";
+import type { RightsOptions } from "./access/rights.ts";
+import type { AuditOptions } from "./audit/audit.ts";
+import type { ServerLimits } from "./limits.ts";
+import type { ServerObserver } from "./observer.ts";
+import type { IdleOptions } from "./occupancy.ts";
+
+/** How a server serves its clients. */
+export interface ServerOptions {
+  /** Environment that processes may inherit. Default: nothing. */
+  readonly environment?: Environment;
+  readonly logger?: Logger;
+  /** Maximum number of concurrent requests per connection. With 1, the default, they run in order. */
+  readonly concurrentRequests?: number;
+  /** Limits that differ from their defaults; see `LIMITS`. */
+  readonly limits?: Partial<ServerLimits>;
+  /** Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. */
+  readonly hiddenPaths?: readonly string[];
+  /**
+   * Confines every process and every call on files, of all clients; relative paths in it start at the working directory
+   * of this program. A client's own sandbox can only narrow it. Default: clients decide.
+   */
+  readonly sandbox?: Sandbox;
+  /** Refuses processes and calls on files that bring no sandbox. Default: false. */
+  readonly requireSandbox?: boolean;
+  /** Whether clients may keep processes beyond their sessions. Default: true. */
+  readonly keepProcesses?: boolean;
+  /**
+   * What clients may do that connect without authentication, over a Unix socket, stdio or in this program. Default:
+   * everything.
+   */
+  readonly local?: RightsOptions;
+  /**
+   * The user, by name or number, as whom everything happens that clients ask for, unless their own rights name another
+   * one. It needs a program that runs as root. Default: its own user.
+   */
+  readonly runAs?: string;
+  /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
+  readonly version?: string;
+  /** Reports that for some time there was no connection, no session and no kept process. */
+  readonly idle?: IdleOptions;
+  /** Records what clients do in a file. Default: nothing is recorded. */
+  readonly audit?: AuditOptions;
+  /** Are told what happens: for an audit log, for metrics. */
+  readonly observers?: readonly ServerObserver[];
+}
