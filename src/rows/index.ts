@@ -4,7 +4,7 @@ export type { RowsProgress, RowsSummary } from "./engine/rows-progress.ts";
 export type { RunRowsOptions } from "./engine/rows-plan.ts";
 export { runRows } from "./engine/run-rows.ts";
 export { checkerFor, type CheckResult } from "./result/result-schema.ts";
-export { type AgentJob, type AgentJobSummary, runAgentJob } from "./agents/agent-job.ts";
+export { type AgentJobOptions, type AgentJobSummary, runAgentJob } from "./agents/agent-job.ts";
 export { type AgentJobProgress, agentJobTool, type AgentJobToolOptions } from "./agents/agent-job-tool.ts";
 export { type AgentCommands, type AgentWork, agentWork, type AgentWorkOptions } from "./agents/agent-work.ts";
 export type {

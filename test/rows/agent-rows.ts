@@ -11,6 +11,7 @@ import {
   answerWith,
   functionCall,
   itemOf,
+  outputsOf,
   type ModelRequest,
   ResponsesEndpoint,
 } from "../fixtures/scripted-model.mjs";
@@ -34,6 +35,19 @@ export const good: Behaviour = ({ response, jobId, itemId, request }) =>
     itemId,
     request === 1 ? [report({ job_id: jobId, item_id: itemId, result: { item_id: itemId } })] : [],
   );
+
+export type ToolCall = readonly [name: string, args: object];
+
+/** Makes these calls, one per turn, and reports their outputs. */
+export const calling =
+  (...calls: readonly ToolCall[]): Behaviour =>
+  ({ asked, response, jobId, itemId, request }) => {
+    const call = calls[request - 1];
+    const result = { outputs: outputsOf(asked) };
+    if (call !== undefined) answerWith(response, itemId, [functionCall(`call-${request}`, ...call)]);
+    else if (request > calls.length + 1) answerWith(response, itemId, []);
+    else answerWith(response, itemId, [report({ job_id: jobId, item_id: itemId, result }, "call-report")]);
+  };
 
 /** An endpoint whose agents behave as their items are called. */
 export async function endpointOf(

@@ -5,23 +5,10 @@ import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { createServer } from "../../src/server/server.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";
-import { answerWith, functionCall, outputsOf } from "../fixtures/scripted-model.mjs";
-import { type Behaviour, endpointOf, report, runAgents } from "./agent-rows.ts";
+import { answerWith } from "../fixtures/scripted-model.mjs";
+import { calling, endpointOf, runAgents, type ToolCall } from "./agent-rows.ts";
 
 const KEY = "sk-secret";
-
-type ToolCall = readonly [name: string, args: object];
-
-/** Makes these calls, one per turn, and reports their outputs. */
-const calling =
-  (...calls: readonly ToolCall[]): Behaviour =>
-  ({ asked, response, jobId, itemId, request }) => {
-    const call = calls[request - 1];
-    const result = { outputs: outputsOf(asked) };
-    if (call !== undefined) answerWith(response, itemId, [functionCall(`call-${request}`, ...call)]);
-    else if (request > calls.length + 1) answerWith(response, itemId, []);
-    else answerWith(response, itemId, [report({ job_id: jobId, item_id: itemId, result }, "call-report")]);
-  };
 
 describe("the commands of agents", () => {
   const server = createServer({ environment: { PATH: SERVER_PATH, OPENAI_API_KEY: KEY } });

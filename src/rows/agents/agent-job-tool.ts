@@ -11,10 +11,11 @@ import type { FunctionTool, FunctionToolResult, ToolCallOptions } from "../../cl
 import { pathOfServer, resolveWorkdir } from "../../client/tools/working-directory.ts";
 import type { JsonValue } from "../engine/row.ts";
 import type { RowsProgress } from "../engine/rows-progress.ts";
-import { type AgentJob, type AgentJobSummary, runAgentJob } from "./agent-job.ts";
+import { type AgentJobSummary, runAgentJob } from "./agent-job.ts";
+import type { AgentWorkOptions } from "./agent-work.ts";
 
 /** What a model may start, and how. */
-export interface AgentJobToolOptions extends Omit<AgentJob, "host" | "instruction" | "outputSchema"> {
+export interface AgentJobToolOptions extends Omit<AgentWorkOptions, "host" | "instruction" | "outputSchema"> {
   /** Where the file with the rows is, and where the commands of agents run. */
   readonly host: Host;
   /** How many agents may work at once, whatever the model asks for. Default: 64. */
@@ -150,21 +151,19 @@ async function runOnHost(
     // A file that cannot be written at the end should not be worked for.
     await files.write(trial, "", requestOptions);
     const progress = new Progress(options.onProgress);
-    const summary = await runAgentJob(
-      { input: local, output: results, ...(given.id_column ? { idColumn: given.id_column } : {}) },
-      {
-        ...options,
-        instruction: given.instruction,
-        ...(given.output_schema ? { outputSchema: given.output_schema } : {}),
-      },
-      {
-        maxConcurrency: concurrency(options, given),
-        ...(given.max_runtime_seconds ? { timeoutMs: given.max_runtime_seconds * 1000 } : {}),
-        ...requestOptions,
-        onStart: (job) => progress.start(job),
-        onProgress: (now) => progress.tell(now),
-      },
-    );
+    const summary = await runAgentJob({
+      ...options,
+      input: local,
+      output: results,
+      instruction: given.instruction,
+      ...(given.id_column ? { idColumn: given.id_column } : {}),
+      ...(given.output_schema ? { outputSchema: given.output_schema } : {}),
+      maxConcurrency: concurrency(options, given),
+      ...(given.max_runtime_seconds ? { timeoutMs: given.max_runtime_seconds * 1000 } : {}),
+      ...requestOptions,
+      onStart: (job) => progress.start(job),
+      onProgress: (now) => progress.tell(now),
+    });
     await files.write(output, await readFile(results));
     signal?.throwIfAborted();
     return summary;

@@ -1,11 +1,12 @@
 import type { Tokens } from "./model/model.ts";
+import type { CheckRow } from "../input/rows-file.ts";
 import type { JobFiles, JobOptions, JobSummary } from "../job/file-job.ts";
 import { runFileJob } from "../job/file-job.ts";
 import { Template } from "../template/template.ts";
 import { agentWork, type AgentWorkOptions } from "./agent-work.ts";
 
 /** What agents do with the rows of a file. */
-export interface AgentJob extends Omit<AgentWorkOptions, "instruction"> {
+export interface AgentJobOptions extends JobFiles, JobOptions, Omit<AgentWorkOptions, "instruction"> {
   /** The instruction of each agent, in which `{column}` stands for the cell of its row. */
   readonly instruction: string;
 }
@@ -23,27 +24,27 @@ const ITEM_TIMEOUT_MS = 30 * 60_000;
  * Lets an agent work on each row of a file, and writes what they report to another one. Resolves when every agent has
  * ended, and with it the commands that it has started. An attempt has 30 minutes unless the options say otherwise.
  */
-export async function runAgentJob(
-  files: JobFiles,
-  job: AgentJob,
-  options: JobOptions = {},
-): Promise<AgentJobSummary> {
-  const template = new Template(job.instruction);
-  const work = agentWork({ ...job, instruction: ({ values }) => template.textFor(values) });
+export async function runAgentJob(options: AgentJobOptions): Promise<AgentJobSummary> {
+  const { instruction, outputSchema } = options;
+  const template = new Template(instruction);
+  const work = agentWork({ ...options, instruction: ({ values }) => template.textFor(values) });
   const summary = await runFileJob(
-    files,
+    options,
     {
       run: work.run,
-      identity: { instruction: job.instruction, "output schema": job.outputSchema ?? null },
-      check: (columns) => {
-        template.check(columns);
-        return ({ values }) => {
-          const missing = template.missing(values);
-          return missing === undefined ? undefined : `it has no '${missing}'`;
-        };
-      },
+      identity: { instruction, "output schema": outputSchema ?? null },
+      check: (columns) => instructionCheck(template, columns),
     },
     { timeoutMs: ITEM_TIMEOUT_MS, ...options },
   );
   return { ...summary, tokens: work.tokens() };
+}
+
+/** Throws if the instruction names what is no column; the result says what a row does not have. */
+export function instructionCheck(template: Template, columns: readonly string[]): CheckRow {
+  template.check(columns);
+  return ({ values }) => {
+    const missing = template.missing(values);
+    return missing === undefined ? undefined : `it has no '${missing}'`;
+  };
 }
