@@ -102,6 +102,7 @@ export const buildUserServer = (version) =>
 /** The text of dist/client.js, likewise. */
 export const buildClient = (version) =>
   bundle("src/cli/client/main.ts", {
+    external: ["openai"],
     plugins: [onlyEnglish, lateModules],
     define: definitions(version),
   });

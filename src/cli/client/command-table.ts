@@ -13,6 +13,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   record: { define: async (program) => (await import("./commands/record.ts")).define(program) },
   replay: { define: async (program) => (await import("./commands/replay.ts")).define(program) },
   map: { define: async (program) => (await import("./commands/map.ts")).define(program) },
+  agents: { define: async (program) => (await import("./commands/agents.ts")).define(program) },
   ps: { define: async (program) => (await import("./commands/ps.ts")).define(program) },
   logs: { define: async (program) => (await import("./commands/logs.ts")).define(program) },
   wait: { define: async (program) => (await import("./commands/wait.ts")).define(program) },

@@ -17,6 +17,8 @@ export interface AgentWorkOptions extends AgentLimits {
   readonly outputSchema?: JsonValue;
   /** Where the commands of agents run. Default: nowhere; the agents can only report. */
   readonly host?: AgentHost;
+  /** What the results call the host. */
+  readonly hostName?: string;
   /** How they run. */
   readonly commands?: AgentCommands;
   /** Asks for no more turns once the job has used this many tokens. What is under way is completed. Default: no limit. */
@@ -45,7 +47,7 @@ const MAX_SESSIONS = 8;
 /** Prepares agents, each of which works on one row. */
 export function agentWork(options: AgentWorkOptions): AgentWork {
   const { model, instruction, outputSchema, host, commands = {}, maxTurns, maxToolCalls } = options;
-  const { maxTokensTotal = Number.POSITIVE_INFINITY } = options;
+  const { hostName, maxTokensTotal = Number.POSITIVE_INFINITY } = options;
   for (const [name, value] of Object.entries({ maxTurns, maxToolCalls, maxTokensTotal }))
     if (value !== undefined && !isCount(value))
       throw new UsageError(`${name} must be a whole number from 1 on, not ${value}`);
@@ -56,6 +58,7 @@ export function agentWork(options: AgentWorkOptions): AgentWork {
     instructionFor: instruction,
     ...(outputSchema === undefined ? {} : { outputSchema, check: checkerFor(outputSchema) }),
     ...(host === undefined ? {} : { host }),
+    ...(hostName === undefined ? {} : { hostName }),
     commands: {
       maxOutputTokens: MAX_OUTPUT_TOKENS,
       maxSessions: MAX_SESSIONS,

@@ -22,6 +22,8 @@ export interface RowAgents {
   readonly check?: CheckResult;
   /** Where commands run. Without it, agents can only report. */
   readonly host?: AgentHost;
+  /** What the results call it. */
+  readonly hostName?: string;
   readonly commands: ExecToolsOptions;
   readonly limits: AgentLimits;
   readonly tokens: TokenCount;
@@ -57,7 +59,8 @@ export async function runRowAgent(agents: RowAgents, attempt: RowAttempt): Promi
   if (end?.isForAll === true) stop(end.error ?? "");
   else if (over !== undefined) stop(over);
   const ended = outcome(report, end);
-  const counted = { ...ended, tokens: tokens.of(item.index) };
+  const where = agents.hostName === undefined ? {} : { host: agents.hostName };
+  const counted = { ...ended, ...where, tokens: tokens.of(item.index) };
   if (ended.status === "completed") tokens.forget(item);
   return counted;
 }

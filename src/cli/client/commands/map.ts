@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
 import type { JsonValue } from "../../../rows/engine/row.ts";
-import { shownUrl } from "../../../base/shown-url.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { endWith, type End } from "../end-with.ts";
 import { repeated } from "../repeated.ts";
@@ -11,7 +10,7 @@ import { showCommands } from "../rows/show-commands.ts";
 import { startOptions } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
-import type { Target } from "../target/target.ts";
+import { targetName } from "../target/target-name.ts";
 import { withTarget } from "../target/target-options.ts";
 
 interface MapFlags extends JobFlags {
@@ -97,13 +96,8 @@ async function map(file: string, argv: readonly string[], flags: MapFlags): Prom
       ...wanted,
       ...watched,
       host,
-      hostName: nameOf(target),
+      hostName: targetName(target),
       start: startOptions({ host, isOwn: target.kind === "own" }, start),
     });
   });
-}
-
-function nameOf(target: Target): string {
-  if (target.kind === "own") return "local";
-  return target.kind === "url" ? (target.name ?? shownUrl(target.url)) : target.name;
 }

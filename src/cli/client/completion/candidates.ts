@@ -40,13 +40,15 @@ const FILE_OPTIONS = new Set([
   "output",
   "ledger",
   "result-schema",
+  "instruction-file",
+  "output-schema",
   "table",
   "root",
   "write",
   "read",
   "deny",
 ]);
-const FILE_COMMANDS = new Set(["run", "map", "record", "replay", "verify", "check"]);
+const FILE_COMMANDS = new Set(["run", "map", "agents", "record", "replay", "verify", "check"]);
 /** Their paths may be on servers; a plain one is on this machine. */
 const COPY_COMMANDS = new Set(["cp", "sync"]);
 /** All of their paths are on servers. */

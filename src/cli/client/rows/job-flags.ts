@@ -104,7 +104,7 @@ function parseNumber(text: string): number {
   return count;
 }
 
-function parseCount(text: string): number {
+export function parseCount(text: string): number {
   const count = parseNumber(text);
   if (count === 0) throw new InvalidArgumentError("Expected a whole number from 1 on.");
   return count;

@@ -20,7 +20,7 @@ export interface StartFlags {
 export function startOptions(connected: Connected, flags: StartFlags): StartOptions {
   const { isOwn } = connected;
   const cwd = workingDirectory(connected, flags.cwd);
-  const given = Object.fromEntries((flags.env ?? []).flatMap(variable));
+  const given = Object.fromEntries(variables(flags.env ?? []));
   return {
     ...(cwd === undefined ? {} : { cwd }),
     env: isOwn ? { ...process.env, ...given } : given,
@@ -30,8 +30,11 @@ export function startOptions(connected: Connected, flags: StartFlags): StartOpti
   };
 }
 
+/** The variables of `--env`, by name. */
+export const variables = (given: readonly string[]): [string, string][] => given.flatMap(variable);
+
 /** A relative one starts where the command would run without it. */
-function workingDirectory(connected: Connected, given: string | undefined): string | undefined {
+export function workingDirectory(connected: Connected, given: string | undefined): string | undefined {
   if (given !== undefined) return absolutePath(connected, { host: undefined, path: given });
   return connected.isOwn ? here() : undefined;
 }

@@ -1,0 +1,167 @@
+import { type Command, Option } from "commander";
+import type { AgentJobSummary } from "../../../rows/agents/agent-job.ts";
+import type { JsonValue } from "../../../rows/engine/row.ts";
+import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
+import { describeFileError } from "../../describe-file-error.ts";
+import { readSmallFile } from "../../read-small-file.ts";
+import { endWith, type End } from "../end-with.ts";
+import { usageFailure } from "../failure.ts";
+import { print } from "../print/output.ts";
+import { repeated } from "../repeated.ts";
+import { agentEnvironment } from "../rows/agent-environment.ts";
+import { type JobFlags, jobFiles, jobOptions, parseCount, withJob } from "../rows/job-flags.ts";
+import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
+import { readSchema } from "../rows/read-schema.ts";
+import { runJob } from "../rows/run-job.ts";
+import { showInstructions } from "../rows/show-instructions.ts";
+import { workingDirectory } from "../running/start-options.ts";
+import { openTarget } from "../target/connect-target.ts";
+import { resolveTarget } from "../target/resolve-target.ts";
+import { targetName } from "../target/target-name.ts";
+import { withTarget } from "../target/target-options.ts";
+
+interface AgentsFlags extends JobFlags, ModelFlags {
+  readonly instruction?: string;
+  readonly instructionFile?: string;
+  readonly outputSchema?: string;
+  readonly maxTurns?: number;
+  readonly maxToolCalls?: number;
+  readonly maxTokensTotal?: number;
+  readonly commands: boolean;
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly sandbox?: SandboxPreset | "none";
+}
+
+const EXAMPLES = `
+FILE is CSV with a header, or JSON lines (*.jsonl). For each row an agent gets the instruction, in which {name} stands
+for the cell of the column 'name', and {{ for a brace. It can run commands where -H or --url says, confined to the
+working directory unless --sandbox says otherwise, and reports a JSON object. An agent that reports twice, for another
+row or not at all has failed. A result that does not fit --output-schema is handed back to it once.
+
+The results, the ledger, --resume and the exit status are those of 'map'. Requests that the endpoint refuses for the
+moment (429, 5xx) are repeated; --max-tokens-total bounds what a run may cost.
+
+Examples:
+  exec-server agents cats.csv --model gpt-5 --instruction 'Write a poem about the cat {name}.'
+  exec-server agents repos.csv --model gpt-5 -j 8 --cwd /srv/work --instruction-file review.txt --output-schema result.json
+  exec-server agents texts.jsonl --base-url http://127.0.0.1:8000/v1 --anonymous --model local --no-commands \\
+      --instruction 'Which language is this? {text}'
+  exec-server agents cats.csv --instruction 'Write a poem about {name}.' --dry-run --limit 3
+`;
+
+/** Adds `agents`. */
+export function define(program: Command): void {
+  const command = program
+    .command("agents")
+    .summary("let a language model work on each row of a CSV file, many at once")
+    .description(
+      "Let an agent of a language model work on each row of a CSV file or of JSON lines, many at once, and write what they report.",
+    )
+    .usage("[OPTIONS] FILE --model NAME --instruction TEMPLATE")
+    .argument("<file>", "the file with the rows")
+    .option("--instruction <TEMPLATE>", "what each agent is to do, with names of columns in braces")
+    .option("--instruction-file <FILE>", "file with the instruction")
+    .option("--output-schema <FILE>", "JSON schema that results must fit");
+  withModel(command)
+    .option("--max-tokens-total <N>", "ask for no more turns when a run has used so many tokens", parseCount)
+    .option("--max-turns <N>", "turns of the model for each row [default: 100]", parseCount)
+    .option("--max-tool-calls <N>", "calls of tools for each row [default: 200]", parseCount)
+    .option("--no-commands", "agents run no commands; they only report")
+    .option("--cwd <DIR>", "working directory of the commands")
+    .option(
+      "--env <K=V>",
+      "set a variable for commands; K alone takes its value from here (repeatable)",
+      repeated,
+    )
+    .addOption(
+      new Option("--sandbox <NAME>", "confine the commands [default: workspace-write]").choices([
+        ...SANDBOX_PRESETS,
+        "none",
+      ]),
+    );
+  withJob(command).addHelpText("after", EXAMPLES);
+  withTarget(command).action(async (file: string) => {
+    await endWith(await agents(file, command.optsWithGlobals<AgentsFlags>()));
+  });
+}
+
+/** Resolves with the exit status. */
+async function agents(file: string, flags: AgentsFlags): Promise<End> {
+  const files = jobFiles(file, flags);
+  const options = jobOptions(flags);
+  const instruction = instructionOf(flags);
+  const outputSchema: JsonValue | undefined =
+    flags.outputSchema === undefined ? undefined : readSchema(flags.outputSchema);
+  if (flags.dryRun === true) return await showInstructions(files, instruction, flags);
+  const { maxTurns, maxToolCalls, maxTokensTotal } = flags;
+  const chosen = modelOptions(flags);
+  const { responsesModel } = await import("../../../rows/agents/model/responses-model.ts");
+  const { runAgentJob } = await import("../../../rows/agents/agent-job.ts");
+  const model = responsesModel(chosen);
+  let summary: AgentJobSummary | undefined;
+  try {
+    return await runJob(
+      flags,
+      async (watched) => {
+        await using place = await placeOf(flags, chosen.apiKey);
+        summary = await runAgentJob({
+          ...files,
+          ...options,
+          ...watched,
+          model,
+          instruction,
+          ...place.options,
+          ...(outputSchema === undefined ? {} : { outputSchema }),
+          ...(maxTurns === undefined ? {} : { maxTurns }),
+          ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+          ...(maxTokensTotal === undefined ? {} : { maxTokensTotal }),
+        });
+        return summary;
+      },
+      ({ tokens }) => ({ tokens }),
+    );
+  } finally {
+    if (summary !== undefined && flags.quiet !== true && flags.json !== true) await print(tokenLine(summary));
+  }
+}
+
+/** Where the commands of agents run, and how. */
+async function placeOf(flags: AgentsFlags, apiKey: string | undefined) {
+  if (!flags.commands) return { options: {}, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const target = await resolveTarget(flags);
+  const isOwn = target.kind === "own";
+  const host = await openTarget(target, flags, "session");
+  const cwd = workingDirectory({ host, isOwn }, flags.cwd);
+  const env = agentEnvironment(flags.env ?? [], { isOwn, apiKey });
+  const { sandbox } = flags;
+  const commands = {
+    env,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(sandbox === undefined ? {} : { sandbox }),
+  };
+  return {
+    options: { host, hostName: targetName(target), commands },
+    [Symbol.asyncDispose]: () => host.close(),
+  };
+}
+
+function instructionOf({ instruction, instructionFile }: AgentsFlags): string {
+  if ((instruction === undefined) === (instructionFile === undefined))
+    throw usageFailure("give --instruction TEMPLATE, or --instruction-file FILE");
+  const text = instruction ?? readInstruction(instructionFile!);
+  if (text.trim() === "") throw usageFailure("the instruction is empty");
+  return text;
+}
+
+function readInstruction(path: string): string {
+  try {
+    return readSmallFile(path).toString();
+  } catch (error) {
+    throw usageFailure(`cannot read the instruction ${path}: ${describeFileError(error)}`);
+  }
+}
+
+function tokenLine({ tokens: { total, input, cached, output } }: AgentJobSummary): string {
+  return `tokens: ${total} (${input} in, ${cached} of them cached, ${output} out)\n`;
+}

@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+import type { ResponsesModelOptions } from "../../../rows/agents/model/responses-model.ts";
+import { usageFailure } from "../failure.ts";
+import { parseDuration } from "../parse-duration.ts";
+
+/** Options that say which model works, and where. */
+export interface ModelFlags {
+  readonly model?: string;
+  readonly baseUrl?: string;
+  readonly apiKeyEnv?: string;
+  readonly anonymous?: boolean;
+  readonly reasoning?: string;
+  readonly idleTimeout?: number;
+}
+
+const KEY_VARIABLE = "OPENAI_API_KEY";
+const URL_VARIABLE = "OPENAI_BASE_URL";
+
+/** Adds these options. */
+export function withModel(command: Command): Command {
+  return command
+    .option("--model <NAME>", "name of the model at the endpoint")
+    .option("--base-url <URL>", `endpoint with the Responses API [default: ${URL_VARIABLE}, else OpenAI's]`)
+    .option("--api-key-env <NAME>", `variable that holds the endpoint's key [default: ${KEY_VARIABLE}]`)
+    .option("--anonymous", "send no key")
+    .option("--reasoning <EFFORT>", "how hard the model thinks: low, medium, high, …")
+    .option("--idle-timeout <DURATION>", "how long the endpoint may be silent [default: 5m]", parseDuration);
+}
+
+/** The model that the options and the environment name. */
+export function modelOptions(flags: ModelFlags): ResponsesModelOptions {
+  const { model, reasoning, idleTimeout } = flags;
+  if (model === undefined) throw usageFailure("--model is missing; it names the model at the endpoint");
+  const baseUrl = flags.baseUrl ?? (process.env[URL_VARIABLE] || undefined);
+  const apiKey = keyOf(flags, baseUrl);
+  return {
+    model,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(reasoning === undefined ? {} : { reasoningEffort: reasoning }),
+    ...(idleTimeout === undefined ? {} : { idleTimeoutMs: idleTimeout }),
+  };
+}
+
+function keyOf(
+  { apiKeyEnv, anonymous = false }: ModelFlags,
+  baseUrl: string | undefined,
+): string | undefined {
+  if (anonymous && apiKeyEnv !== undefined)
+    throw usageFailure("--anonymous and --api-key-env exclude each other; give one of them");
+  if (anonymous) return undefined;
+  const name = apiKeyEnv ?? KEY_VARIABLE;
+  const key = process.env[name]?.trim() || undefined;
+  // Nothing that this program starts, such as a server on this machine, inherits it.
+  delete process.env[name];
+  if (key === undefined && (apiKeyEnv !== undefined || baseUrl === undefined))
+    throw usageFailure(
+      `${name} is not set; it must hold the key of the endpoint, unless you add --anonymous`,
+    );
+  if (key !== undefined && baseUrl !== undefined && isOpenToAll(baseUrl))
+    throw usageFailure(
+      `the key would be sent to ${baseUrl} without encryption; use https://, or add --anonymous to send none`,
+    );
+  return key;
+}
+
+/** True for a URL to another machine without encryption. */
+function isOpenToAll(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
