@@ -41,7 +41,12 @@ const lateModules = {
   },
 };
 
-async function bundle(entryPoint, options = {}) {
+async function bundle(entryPoint, options) {
+  const [file] = await bundleFiles(entryPoint, options);
+  return file.text;
+}
+
+async function bundleFiles(entryPoint, options = {}) {
   const { outputFiles } = await build({
     entryPoints: [entryPoint],
     write: false,
@@ -56,7 +61,7 @@ async function bundle(entryPoint, options = {}) {
     legalComments: "none",
     ...options,
   });
-  return outputFiles[0].text;
+  return outputFiles;
 }
 
 /** The text of dist/cli.js. */
@@ -83,13 +88,22 @@ const definitions = (version) => ({
   "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
 });
 
+const programOptions = (version) => ({
+  external: ["koffi", "@xterm/headless", "prom-client", "undici"],
+  plugins: [onlyEnglish, lateModules],
+  define: definitions(version),
+});
+
 /** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
-export const buildProgram = (version) =>
-  bundle("src/cli/main.ts", {
-    external: ["koffi", "@xterm/headless", "prom-client", "undici"],
-    plugins: [onlyEnglish, lateModules],
-    define: definitions(version),
-  });
+export const buildProgram = (version) => bundle("src/cli/main.ts", programOptions(version));
+
+/** The same with its source map, for profiles. */
+export async function mapProgram(version) {
+  const mapped = { ...programOptions(version), sourcemap: "external", outfile: "program.js" };
+  const files = await bundleFiles("src/cli/main.ts", mapped);
+  const fileOf = (ending) => files.find(({ path }) => path.endsWith(ending)).text;
+  return { text: fileOf(".js"), map: fileOf(".map") };
+}
 
 /** The text of dist/user-server.js. */
 export const buildUserServer = (version) =>

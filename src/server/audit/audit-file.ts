@@ -45,6 +45,8 @@ export class AuditFile {
   readonly path: string;
   readonly #unlock: () => void;
   #fd: number;
+  /** Of the open file; it has no other as long as it is open. */
+  #identity: { readonly dev: number; readonly ino: number };
   /** Bytes of whole lines. */
   #size: number;
   #nextNumber: number;
@@ -55,6 +57,7 @@ export class AuditFile {
     this.path = path;
     this.#unlock = unlock;
     this.#fd = fd;
+    this.#identity = fstatSync(fd);
     this.#size = 0;
     this.#nextNumber = nextNumber;
   }
@@ -130,8 +133,8 @@ export class AuditFile {
   state(): "intact" | "renamed" | "gone" | "changed" {
     const there = lstatSync(this.path, { throwIfNoEntry: false });
     if (there === undefined) return this.#isRenamed ? "renamed" : "gone";
-    const { dev, ino, size } = fstatSync(this.#fd);
-    if (there.dev === dev && there.ino === ino) return size === this.#size ? "intact" : "changed";
+    const { dev, ino } = this.#identity;
+    if (there.dev === dev && there.ino === ino) return there.size === this.#size ? "intact" : "changed";
     throw new CapabilityError(
       "OS_ERROR",
       `another file is in the place of the audit log ${this.path}: move it away`,
@@ -146,6 +149,7 @@ export class AuditFile {
       const fd = openRegular(this.path, constants.O_CREAT | constants.O_EXCL);
       closeSync(this.#fd);
       this.#fd = fd;
+      this.#identity = fstatSync(fd);
       this.#size = 0;
       this.#isRenamed = false;
       lockOpen(this.path, fd);
