@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import { createServer as createExecServer, serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
+import { mountTmpfs } from "../fault/mounted-tmpfs.ts";
 import { builtCli, startServer } from "../fault/server-under-test.ts";
 import { openSocket, openStdio } from "./raw-client.ts";
 
@@ -221,6 +222,23 @@ head -1 <&3`;
     // So that nothing waits for it in vain.
     for (const pid of own()) process.kill(pid, "SIGCONT");
     await answered;
+  });
+
+  it("refuses what cannot be recorded", async () => {
+    const path = await writeTable('preset = "full"\nrun_as = "games"');
+    using disk = mountTmpfs("1m");
+    const authentication = { mode: "token-table", path } as const;
+    const audit = { file: join(disk.path, "audit.jsonl") };
+    await using server = await serve({ environment: {}, authentication, audit });
+    await using raw = await openSocket(server.url, TOKEN);
+    const read = ["fs/readFile", { path: "file:///etc/hostname" }] as const;
+    expect((await raw.call(...read)).error).toBeUndefined();
+    await writeFile(join(disk.path, "ballast"), Buffer.alloc(2 * 1024 * 1024)).catch(() => {});
+    await pollUntil(
+      async () => (await raw.call(...read)).error?.data?.code === "AUDIT_FAILED",
+      DEADLINE_MS,
+      () => "the refusal",
+    );
   });
 
   it("records and counts what is done as another user", async () => {

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { userInfo } from "node:os";
 import { expect, it } from "vitest";
 import { serve } from "../../src/server/index.ts";
 import { withDeadline } from "../fault/deadline.ts";
@@ -34,6 +35,8 @@ it.each([
   { preset: "observe", rank: 1 },
   { preset: "sandboxed" },
   { preset: "files", roots: ["/nowhere"] },
+  { preset: "full", run_as: "no-such-user" },
+  { preset: "full", run_as: userInfo().username },
   "observe",
   null,
   [],
