@@ -24,6 +24,27 @@ it.each([
     ["git", "clone", "https://***@host/r"],
   ],
   [
+    ["git", "clone", "https://u:s3@cret@host/r", "redis://:s3cret@host", "ftp://host/a@b"],
+    ["git", "clone", "https://***@host/r", "redis://***@host", "ftp://host/a@b"],
+  ],
+  [
+    [
+      "curl",
+      "-u",
+      "ann:s3cret",
+      "--proxy-user",
+      "ann:s3:cret",
+      "--user=ann:s3cret",
+      "-H",
+      "PRIVATE-TOKEN: s3cret",
+    ],
+    ["curl", "-u", "ann:***", "--proxy-user", "ann:***", "--user=ann:***", "-H", "PRIVATE-TOKEN: ***"],
+  ],
+  [
+    ["sudo", "-u", "ann", "id"],
+    ["sudo", "-u", "ann", "id"],
+  ],
+  [
     ["psql", "--password", "s3cret", "db"],
     ["psql", "--password", "***", "db"],
   ],

@@ -43,7 +43,8 @@ function isSecretName(name: string): boolean {
 /** Finds out quickly that there is nothing to hide, which is the usual case. */
 const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
 /** Up to the end of their line or quotes. */
-const SECRET_HEADER = /(authorization|cookie|x-api-key) ?:[^\r\n'"]*/gi;
+const SECRET_HEADER =
+  /(authorization|cookie|api-key|auth-token|access-token|private-token|vault-token|security-token) ?:[^\r\n'"]*/gi;
 const WORD = /[\w.-]+/g;
 /** Forms of exec-server, GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
 const KNOWN_TOKEN = /^(?:exs_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
@@ -60,16 +61,27 @@ function redactText(text: string): string {
   return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
 }
 
-const USER_END = /[\s/?#@'"]/;
+const PLACE_END = /[\s/?#'"]/;
 
-/** `user:password@` in a URL. */
+/** `user:password@` in a URL. Passwords may contain `@`. */
 function redactUsers(text: string): string {
   const [before = "", ...places] = text.split("://");
   const hidden = places.map((place) => {
-    const end = place.search(USER_END);
-    return end > 0 && place[end] === "@" ? `${HIDDEN}${place.slice(end)}` : place;
+    const end = place.search(PLACE_END);
+    const at = (end < 0 ? place : place.slice(0, end)).lastIndexOf("@");
+    return at > 0 ? `${HIDDEN}${place.slice(at)}` : place;
   });
   return [before, ...hidden].join("://");
+}
+
+/** `-u user:password`, as curl takes it: the option may be the argument before. */
+const USER_OPTION = /^(?:-u|-U|--user|--proxy-user)$/;
+const USER_ARGUMENT = /^(?:--user=|--proxy-user=)/;
+
+function redactLogin(argument: string, before: string | undefined): string {
+  const isLogin = USER_OPTION.test(before ?? "") || USER_ARGUMENT.test(argument);
+  const colon = isLogin ? argument.indexOf(":") : -1;
+  return colon < 0 ? argument : `${argument.slice(0, colon + 1)}${HIDDEN}`;
 }
 
 const NAME_CHARACTER = /[A-Za-z0-9_-]/;
@@ -104,12 +116,15 @@ export function redactArgv(argv: readonly string[]): {
 } {
   const shown: string[] = [];
   let left = MAX_ARGV_CHARACTERS;
-  let isSecret = false;
+  let before: string | undefined;
   for (const argument of argv) {
     if (left <= 0) break;
     // Cut first, so that the patterns have a bounded text. A secret that is cut is still found by its beginning.
-    const text = isSecret ? HIDDEN : redactText(cut(argument, left));
-    isSecret = isSecretOption(argument);
+    const text =
+      before !== undefined && isSecretOption(before)
+        ? HIDDEN
+        : redactText(redactLogin(cut(argument, left), before));
+    before = argument;
     shown.push(text);
     left -= text.length + 3;
   }
