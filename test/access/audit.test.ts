@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { uriFromPath } from "../../src/base/file-uri.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { everyMethod } from "./every-method.ts";
@@ -18,24 +18,30 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const logFile = (): string => join(directory, "audit.jsonl");
 
-async function serving(...presets: readonly string[]): Promise<ListeningServer> {
-  const path = join(directory, "tokens.toml");
+const tablePath = (): string => join(directory, "tokens.toml");
+
+/** A token for each of these presets, which is also its name. */
+async function writeTable(...presets: readonly string[]): Promise<void> {
   const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex");
-  await writeFile(
-    path,
-    presets
-      .map((name) => `[[token]]\nname = "${name}"\nsha256 = "${sha256(name)}"\npreset = "${name}"\n`)
-      .join("\n"),
+  const entries = presets.map(
+    (name) => `[[token]]\nname = "${name}"\nsha256 = "${sha256(name)}"\npreset = "${name}"\n`,
   );
-  return await serve({ authentication: { mode: "token-table", path }, audit: { file: logFile() } });
+  await writeFile(`${tablePath()}.new`, entries.join("\n"));
+  await rename(`${tablePath()}.new`, tablePath());
 }
 
-/** Lines of a server that has ended. */
+async function serving(...presets: readonly string[]): Promise<ListeningServer> {
+  await writeTable(...presets);
+  const authentication = { mode: "token-table", path: tablePath() } as const;
+  return await serve({ authentication, audit: { file: logFile() } });
+}
+
+/** Whole lines. */
 async function linesOf(principal: string): Promise<Readonly<Record<string, unknown>>[]> {
   const text = await readFile(logFile(), "utf8");
   return text
-    .trimEnd()
     .split("\n")
+    .slice(0, -1)
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
     .filter((line) => line["principal"] === principal);
 }
@@ -100,4 +106,20 @@ it("settings and capabilities that were read have their lines, and only contents
     ["hash", `${uri}/file`, undefined],
     ["readFile", `${uri}/file`, 5],
   ]);
+});
+
+it("the end of a token, and whose process was attached to, are in the log", async () => {
+  const server = await serving("full", "observe");
+  const client = await openSocket(server.url, "full");
+  await client.call("process/attach", { name: "web", owner: "name:observe", mode: "control" });
+  await writeTable("observe");
+  expect(await client.closed).toBe(4011);
+  const reason = "the token has been withdrawn, or its rights have changed";
+  await vi.waitFor(
+    async () => expect((await linesOf("name:full")).at(-1)).toMatchObject({ event: "disconnect", reason }),
+    { timeout: 20_000 },
+  );
+  await server.close();
+  const attached = (await linesOf("name:full")).find(({ event }) => event === "attach");
+  expect(attached).toMatchObject({ name: "web", owner: "name:observe" });
 });

@@ -95,8 +95,9 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
     kind: "line",
     event: "attach",
     // The session id of another client is a secret.
-    facts: ({ name, processId, mode }) => ({
+    facts: ({ name, owner, processId, mode }) => ({
       name: cutOptional(name),
+      owner: cutOptional(owner),
       process: cutOptional(processId),
       mode: mode ?? "follow",
     }),

@@ -87,6 +87,8 @@ export class ClientConnection implements SessionHolder {
   #signOfLife: Promise<boolean> | undefined;
   /** The session now belongs to another connection. */
   #surrendered = false;
+  /** Why the server has ended the connection. */
+  #dismissal: string | undefined;
   readonly #drainWaiters: (() => void)[] = [];
   readonly #drainListeners: (() => void)[] = [];
   #hasViolated = false;
@@ -256,6 +258,7 @@ export class ClientConnection implements SessionHolder {
   /** From this step on nothing is done for the client. */
   #dismiss(code: number, reason: string): void {
     this.#closing = true;
+    this.#dismissal = reason;
     this.#stop();
     this.peer.close({ code, reason });
   }
@@ -407,7 +410,8 @@ export class ClientConnection implements SessionHolder {
     this.peer.destroy(reason);
   }
 
-  #closed(reason: string | undefined): void {
+  #closed(given: string | undefined): void {
+    const reason = this.#dismissal ?? given;
     this.#options.logger.info("connection ended", {
       session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
       reason,
