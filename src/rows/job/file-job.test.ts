@@ -215,8 +215,13 @@ describe("an interrupted job", () => {
     );
     rmSync(place("out.csv.ledger"));
     await expect(job({ resume: true })).rejects.toThrow("there is no job to resume");
-    writeFileSync(place("out.csv.ledger"), "");
-    await expect(job({ resume: true })).rejects.toThrow("there is no job to resume");
+  });
+
+  it("begins when it is resumed, if it was killed before anything was recorded", async () => {
+    input("name\na\n");
+    writeFileSync(place("out.csv.ledger"), '{"kind":"job","ver');
+    expect(await job({ resume: true })).toMatchObject({ completed: 1 });
+    expect(await job({ resume: true })).toMatchObject({ completed: 1, ended: 0 });
   });
 
   it("results of any size survive", async () => {

@@ -96,7 +96,7 @@ export async function runFileJob(
     at: new Date().toISOString(),
   };
   await using ledger = resume
-    ? await FileLedger.resume(ledgerPath, (begun) => checkSame(begun, header))
+    ? await FileLedger.resume(ledgerPath, header, (begun) => checkSame(begun, header))
     : await FileLedger.create(ledgerPath, header);
   const results = new OutputFile(output, input, ledger);
   await results.begin();

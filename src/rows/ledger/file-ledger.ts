@@ -64,20 +64,26 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     });
   }
 
-  /** Continues a job, after `check` has accepted what it was. */
-  static async resume(path: string, check: (header: JobHeader) => void): Promise<FileLedger> {
+  /**
+   * Continues a job, after `check` has accepted what it was. If a program was killed before it had recorded what the job
+   * is, nothing has begun, and the job is the one of `header`.
+   */
+  static async resume(
+    path: string,
+    header: JobHeader,
+    check: (begun: JobHeader) => void,
+  ): Promise<FileLedger> {
     return await locked(path, async (unlock) => {
       const file = await openFile(path, "r+");
       try {
         const found = await readLedger(file, path);
-        const { header } = found;
-        if (header === undefined)
-          throw new UsageError(`${path} is empty: there is no job to resume; remove it`);
-        check(header);
+        const begun = found.header;
+        if (begun !== undefined) check(begun);
         await file.truncate(found.size);
         await file.close();
         const appended = await openFile(path, "a+");
-        const ledger = new FileLedger(path, appended, { ...found, header, unlock });
+        const ledger = new FileLedger(path, appended, { ...found, header: begun ?? header, unlock });
+        if (begun === undefined) void ledger.#append(header);
         await ledger.#begun();
         return ledger;
       } catch (error) {
