@@ -44,7 +44,7 @@ moment (429, 5xx) are repeated; --max-tokens-total bounds what a run may cost.
 
 Examples:
   exec-server agents cats.csv --model gpt-5 --instruction 'Write a poem about the cat {name}.'
-  exec-server agents repos.csv --model gpt-5 -j 8 --cwd /srv/work --instruction-file review.txt --output-schema result.json
+  exec-server agents repos.csv --model gpt-5 -j 8 --cwd /srv/work --instruction-file review.txt --output-schema r.json
   exec-server agents texts.jsonl --base-url http://127.0.0.1:8000/v1 --anonymous --model local --no-commands \\
       --instruction 'Which language is this? {text}'
   exec-server agents cats.csv --instruction 'Write a poem about {name}.' --dry-run --limit 3
