@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
-import { type ListeningServer, serve, type ServerOptions } from "../../src/server/index.ts";
+import { type ListeningServer, serve, type ServeOptions } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { openSocket } from "./raw-client.ts";
 
@@ -37,7 +37,7 @@ async function write(...entries: readonly string[]): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-const open = (options: ServerOptions = {}): Promise<ListeningServer> =>
+const open = (options: ServeOptions = {}): Promise<ListeningServer> =>
   serve({
     environment: { PATH: process.env["PATH"] },
     authentication: { mode: "token-table", path },
@@ -272,6 +272,22 @@ it("the library attaches to a kept process of another owner, and says whose it i
     for await (const line of process.lines()) lines.push(line);
     expect(lines).toEqual([owner.replace("name:", "")]);
   }
+});
+
+it("/metrics is for the presets full and observe only", async () => {
+  await write(
+    entry("ann"),
+    entry("watch", 'preset = "observe"'),
+    entry("box", `preset = "sandboxed"\npolicy = "read-only"`),
+    entry("files", `preset = "files"\nroots = ["/usr"]`),
+  );
+  await using server = await open({ metrics: true });
+  const page = server.url.replace("ws:", "http:").replace(/\/?$/, "/metrics");
+  const statusFor = async (token: string): Promise<number> =>
+    (await fetch(page, { headers: { authorization: `Bearer ${token}` } })).status;
+  expect(await Promise.all(["ann", "watch", "box", "files", "nobody"].map(statusFor))).toEqual([
+    200, 200, 403, 403, 401,
+  ]);
 });
 
 it("a token does not get at what was started with other rights of the same name", async () => {

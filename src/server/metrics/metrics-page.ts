@@ -1,4 +1,5 @@
 import type { Page } from "../../transport/websocket/http-pages.ts";
+import type { Credential } from "../access/credential.ts";
 import type { ObservedServer } from "../server.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 import { sharedCalls } from "./shared-calls.ts";
@@ -14,6 +15,14 @@ export async function metricsPage(
   const text = sharedCalls(() => exposition.text());
   return {
     isProtected: true,
+    refuse: (credential) => refuseScrape(credential as Credential | undefined),
     answer: async () => ({ status: 200, contentType: exposition.contentType, body: await text() }),
   };
+}
+
+/** Figures of all clients are not for those who may see only some files, or a sandbox. */
+function refuseScrape(credential: Credential | undefined): string | undefined {
+  const preset = credential?.rights.preset ?? "full";
+  if (preset === "full" || preset === "observe") return undefined;
+  return `the preset ${preset} may not read the metrics; full and observe may`;
 }

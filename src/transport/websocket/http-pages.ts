@@ -7,6 +7,8 @@ import { examine, type UpgradeOptions } from "./websocket-upgrade.ts";
 export interface Page {
   /** Whether only those who could connect may read it. */
   readonly isProtected: boolean;
+  /** Why somebody who could connect may not read it all the same. Only for protected pages. */
+  refuse?(credential: unknown): string | undefined;
   answer(): PageAnswer | Promise<PageAnswer>;
 }
 
@@ -44,7 +46,7 @@ export async function answerPage<Credential>(
   response: ServerResponse,
   options: UpgradeOptions<Credential>,
 ): Promise<void> {
-  const { refusal } = (page.isProtected ? await examine(request.socket, request, options) : undefined) ?? {};
+  const refusal = page.isProtected ? await refusePage(page, request, options) : undefined;
   if (refusal !== undefined) {
     options.refused?.({
       cause: refusal.cause,
@@ -56,6 +58,17 @@ export async function answerPage<Credential>(
   }
   const { status, body = "", contentType } = await page.answer();
   response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
+}
+
+async function refusePage<Credential>(
+  page: Page,
+  request: IncomingMessage,
+  options: UpgradeOptions<Credential>,
+): Promise<Refusal | undefined> {
+  const { refusal, credential } = (await examine(request.socket, request, options)) ?? {};
+  if (refusal !== undefined) return refusal;
+  const body = page.refuse?.(credential);
+  return body === undefined ? undefined : { cause: "request", status: 403, body };
 }
 
 export function sendPlain(response: ServerResponse, { status, body, headers }: Omit<Refusal, "cause">): void {
