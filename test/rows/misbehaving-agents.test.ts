@@ -262,3 +262,11 @@ it("an item is tried again with a new agent", async () => {
   expect(records["row-1"]).toMatchObject({ status: "completed", attempts: 2, tokens: 6 });
   expect(endpoint.requests.map(({ input }) => input.length)).toEqual([1, 1, 3]);
 });
+
+it("a row that is too long for a conversation fails before a model is asked", async () => {
+  await using endpoint = await endpointOf({});
+  const instruction = (): string => "x".repeat(5 * 1024 * 1024);
+  const { records } = await runAgents(endpoint, ["row-1"], { instruction });
+  expect(records["row-1"]?.error).toBe("the agent's conversation is longer than 4194304 bytes");
+  expect(endpoint.requests).toEqual([]);
+});
