@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
+import { findOwnControlGroup } from "../../src/capabilities/process/ending/control-group-home.ts";
 import { createServer as createExecServer, serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { mountTmpfs } from "../fault/mounted-tmpfs.ts";
@@ -193,9 +194,23 @@ head -1 <&3`;
       DEADLINE_MS,
       () => "the process",
     );
+    const part = running("user-server.js").find((pid) => statOf(pid)?.parent === server.pid);
+    const groups = (): string[] =>
+      readdirSync(findOwnControlGroup()).filter((name) => name.includes(`-${part}-`));
+    expect(groups()).toHaveLength(1);
     await server.kill("SIGKILL");
     await gone(mark);
     await host.close();
+    await pollUntil(
+      () => statOf(part ?? 0) === undefined,
+      DEADLINE_MS,
+      () => "the end of that part",
+    );
+    // The next one removes what the killed one could not.
+    await using next = await serve({ runAs: "games", environment: {} });
+    await using again = await connect(next.url);
+    await again.run(["true"]);
+    expect(groups()).toEqual([]);
   });
 
   it("ends the connections of a withdrawn token, even if the user has stopped that part of it", async () => {

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { findOwnControlGroup, homeGroup } from "../../capabilities/process/ending/control-group-home.ts";
+import {
+  findOwnControlGroup,
+  homeGroup,
+  listAbandonedHomes,
+} from "../../capabilities/process/ending/control-group-home.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import type { ControlGroup } from "../../native/control-group.ts";
 
@@ -20,7 +24,9 @@ export class UserControlGroup {
   static create(pid: number, account: NumberedAccount, logger: Logger): UserControlGroup | undefined {
     let group: ControlGroup | undefined;
     try {
-      group = homeGroup(findOwnControlGroup(), pid);
+      const own = findOwnControlGroup();
+      for (const abandoned of listAbandonedHomes(own)) clear(abandoned);
+      group = homeGroup(own, pid);
       group.delegate(pid, account);
       return new UserControlGroup(group);
     } catch (error) {
@@ -32,12 +38,18 @@ export class UserControlGroup {
 
   /** Kills whatever is left of it, whoever that belongs to by now. Resolves when it is gone, or cannot be removed. */
   async end(): Promise<void> {
-    try {
-      this.#group.kill();
-    } catch {
-      // It cannot be removed then, either. The next server tries again.
-    }
+    clear(this.#group);
     for (let waitMs = FIRST_TRY_MS; !this.#group.remove() && waitMs <= LAST_TRY_MS; waitMs *= 2)
       await delay(waitMs);
+  }
+}
+
+/** What cannot be killed or removed yet is left for the next server, if need be. */
+function clear(group: ControlGroup): void {
+  try {
+    group.kill();
+    group.remove();
+  } catch {
+    // It belongs to somebody else.
   }
 }
