@@ -69,6 +69,7 @@ export function define(program: Command): void {
       ),
     )
     .option("--limit <KEY=NUMBER>", "a limit of its own, such as max_processes=50; repeatable", repeated)
+    .option("--run-as <USER>", "do everything as this user of the machine; the server must be root")
     .option("--see <NAME>", "a token whose kept processes it may follow, or '*'; repeatable", repeated)
     .option("--control <NAME>", "a token whose kept processes it may control, or '*'; repeatable", repeated)
     .option("--rotate", "give a name of the table a second token; the first one stays valid")

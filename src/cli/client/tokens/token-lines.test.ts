@@ -16,11 +16,16 @@ it("lines hold what was asked for, and nothing else", async () => {
     limit: ["max_processes=5"],
     control: ["*"],
   };
-  expect(tokenLines("ci", DIGEST, flags).split("\n").slice(0, 6)).toEqual([
+  expect(
+    tokenLines("ci", DIGEST, { ...flags, runAs: "nobody" })
+      .split("\n")
+      .slice(0, 7),
+  ).toEqual([
     "[[token]]",
     'name = "ci"',
     `sha256 = [ "${DIGEST}" ]`,
     'preset = "sandboxed"',
+    'run_as = "nobody"',
     'control = [ "*" ]',
     "expires = 2027-01-31T00:00:00Z",
   ]);

@@ -16,6 +16,7 @@ export interface RightsFlags {
   readonly root?: readonly string[];
   readonly readOnly?: boolean;
   readonly limit?: readonly string[];
+  readonly runAs?: string;
   readonly see?: readonly string[];
   readonly control?: readonly string[];
 }
@@ -25,7 +26,7 @@ const DEFAULT_PRESET: Preset = "observe";
 
 /** The lines of a token for the table of tokens. Whether they make sense is for the server's reader to say. */
 export function tokenLines(name: string, sha256: string, flags: RightsFlags): string {
-  const { preset = DEFAULT_PRESET, expires, root, readOnly, see, control } = flags;
+  const { preset = DEFAULT_PRESET, expires, root, readOnly, runAs, see, control } = flags;
   const policy = policyOf(flags);
   const limits = limitsOf(flags.limit);
   const lines = [
@@ -34,6 +35,7 @@ export function tokenLines(name: string, sha256: string, flags: RightsFlags): st
     ["preset", preset],
     ["roots", root?.map((path) => resolve(path))],
     ["read_only", readOnly],
+    ["run_as", runAs],
     ["see", see],
     ["control", control],
   ] satisfies [string, unknown][];
