@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { clientTargets } from "./client-targets.ts";
 
-// A body that is read more slowly than it comes: far more of it than a client may queue.
+// A body that is read more slowly than it comes: far more of it than a client may queue, and than the real server queues,
+// which takes up to 60 MiB.
 
 const PIECE = Buffer.alloc(256 * 1024, "0123456789abcdef");
-const PIECES = 256;
+const PIECES = 512;
 const BYTES = PIECE.length * PIECES;
 /** Looks in a row at which nothing has moved. */
 const STILL_LOOKS = 20;

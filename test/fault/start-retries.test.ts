@@ -47,6 +47,18 @@ async function resume(url: string, sessionId: string): Promise<SessionClient> {
   );
 }
 
+/** The processes of a start, once there are any. A program that has just begun shows no environment for a moment. */
+async function visible(marker: string): Promise<readonly number[]> {
+  return pollUntil(
+    () => {
+      const pids = processesMarked(marker);
+      return pids.length > 0 && pids;
+    },
+    DEADLINE_MS,
+    () => "the process",
+  );
+}
+
 it("a start whose answer was lost is repeated with its key and starts nothing more", async () => {
   await using server = await startServer();
   const { marker, params } = markedSleep();
@@ -55,14 +67,7 @@ it("a start whose answer was lost is repeated with its key and starts nothing mo
   first.stopReading();
   // Never answered: its connection is cut.
   first.request("process/start", params).catch(() => {});
-  const started = await pollUntil(
-    () => {
-      const pids = processesMarked(marker);
-      return pids.length > 0 && pids;
-    },
-    DEADLINE_MS,
-    () => "the process",
-  );
+  const started = await visible(marker);
   first.cut("reset");
   const second = await resume(server.url, sessionId);
   for (let repetition = 0; repetition < 3; repetition++)
@@ -90,7 +95,7 @@ it("a start that is cut at any moment and repeated with its key makes one proces
     const answers = await Promise.all([1, 2].map(() => second.request("process/start", params)));
     const what = `FAULT_SEED ${runSeed}, round ${round}`;
     for (const answer of answers) expect(answer, what).toMatchObject({ processId: "p" });
-    expect(processesMarked(marker), what).toHaveLength(1);
+    expect(await visible(marker), what).toHaveLength(1);
     await second.request("process/terminate", { processId: "p" });
     second.cut();
   }
