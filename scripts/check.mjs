@@ -1,9 +1,9 @@
 // `npm run check`: every check that needs no running server.
-import { runSteps } from "./run-steps.mjs";
+import { runSideBySide, runSteps } from "./run-steps.mjs";
 
 const unitTests = { name: "unit tests", command: ["vitest", "run", "--project", "unit"] };
 
-runSteps([
+await runSideBySide([
   { name: "format", command: ["biome", "format", "."] },
   { name: "lint, with types", command: ["oxlint", "--type-aware", "--deny-warnings"] },
   { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
@@ -29,6 +29,6 @@ runSteps([
     name: "published types, and their report",
     command: ["node", "scripts/generate-api-report.mjs", "--check"],
   },
-  // `npm test` runs them itself, and counts them.
-  ...(process.argv.includes("--without-tests") ? [] : [unitTests]),
 ]);
+// `npm test` runs them itself, and counts them.
+if (!process.argv.includes("--without-tests")) runSteps([unitTests]);

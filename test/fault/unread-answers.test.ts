@@ -122,7 +122,7 @@ describe("answers that nobody reads", () => {
   }
 
   it.each([
-    { clients: 1, requests: 12, concurrent: 12 },
+    { clients: 1, requests: 8, concurrent: 8 },
     { clients: 4, requests: 4, concurrent: 4 },
   ])("of fs/readFile take little memory, and all arrive: %j", async ({ concurrent, ...load }) => {
     await using target = await AttackedServer.start({ args: ["--concurrent-requests", `${concurrent}`] });
@@ -147,7 +147,7 @@ describe("answers that nobody reads", () => {
       await using target = await AttackedServer.start();
       const request = (index: number) =>
         ["http/request", { method: "GET", url, requestId: `${index}` }] as const;
-      await expectBounded(target, { clients: 1, requests: 12 }, request, sha256(body.toString("base64")));
+      await expectBounded(target, { clients: 1, requests: 8 }, request, sha256(body.toString("base64")));
     } finally {
       upstream.closeAllConnections();
       upstream.close();
