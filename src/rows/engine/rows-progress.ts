@@ -43,10 +43,6 @@ export class RowCounts {
     this.#byStatus[status] += count;
   }
 
-  get failed(): number {
-    return this.#byStatus.failed;
-  }
-
   progress(): RowsProgress {
     const { completed, failed, cancelled, lost } = this.#byStatus;
     const { rows, running, retries, ended } = this;

@@ -2,6 +2,7 @@ import { after, formatDuration } from "../../base/duration.ts";
 import { ExecError, messageOf } from "../../base/errors.ts";
 import { backoff, RetryQueue } from "./retry-queue.ts";
 import type { RowItem, RowOutcome, RowRecord } from "./row.ts";
+import { RowSource } from "./row-source.ts";
 import { RowCounts, type RowsSummary } from "./rows-progress.ts";
 import { RunningAttempt } from "./running-attempt.ts";
 import type { RowsPlan } from "./rows-plan.ts";
@@ -9,7 +10,7 @@ import type { RowsPlan } from "./rows-plan.ts";
 /** How many rows may wait for another attempt, so that a file of failing rows is not read into memory. */
 const MIN_WAITING = 256;
 /** How many outcomes may wait for the disk. */
-const MAX_UNRECORDED = 4_096;
+const MAX_UNRECORDED = 512;
 
 /** An attempt that is to be made. */
 interface Next {
@@ -26,11 +27,13 @@ export class RowsRun {
   readonly #counts = new RowCounts();
   readonly #retries = new RetryQueue();
   readonly #running = new Set<RunningAttempt>();
+  readonly #source: RowSource;
   readonly #maxWaiting: number;
   /** Outcomes that are being recorded. */
   #unrecorded = 0;
   #begun = 0;
-  #sourceEnded = false;
+  /** Rows that failed for good, recorded or not. */
+  #failures = 0;
   /** Why nothing more begins. */
   #stopReason: string | undefined;
   /** Why everything is given up. */
@@ -41,12 +44,16 @@ export class RowsRun {
 
   constructor(plan: RowsPlan) {
     this.#plan = plan;
+    this.#source = new RowSource(plan.rows, {
+      onRead: () => this.#changed(),
+      onError: (error) => this.#fail(error),
+    });
     this.#maxWaiting = Math.max(MIN_WAITING, plan.maxConcurrency);
   }
 
   async run(): Promise<RowsSummary> {
     const startedAt = performance.now();
-    const { signal, totalTimeoutMs, rows, ledger } = this.#plan;
+    const { signal, totalTimeoutMs, ledger } = this.#plan;
     const interrupt = (): void => this.#abort(signal?.reason);
     if (signal?.aborted === true) interrupt();
     signal?.addEventListener("abort", interrupt, { once: true });
@@ -54,16 +61,15 @@ export class RowsRun {
       this.#stop(`the run took longer than ${formatDuration(totalTimeoutMs)}`);
       this.#abort(new ExecError("TIMED_OUT", this.#stopReason!));
     });
-    const source = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
     try {
-      await this.#pump(source);
+      await this.#pump();
     } catch (error) {
       this.#fail(error);
     } finally {
       await this.#settled();
       cancelTimeout();
       signal?.removeEventListener("abort", interrupt);
-      await source.return?.();
+      await this.#source.close();
     }
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#stopReason !== undefined) await ledger.stop(this.#stopReason);
@@ -80,52 +86,42 @@ export class RowsRun {
   }
 
   /** Begins one attempt after the other, as long as there are any. */
-  async #pump(source: AsyncIterator<RowItem> | Iterator<RowItem>): Promise<void> {
+  async #pump(): Promise<void> {
     const { maxConcurrency } = this.#plan;
+    const [source, retries] = [this.#source, this.#retries];
     while (!this.#isAborted) {
       if (this.#running.size >= maxConcurrency || this.#unrecorded >= MAX_UNRECORDED) {
         await this.#change();
         continue;
       }
-      const due = this.#retries.takeDue(performance.now());
-      if (due !== undefined) this.#begin(due);
-      else if (!this.#sourceEnded && this.#retries.size < this.#maxWaiting) await this.#read(source);
-      else if (this.#retries.size > 0 || this.#running.size > 0 || this.#unrecorded > 0) await this.#change();
+      const next = retries.takeDue(performance.now()) ?? this.#nextOf(source.take());
+      if (next !== undefined) this.#begin(next);
+      else if (source.isIdle && retries.size < this.#maxWaiting) source.ask();
+      else if (source.isReading || retries.size > 0 || this.#running.size > 0 || this.#unrecorded > 0)
+        await this.#change();
       else return;
     }
   }
 
-  /** Reads a row, and begins it if it is one that runs. */
-  async #read(source: AsyncIterator<RowItem> | Iterator<RowItem>): Promise<void> {
-    const reading = source.next();
-    const { value: item, done } = reading instanceof Promise ? await reading : reading;
-    if (done === true) {
-      this.#sourceEnded = true;
-      return;
-    }
-    if (this.#isAborted) return;
+  /** The first attempt at a row that was read. Undefined if it does not run. */
+  #nextOf(item: RowItem | undefined): Next | undefined {
+    if (item === undefined) return undefined;
     this.#counts.rows += 1;
-    const next = this.#nextFor(item);
-    if (next === undefined) return;
-    if (this.#stopReason !== undefined) {
-      this.#counts.add("cancelled");
-      return;
-    }
-    if (this.#begun >= this.#plan.limit) return;
-    this.#begun += 1;
-    this.#begin(next);
-  }
-
-  /** Undefined for a row that does not run. */
-  #nextFor(item: RowItem): Next | undefined {
-    const { ledger, only, retries } = this.#plan;
+    const { ledger, only, retries, limit } = this.#plan;
     const status = ledger.statusOf(item.index);
     const isFailed = status === "failed" || status === "lost";
     const runs = only === "failed" ? isFailed : !isFailed && status !== "completed";
     if (!runs) {
       this.#counts.add(status);
+      if (status === "failed") this.#failures += 1;
       return undefined;
     }
+    if (this.#stopReason !== undefined) {
+      this.#counts.add("cancelled");
+      return undefined;
+    }
+    if (this.#begun >= limit) return undefined;
+    this.#begun += 1;
     const isBegun = status === "running";
     const attempt = ledger.attemptsOf(item.index) + (isBegun ? 0 : 1);
     return { item, attempt, lastAttempt: attempt + retries, isBegun };
@@ -135,8 +131,8 @@ export class RowsRun {
     const running = new RunningAttempt(this.#plan, next.item, next.attempt, (reason) => this.#stop(reason));
     this.#running.add(running);
     this.#counts.running = this.#running.size;
-    this.#tell();
     void this.#attempt(running, next);
+    this.#tell();
   }
 
   async #attempt(running: RunningAttempt, next: Next): Promise<void> {
@@ -151,6 +147,7 @@ export class RowsRun {
       if (!running.isAborted) this.#fail(error);
       else if (this.#failure === undefined) outcome = running.lateOutcome();
     } finally {
+      this.#noteFailure(next, outcome);
       this.#running.delete(running);
       this.#counts.running = this.#running.size;
       this.#unrecorded += 1;
@@ -177,7 +174,7 @@ export class RowsRun {
       else await this.#end(item, running.record("lost", { error: LOST }));
       return;
     }
-    if (outcome.status === "failed" && outcome.retry && attempt < lastAttempt && !this.#isAborted) {
+    if (outcome.status === "failed" && this.#isTriedAgain(next, outcome)) {
       const dueAt =
         performance.now() +
         backoff(attempt + 1 - (lastAttempt - this.#plan.retries), backoffMs, maxBackoffMs);
@@ -193,13 +190,24 @@ export class RowsRun {
     await running.recorded();
   }
 
+  #isTriedAgain({ attempt, lastAttempt }: Next, { retry }: { readonly retry: boolean }): boolean {
+    return retry && attempt < lastAttempt && !this.#isAborted;
+  }
+
+  /** Before it is recorded, so that no row takes the place of the last one that may fail. */
+  #noteFailure(next: Next, outcome: RowOutcome | undefined): void {
+    if (outcome?.status !== "failed" || this.#isAborted || this.#isTriedAgain(next, outcome)) return;
+    const { maxFailures } = this.#plan;
+    this.#failures += 1;
+    if (this.#failures >= maxFailures)
+      this.#stop(`${maxFailures} ${maxFailures === 1 ? "row has" : "rows have"} failed`);
+  }
+
   async #end(item: RowItem, record: RowRecord): Promise<void> {
-    const { ledger, maxFailures, onRecord } = this.#plan;
+    const { ledger, onRecord } = this.#plan;
     await ledger.settle(item, record);
     this.#counts.add(record.status);
     this.#counts.ended += 1;
-    if (record.status === "failed" && this.#counts.failed >= maxFailures)
-      this.#stop(`${maxFailures} ${maxFailures === 1 ? "row has" : "rows have"} failed`);
     this.#tell();
     await onRecord?.(item, record);
   }

@@ -314,3 +314,89 @@ it.each([
 ])("refuses %j", async (options, message) => {
   await expect(runRows({ rows: [], run: async () => DONE, ...options })).rejects.toThrow(message);
 });
+
+class SlowLedger extends MemoryLedger {
+  override async settle(item: RowItem, record: RowRecord): Promise<void> {
+    for (let turns = 0; turns < 10; turns += 1) await new Promise(setImmediate);
+    await super.settle(item, record);
+  }
+}
+
+it("with one row at a time, none begins after the last failure that is allowed", async () => {
+  const begun: number[] = [];
+  const summary = await runRows({
+    rows: items(5),
+    ledger: new SlowLedger(),
+    maxConcurrency: 1,
+    maxFailures: 1,
+    run: async ({ item }) => {
+      begun.push(item.index);
+      return failed(true);
+    },
+  });
+  expect(begun).toEqual([0]);
+  expect(summary).toMatchObject({ end: "stopped", failed: 1, cancelled: 4, reason: "1 row has failed" });
+});
+
+describe("what the caller gives", () => {
+  it("a listener that throws ends the run with its error", async () => {
+    const onProgress = (): void => {
+      throw new Error("no screen");
+    };
+    await expect(runRows({ rows: items(3), run: async () => DONE, onProgress })).rejects.toThrow("no screen");
+  });
+
+  it("rows that never come do not keep an aborted run", async () => {
+    const controller = new AbortController();
+    let returned = false;
+    const rows: AsyncIterable<RowItem> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          setImmediate(() => controller.abort(new Error("enough")));
+          return new Promise(() => {});
+        },
+        return: () => {
+          returned = true;
+          return new Promise(() => {});
+        },
+      }),
+    };
+    const summary = await runRows({ rows, run: async () => DONE, signal: controller.signal });
+    expect(summary).toMatchObject({ end: "interrupted", reason: "enough", rows: 0 });
+    expect(returned).toBe(true);
+  });
+
+  it("another attempt does not wait for the next row", async () => {
+    const again = createDeferred<void>();
+    async function* source(): AsyncGenerator<RowItem> {
+      yield* items(1);
+      await again.promise;
+    }
+    const run = async ({ attempt }: RowAttempt): Promise<RowOutcome> => {
+      if (attempt === 1) return failed(true);
+      again.resolve();
+      return DONE;
+    };
+    expect(await runRows({ rows: source(), run, retries: 1, backoffMs: 1 })).toMatchObject({ completed: 1 });
+  });
+
+  it("rows that cannot be read end the run with their error", async () => {
+    async function* source(): AsyncGenerator<RowItem> {
+      yield* items(2);
+      throw new Error("bad disk");
+    }
+    await expect(runRows({ rows: source(), run: async () => DONE })).rejects.toThrow("bad disk");
+  });
+
+  it("an attempt without an outcome is an error of the program, and is not repeated", async () => {
+    let runs = 0;
+    const run = async (): Promise<RowOutcome> => {
+      runs += 1;
+      // After a while, so that the test ends if it is repeated.
+      if (runs > 3) throw new Error("repeated");
+      return undefined as unknown as RowOutcome;
+    };
+    await expect(runRows({ rows: items(1), run })).rejects.toThrow("run must resolve with an outcome");
+    expect(runs).toBe(1);
+  });
+});

@@ -1,5 +1,5 @@
 import { after, formatDuration } from "../../base/duration.ts";
-import { ExecError } from "../../base/errors.ts";
+import { ExecError, UsageError } from "../../base/errors.ts";
 import type { JsonValue, RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
 import type { RowsPlan } from "./rows-plan.ts";
 
@@ -45,6 +45,9 @@ export class RunningAttempt implements RowAttempt {
     });
     try {
       const outcome = await (isBegun ? takeOver?.(this) : run(this));
+      // Types do not keep every program from this, and the row would run again and again.
+      if (!isBegun && outcome?.status !== "completed" && outcome?.status !== "failed")
+        throw new UsageError("run must resolve with an outcome whose status is completed or failed");
       return this.#isLate && outcome?.status === "failed" ? this.lateOutcome(outcome) : outcome;
     } finally {
       cancel();

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { UsageError } from "../../base/errors.ts";
 import { detectDelimiter } from "./delimiter.ts";
-import type { RawRow, RowReader } from "./raw-row.ts";
+import { cellsOf, type RawRow, type RowReader } from "./raw-row.ts";
 
 /** A quote that is never closed must not read the whole file into memory. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024;
@@ -61,7 +61,7 @@ export class CsvRows implements RowReader {
           `${this.#path}, line ${cells.line}: row ${count} has ${cellCount(cells.length)}, but the header has ${columns.length}`,
         );
       yield {
-        values: Object.fromEntries(columns.map((name, index) => [name, cells[index]!])),
+        values: cellsOf(columns.map((name, index) => [name, cells[index]!])),
         line: cells.line,
       };
     }

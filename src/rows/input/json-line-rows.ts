@@ -1,5 +1,5 @@
 import { UsageError } from "../../base/errors.ts";
-import type { RawRow, RowReader } from "./raw-row.ts";
+import { cellsOf, type RawRow, type RowReader } from "./raw-row.ts";
 
 const NEWLINE = 0x0a;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ export class JsonLineRows implements RowReader {
     for (const [name] of members) this.#columns.add(name);
     if (this.#columns.size > MAX_COLUMNS)
       throw new UsageError(`${this.#path}: its objects have more than ${MAX_COLUMNS} different members`);
-    return Object.fromEntries(members.map(([name, member]) => [name, this.#asText(member, name, line)]));
+    return cellsOf(members.map(([name, member]) => [name, this.#asText(member, name, line)]));
   }
 
   #asText(value: unknown, name: string, line: number): string {

@@ -8,6 +8,13 @@ export interface RawRow {
   readonly json?: string;
 }
 
+/** Cells by their names. The object has nothing else, so that no column is mistaken for what objects have. */
+export function cellsOf(entries: Iterable<readonly [name: string, cell: string]>): Record<string, string> {
+  const cells = Object.create(null) as Record<string, string>;
+  for (const [name, cell] of entries) cells[name] = cell;
+  return cells;
+}
+
 /** Reads the rows of one format from the bytes of a file. */
 export interface RowReader {
   /** Names of the columns; those of JSON lines are complete when all rows are read. */

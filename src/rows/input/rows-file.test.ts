@@ -75,6 +75,7 @@ describe("CSV", () => {
     ["semicolons", "a;b\n1,5;2\n", [["1,5", "2"]]],
     ["tabs", "a\tb\n1\t2\n", [["1", "2"]]],
     ["bars", "a|b\n1|2\n", [["1", "2"]]],
+    ["blank lines before a header with another delimiter", "\n\na;b\n1;2\n", [["1", "2"]]],
     ["delimiters in a quoted name of a column", '"a;b;c;d",e\n1,2\n', [["1", "2"]]],
     [
       "empty cells",

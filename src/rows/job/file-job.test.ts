@@ -130,6 +130,49 @@ it("no file is replaced that is not of this job", async () => {
   expect(readFileSync(place("out.csv"), "utf8")).toBe("precious");
 });
 
+it("no file of the user is taken for one of the job's own", async () => {
+  input("name\ncat\n");
+  const files = ["in.csv", "note.txt", "out.csv.part"];
+  writeFileSync(place("out.csv.part"), "name\ndog\n");
+  writeFileSync(place("note.txt"), "precious, and without a line break");
+  const before = files.map((name) => readFileSync(place(name), "utf8"));
+  await expect(job()).rejects.toThrow("out.csv.part exists");
+  await expect(job({ input: place("out.csv.part") })).rejects.toThrow("would replace the input");
+  await expect(job({ output: place("o"), ledger: place("in.csv"), resume: true })).rejects.toThrow("input");
+  await expect(job({ output: place("o"), ledger: place("o") })).rejects.toThrow("the output and the ledger");
+  await expect(job({ output: place("o"), ledger: place("note.txt"), resume: true })).rejects.toThrow(
+    "line 1: this is not the ledger of a job",
+  );
+  expect(files.map((name) => readFileSync(place(name), "utf8"))).toEqual(before);
+  expect(readdirSync(directory).sort()).toEqual(files);
+});
+
+it("a place that cannot be written, or an option that makes no sense, is told before anything is written", async () => {
+  input("name\ncat\n");
+  await expect(job({ output: place("none/out.csv") })).rejects.toThrow(
+    /^cannot write .*out\.csv\.ledger: ENOENT$/,
+  );
+  await expect(job({ output: place("none/out.csv"), ledger: place("ledger") })).rejects.toThrow(
+    /^cannot write .*out\.csv: ENOENT$/,
+  );
+  await expect(job({ output: "-" })).rejects.toThrow("results cannot go to stdout");
+  await expect(job({}, {}, { maxConcurrency: 20_000 })).rejects.toThrow("maxConcurrency may be up to 10000");
+  expect(readdirSync(directory)).toEqual(["in.csv"]);
+});
+
+it("columns may be called like what every object has", async () => {
+  writeFileSync(place("in.jsonl"), '{"name":"a"}\n{"name":"b","constructor":"c","__proto__":"p"}\n');
+  await job({ input: place("in.jsonl") });
+  expect(readFileSync(place("out.csv"), "utf8").split("\n").slice(0, 3)).toEqual([
+    expect.stringMatching(/^name,constructor,__proto__,job_id/),
+    expect.stringMatching(/^a,,,/),
+    expect.stringMatching(/^b,c,p,/),
+  ]);
+  await job({ input: place("in.jsonl"), output: place("out.jsonl") });
+  const [first] = readFileSync(place("out.jsonl"), "utf8").split("\n");
+  expect(first).toMatch(/^\{"name":"a","job_id":/);
+});
+
 describe("an interrupted job", () => {
   /** Runs until the second row, which never ends. */
   async function interrupt(rows = "name\na\nb\nc\nd\n", options: JobOptions = {}): Promise<void> {
@@ -215,6 +258,26 @@ describe("an interrupted job", () => {
     );
     rmSync(place("out.csv.ledger"));
     await expect(job({ resume: true })).rejects.toThrow("there is no job to resume");
+  });
+
+  it.each([
+    ["a row that the file does not have", /$/, '{"kind":"begin","index":900000000000000,"attempt":1}\n'],
+    ["an unknown status", /$/, '{"kind":"end","index":1,"attempts":1,"status":"weird"}\n'],
+    ["a header without an input", /^.*$/m, '{"kind":"job","version":1,"jobId":"x"}'],
+  ])("is not resumed from a ledger with %s", async (_, where, line) => {
+    await interrupt();
+    const damaged = ledger().replace(where, line);
+    writeFileSync(place("out.csv.ledger"), damaged);
+    await expect(job({ resume: true })).rejects.toThrow(/line \d: this is not the ledger of a job/);
+    expect(ledger()).toBe(damaged);
+  });
+
+  it("is not resumed from the ledger of a newer version", async () => {
+    await interrupt();
+    writeFileSync(place("out.csv.ledger"), ledger().replace('"version":1', '"version":2'));
+    await expect(job({ resume: true })).rejects.toThrow(
+      "was written by a newer version; resume the job with that one",
+    );
   });
 
   it("begins when it is resumed, if it was killed before anything was recorded", async () => {

@@ -1,16 +1,18 @@
 import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import { randomId } from "../../base/random-id.ts";
 import type { JsonValue } from "../engine/row.ts";
 import type { RunRowsOptions } from "../engine/rows-plan.ts";
 import type { RowsSummary } from "../engine/rows-progress.ts";
-import { runRows } from "../engine/run-rows.ts";
+import { checkLimits, runRows } from "../engine/run-rows.ts";
 import { type CheckRow, RowsFile, type RowsFileOptions } from "../input/rows-file.ts";
 import { FileLedger } from "../ledger/file-ledger.ts";
 import type { JobHeader } from "../ledger/ledger-entries.ts";
 import type { OutcomeGroup } from "../output/outcome-groups.ts";
-import { OutputFile } from "../output/output-file.ts";
+import { OutputFile, partOf } from "../output/output-file.ts";
 
 /** Where rows come from, and where their results go. */
 export interface JobFiles extends RowsFileOptions {
@@ -81,6 +83,7 @@ export async function runFileJob(
   const { input: path, output, resume = false } = files;
   const ledgerPath = files.ledger ?? `${output}.ledger`;
   checkPlaces(files, ledgerPath);
+  checkLimits(options);
   const input = await RowsFile.open(path, files, work.check);
   const header: JobHeader = {
     kind: "job",
@@ -99,7 +102,13 @@ export async function runFileJob(
     ? await FileLedger.resume(ledgerPath, header, (begun) => checkSame(begun, header))
     : await FileLedger.create(ledgerPath, header);
   const results = new OutputFile(output, input, ledger);
-  await results.begin();
+  try {
+    await results.begin();
+  } catch (error) {
+    // Nothing has begun, so nothing is left.
+    if (!resume) await rm(ledgerPath, { force: true });
+    throw error;
+  }
   const { onStart, ...engine } = options;
   onStart?.({ jobId: ledger.jobId, rows: input.count });
   let summary: RowsSummary;
@@ -122,19 +131,33 @@ export async function runFileJob(
 }
 
 function checkPlaces({ input, output, resume }: JobFiles, ledger: string): void {
-  if (existsSync(output)) {
-    const found = statSync(output);
-    if (!found.isFile()) throw new UsageError(`${output} is not a regular file; results need one`);
-    const source = existsSync(input) ? statSync(input) : undefined;
-    if (source?.ino === found.ino && source.dev === found.dev)
-      throw new UsageError(`the output would replace the input ${input}; give another --output`);
-  }
+  if (output === "-")
+    throw new UsageError("results cannot go to stdout, because they are ordered at the end; give a file");
+  if (existsSync(output) && !statSync(output).isFile())
+    throw new UsageError(`${output} is not a regular file; results need one`);
+  const part = partOf(output);
+  for (const [path, what] of [
+    [output, "output"],
+    [part, "output"],
+    [ledger, "ledger"],
+  ] as const)
+    if (isSameFile(path, input))
+      throw new UsageError(`the ${what} would replace the input ${input}; give another --${what}`);
+  if (isSameFile(output, ledger) || isSameFile(part, ledger))
+    throw new UsageError("the output and the ledger cannot be one file; give another --ledger");
   if (resume === true) return;
-  const existing = [ledger, output].find((path) => existsSync(path));
+  const existing = [ledger, output, part].find((path) => existsSync(path));
   if (existing !== undefined)
     throw new UsageError(
       `${existing} exists; resume the job with --resume, remove it, or give another --output`,
     );
+}
+
+function isSameFile(one: string, other: string): boolean {
+  if (resolve(one) === resolve(other)) return true;
+  if (!existsSync(one) || !existsSync(other)) return false;
+  const [first, second] = [statSync(one), statSync(other)];
+  return first.ino === second.ino && first.dev === second.dev;
 }
 
 function checkSame(begun: JobHeader, now: JobHeader): void {

@@ -1,10 +1,14 @@
 import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { ExecError } from "../../base/errors.ts";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
+
+const MAX_PIECE = 1024 * 1024;
 
 /** Appends to a file. What is added while the disk is busy is written together, with one flush. */
 export class AppendFile {
   readonly #file: FileHandle;
+  readonly #path: string;
   readonly #sync: boolean;
   #size: number;
   #pending: string[] = [];
@@ -13,8 +17,12 @@ export class AppendFile {
   #failure: unknown;
 
   /** With `sync`, what is appended survives the machine's end; without, only the program's. */
-  constructor(file: FileHandle, { size, sync }: { readonly size: number; readonly sync: boolean }) {
+  constructor(
+    file: FileHandle,
+    { path, size, sync }: { readonly path: string; readonly size: number; readonly sync: boolean },
+  ) {
     this.#file = file;
+    this.#path = path;
     this.#size = size;
     this.#sync = sync;
   }
@@ -43,22 +51,41 @@ export class AppendFile {
     // One turn later, so that texts of the same turn share a flush.
     await new Promise(setImmediate);
     while (this.#next !== undefined) {
-      const [text, done] = [this.#pending.join(""), this.#next];
+      const [texts, done] = [this.#pending, this.#next];
       this.#pending = [];
       this.#next = undefined;
       try {
         if (this.#failure !== undefined) throw this.#failure;
         // Without another thread: the system only takes the bytes over, and a flush takes long enough.
-        writeAll(this.#file.fd, Buffer.from(text));
+        for (const piece of pieces(texts)) writeAll(this.#file.fd, Buffer.from(piece));
         if (this.#sync) await this.#file.datasync();
         done.resolve();
       } catch (error) {
-        this.#failure ??= error;
-        done.reject(error);
+        this.#failure ??= cannotWrite(this.#path, error);
+        done.reject(this.#failure);
       }
     }
     this.#writing = undefined;
   }
+}
+
+/** An error of the system that says which file it is about; others stay as they are. */
+export function cannotWrite(path: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof ExecError || code === undefined) return error;
+  return new ExecError("OS_ERROR", `cannot write ${path}: ${code}`, { cause: error });
+}
+
+/** Joins texts, but only so many that the whole does not need as much memory again. */
+function* pieces(texts: readonly string[]): Generator<string> {
+  let piece = "";
+  for (const text of texts) {
+    piece += text;
+    if (piece.length < MAX_PIECE) continue;
+    yield piece;
+    piece = "";
+  }
+  yield piece;
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

@@ -3,8 +3,8 @@ import { ExecError, UsageError } from "../../base/errors.ts";
 import type { RowItem, RowRecord, RowStatus } from "../engine/row.ts";
 import type { RowLedger } from "../engine/row-ledger.ts";
 import { RowStates } from "../engine/row-states.ts";
-import { AppendFile } from "./append-file.ts";
-import { type JobHeader, type LedgerEntry, parseEntry } from "./ledger-entries.ts";
+import { AppendFile, cannotWrite } from "./append-file.ts";
+import { beginsHeader, isNewer, type JobHeader, type LedgerEntry, parseEntry } from "./ledger-entries.ts";
 import { LineOffsets } from "./line-offsets.ts";
 import { lockFile } from "./lock-file.ts";
 import { LineReader, readLines } from "./read-lines.ts";
@@ -45,7 +45,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   ) {
     this.path = path;
     this.header = header;
-    this.#log = new AppendFile(file, { size, sync: true });
+    this.#log = new AppendFile(file, { path, size, sync: true });
     this.#unlock = unlock;
     this.#states = states;
     this.#offsets = offsets;
@@ -133,7 +133,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     const status = this.#states.status(index);
     const attempts = this.#states.attempts(index);
     const offset = this.#offsets.get(index);
-    const entry = offset === undefined ? undefined : parseEntry(await this.#reader.read(offset));
+    const entry = offset === undefined ? undefined : parseEntry(await this.#reader.read(offset), this.header);
     if (status === "pending" || status === "running")
       return { status, attempts, ...(entry?.kind === "retry" ? { error: entry.error } : {}) };
     if (entry?.kind !== "end") throw new ExecError("OS_ERROR", `${this.path} has changed while it was used`);
@@ -178,9 +178,11 @@ async function readLedger(file: FileHandle, path: string): Promise<Found & { hea
   let number = 0;
   for await (const { text, offset, isComplete } of readLines(file)) {
     // A program that was killed may have left half a line, which nothing depends on.
-    if (!isComplete) break;
+    if (!isComplete && (header !== undefined || beginsHeader(text))) break;
     number += 1;
-    const entry = parseEntry(text);
+    const entry = parseEntry(text, header);
+    if (number === 1 && isNewer(text))
+      throw new UsageError(`${path} was written by a newer version; resume the job with that one`);
     if (entry === undefined || (number === 1) !== (entry.kind === "job"))
       throw new UsageError(`${path}, line ${number}: this is not the ledger of a job, or it is damaged`);
     size = offset + Buffer.byteLength(text) + 1;
@@ -196,12 +198,20 @@ async function readLedger(file: FileHandle, path: string): Promise<Found & { hea
 }
 
 async function locked(path: string, work: (unlock: () => void) => Promise<FileLedger>): Promise<FileLedger> {
-  const unlock = lockFile(`${path}.lock`);
+  const unlock = lock(path);
   try {
     return await work(unlock);
   } catch (error) {
     unlock();
     throw error;
+  }
+}
+
+function lock(path: string): () => void {
+  try {
+    return lockFile(`${path}.lock`);
+  } catch (error) {
+    throw cannotWrite(path, error);
   }
 }
 

@@ -25,32 +25,72 @@ export type LedgerEntry =
   /** Nothing more begins in this run. */
   | { readonly kind: "stop"; readonly reason: string };
 
-/** Parses a line. Undefined if it is not one of a ledger. */
-export function parseEntry(line: string): LedgerEntry | undefined {
-  let value: unknown;
+const VERSION = 1;
+const BEGINNING = '{"kind":"job"';
+const END_STATUSES = new Set<unknown>(["completed", "failed", "cancelled", "lost"]);
+
+/** Whether a text that was cut off can be the first line of a ledger. */
+export function beginsHeader(text: string): boolean {
+  return text.startsWith(BEGINNING) || BEGINNING.startsWith(text);
+}
+
+/** Whether the first line of a ledger is one of a later version. */
+export function isNewer(line: string): boolean {
+  const { kind, version } = membersOf(line) ?? {};
+  return kind === "job" && typeof version === "number" && version > VERSION;
+}
+
+/** Parses a line of a job, of which the header is known after the first one. Undefined if it is not one of a ledger. */
+export function parseEntry(line: string, job: JobHeader | undefined): LedgerEntry | undefined {
+  const entry = membersOf(line);
+  if (entry === undefined || !isEntry(entry, job?.input.rows ?? 0)) return undefined;
+  return entry as unknown as LedgerEntry;
+}
+
+type Members = Readonly<Partial<Record<string, unknown>>>;
+
+function membersOf(line: string): Members | undefined {
   try {
-    value = JSON.parse(line);
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null) return undefined;
-  const entry = value as Partial<Record<string, unknown>>;
-  switch (entry["kind"]) {
+}
+
+function isEntry(entry: Members, rows: number): boolean {
+  const { kind, index, attempt, attempts, status } = entry;
+  switch (kind) {
     case "job":
-      return entry["version"] === 1 && typeof entry["jobId"] === "string" ? (value as JobHeader) : undefined;
+      return isHeader(entry);
     case "run":
     case "stop":
-      return value as LedgerEntry;
+      return true;
     case "begin":
     case "retry":
-      return isIndex(entry["index"]) && isIndex(entry["attempt"]) ? (value as LedgerEntry) : undefined;
+      return isCount(index) && index < rows && isCount(attempt);
     case "end":
-      return isIndex(entry["index"]) && isIndex(entry["attempts"]) ? (value as LedgerEntry) : undefined;
+      return isCount(index) && index < rows && isCount(attempts) && END_STATUSES.has(status);
     default:
-      return undefined;
+      return false;
   }
 }
 
-function isIndex(value: unknown): boolean {
+function isHeader({ version, jobId, input, work }: Members): boolean {
+  return (
+    version === VERSION &&
+    typeof jobId === "string" &&
+    isObject(input) &&
+    typeof input["sha256"] === "string" &&
+    isCount(input["rows"]) &&
+    isObject(work)
+  );
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null;
+}
+
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,13 +1,14 @@
 import { open, rename, rm } from "node:fs/promises";
-import { ExecError } from "../../base/errors.ts";
 import type { RowItem, RowRecord } from "../engine/row.ts";
 import type { RowsFile } from "../input/rows-file.ts";
-import { AppendFile } from "../ledger/append-file.ts";
+import { AppendFile, cannotWrite } from "../ledger/append-file.ts";
 import type { FileLedger } from "../ledger/file-ledger.ts";
 import { OutcomeGroups } from "./outcome-groups.ts";
+import { RowBatch } from "./row-batch.ts";
 import { type OutputFormat, outputFormat, type RowState } from "./result-row.ts";
 
-const ROWS_AT_ONCE = 256;
+/** The name under which an output is written before it replaces the one of that name. */
+export const partOf = (output: string): string => `${output}.part`;
 
 /** The file with the results. While a run lasts, rows are appended as they end. */
 export class OutputFile {
@@ -28,7 +29,7 @@ export class OutputFile {
   async begin(): Promise<void> {
     await this.#rewrite((status) => status === "completed" || status === "failed" || status === "lost");
     const file = await open(this.#path, "a");
-    this.#appended = new AppendFile(file, { size: 0, sync: false });
+    this.#appended = new AppendFile(file, { path: this.#path, size: 0, sync: false });
   }
 
   /** Adds a row that has ended for good. */
@@ -44,23 +45,21 @@ export class OutputFile {
   }
 
   async #rewrite(has: (status: string) => boolean): Promise<OutcomeGroups> {
-    const part = `${this.#path}.part`;
+    const part = partOf(this.#path);
     const groups = new OutcomeGroups();
     try {
       const file = await open(part, "w");
       try {
         await file.appendFile(this.#format.head);
-        let batch: { item: RowItem; state: RowState }[] = [];
+        const batch = new RowBatch();
         for await (const item of this.#input.rows()) {
           if (!has(this.#ledger.statusOf(item.index))) continue;
           const state = await this.#stateOf(item);
           groups.add(item, state);
-          batch.push({ item, state });
-          if (batch.length < ROWS_AT_ONCE) continue;
-          await file.appendFile(this.#format.rows(batch));
-          batch = [];
+          batch.add(item, state);
+          if (batch.isFull) await file.appendFile(this.#format.rows(batch.take()));
         }
-        await file.appendFile(this.#format.rows(batch));
+        await file.appendFile(this.#format.rows(batch.take()));
         await file.datasync();
       } finally {
         await file.close();
@@ -68,7 +67,7 @@ export class OutputFile {
       await rename(part, this.#path);
     } catch (error) {
       await rm(part, { force: true });
-      throw error instanceof ExecError ? error : cannotWrite(this.#path, error);
+      throw cannotWrite(this.#path, error);
     }
     return groups;
   }
@@ -81,10 +80,4 @@ export class OutputFile {
       return { status: "cancelled", attempts: 0, error: stopReason };
     return state;
   }
-}
-
-function cannotWrite(path: string, error: unknown): ExecError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === undefined) throw error;
-  return new ExecError("OS_ERROR", `cannot write ${path}: ${code}`);
 }

@@ -28,3 +28,24 @@ it.each([[[]], ["text"], [null], [{ type: "nothing" }], [{ $ref: "#/missing" }]]
 it("ignores keywords and formats that it does not know", () => {
   expect(checkerFor({ type: "string", format: "colour", "x-shown": true })("red")).toBeUndefined();
 });
+
+it("a result that takes for ever to check does not fit", () => {
+  const check = checkerFor({ type: "string", pattern: "^(a+)+$" });
+  expect(check("aaa")).toBeUndefined();
+  expect(check(`${"a".repeat(60)}b`)).toBe("it takes longer than 1s to check");
+});
+
+it.each([
+  "http://json-schema.org/draft-07/schema#",
+  "https://json-schema.org/draft/2020-12/schema",
+  "https://json-schema.org/draft/2019-09/schema",
+])("takes schemas of %s", ($schema) => {
+  const check = checkerFor({ $schema, type: "object", properties: { a: { type: "string" } } });
+  expect([check({ a: "b" }), check({ a: 1 })]).toEqual([undefined, "/a must be string"]);
+});
+
+it("fetches nothing", () => {
+  expect(() => checkerFor({ $ref: "http://127.0.0.1:1/schema.json" })).toThrow(
+    "the schema of results cannot be used: can't resolve reference http://127.0.0.1:1/schema.json",
+  );
+});

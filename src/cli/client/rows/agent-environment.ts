@@ -1,3 +1,4 @@
+import { isSecret } from "../../../rows/agents/model/hidden-key.ts";
 import { usageFailure } from "../failure.ts";
 import { variables } from "../running/start-options.ts";
 
@@ -16,7 +17,8 @@ export function agentEnvironment(
     ? Object.entries(process.env).filter(([name, value]) => !SECRET.test(name) && value !== apiKey)
     : [];
   const named = variables(given);
-  const leaking = apiKey === undefined ? undefined : named.find(([, value]) => value.includes(apiKey));
+  const leaking =
+    apiKey === undefined || !isSecret(apiKey) ? undefined : named.find(([, value]) => value.includes(apiKey));
   if (leaking !== undefined)
     throw usageFailure(`--env ${leaking[0]} would give the agents the key of their model; leave it out`);
   return Object.fromEntries([...inherited, ...named]) as Record<string, string>;

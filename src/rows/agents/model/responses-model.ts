@@ -4,6 +4,7 @@ import { pause } from "../../../base/deadlines.ts";
 import { formatDuration, MAX_TIMER_MS } from "../../../base/duration.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { type FailedRequest, failedRequest } from "./failed-request.ts";
+import { HiddenKey } from "./hidden-key.ts";
 import { type Model, type ModelRequest, type ModelTurn, NO_TOKENS, addTokens } from "./model.ts";
 import { readTurn } from "./read-turn.ts";
 
@@ -36,8 +37,6 @@ const MAX_RETRY_AFTER_MS = 120_000;
 const IDLE_TIMEOUT_MS = 300_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EVENT_BYTES = 2 * 1024 * 1024;
-/** Stands for the key wherever an endpoint repeats it. */
-const REDACTED = "[key]";
 
 /** A model at an endpoint with the Responses API. The `openai` package is loaded with the first request. */
 export function responsesModel(options: ResponsesModelOptions): Model {
@@ -46,11 +45,13 @@ export function responsesModel(options: ResponsesModelOptions): Model {
 
 class ResponsesModel implements Model {
   readonly #options: ResponsesModelOptions;
+  readonly #key: HiddenKey;
   #client: Promise<OpenAI> | undefined;
 
   constructor(options: ResponsesModelOptions) {
     checkOptions(options);
     this.#options = options;
+    this.#key = new HiddenKey(options.apiKey);
   }
 
   async respond(request: ModelRequest): Promise<ModelTurn> {
@@ -93,7 +94,7 @@ class ResponsesModel implements Model {
       return failedTurn({ error: "the endpoint's answer ended before the model's turn did", retry: true });
     } catch (error) {
       const { error: said, ...failed } = failedRequest(error);
-      return failedTurn({ error: this.#redact(said), ...failed });
+      return failedTurn({ error: this.#key.inText(said), ...failed });
     } finally {
       request.signal.removeEventListener("abort", abort);
       // Ends the connection of an answer that was not read to its end.
@@ -122,19 +123,7 @@ class ResponsesModel implements Model {
 
   /** An endpoint that repeats the key must not get it into results. */
   async *#withoutKey(events: AsyncIterable<unknown>): AsyncGenerator {
-    const { apiKey } = this.#options;
-    for await (const event of events) {
-      if (apiKey === undefined) yield event;
-      else {
-        const said = JSON.stringify(event);
-        yield said.includes(apiKey) ? (JSON.parse(said.replaceAll(apiKey, REDACTED)) as unknown) : event;
-      }
-    }
-  }
-
-  #redact(said: string): string {
-    const { apiKey } = this.#options;
-    return apiKey === undefined ? said : said.replaceAll(apiKey, REDACTED);
+    for await (const event of events) yield this.#key.inValue(event);
   }
 }
 
