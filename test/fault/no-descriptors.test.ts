@@ -181,9 +181,9 @@ describe("a server without free descriptors", () => {
     await using server = await limited();
     const client = await openSession(server.url);
     const release = await exhaust(server, client);
-    for (const tty of [false, true]) {
+    for (const how of [{ tty: false }, { tty: true }, { limits: { openFiles: 100 } }]) {
       const failure = await failureOf(
-        client.request("process/start", startParams("refused", ["sleep", "1000"], { tty })),
+        client.request("process/start", startParams("refused", ["sleep", "1000"], how)),
       );
       expect({ code: failure.code, data: failure.data }).toEqual({ code: -32603, data: EMFILE });
     }

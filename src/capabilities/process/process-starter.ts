@@ -203,8 +203,7 @@ export class ProcessStarter {
     const controlGroup = request.contain === true ? this.#controlGroups.create() : undefined;
     const opened: number[] = [];
     try {
-      const gate = openPipe(opened);
-      const ready = openPipe(opened);
+      const [gate, ready] = await openPipes(opened, request);
       const ends = { readEnd: gate.readEnd, ready: ready.writeEnd };
       const managed = await this.#spawn(gated(program, request.env, ends), request, controlGroup);
       // With this end open, the shell's own end would not be seen.
@@ -233,14 +232,15 @@ export class ProcessStarter {
     controlGroup?: ControlGroup,
   ): Promise<ManagedProcess> {
     const { stdin } = request;
-    const record = this.#warden.reserve();
+    let record: WardenRecord | undefined;
     let started: StartedParts;
     try {
+      record = this.#warden.reserve();
       started = await (typeof stdin === "object"
         ? startOnTerminal(program, { size: stdin.terminal, controlling: !request.confinement }, record)
         : startOnPipes(program, stdin === "pipe", record));
     } catch (error) {
-      record.release();
+      record?.release();
       throw await spawnFailed(error, request.cwd);
     }
     return this.#manage(started, this.#groups.track(started.pid, record), request, controlGroup);
@@ -285,6 +285,17 @@ export class ProcessStarter {
 
 type StartedParts = Omit<ProcessParts, "family">;
 type ResolvedProgram = Pick<ConfinedProgram, "program"> & Partial<ConfinedProgram>;
+
+type Pipe = ReturnType<typeof openPipe>;
+
+/** The pipes of a gate. Their ends are added to `opened`. */
+async function openPipes(opened: number[], { cwd }: StartRequest): Promise<[gate: Pipe, ready: Pipe]> {
+  try {
+    return [openPipe(opened), openPipe(opened)];
+  } catch (error) {
+    throw await spawnFailed(error, cwd);
+  }
+}
 
 function whenClosed(process: ManagedProcess, callback: () => void): void {
   process.listen((event) => {
