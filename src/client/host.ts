@@ -23,7 +23,7 @@ import {
   type StartOptions,
   startParams,
   type TerminalOptions,
-  withInputLength,
+  argvWithInputLength,
   withTerminalSize,
 } from "./process/start-request.ts";
 import { unsupported } from "./session/unsupported.ts";
@@ -151,7 +151,9 @@ export class Host implements Caller, AsyncDisposable {
     collected.catch(() => {});
     const process = await startProcess(
       this.#session,
-      bytes === undefined || closes || isInputSource(bytes) ? params : withInputLength(params, bytes.length),
+      bytes === undefined || closes || isInputSource(bytes)
+        ? params
+        : { ...params, argv: argvWithInputLength(params.argv, bytes.length) },
       signal,
       { route, asked: params },
     );

@@ -181,7 +181,7 @@ export function withTerminalSize(
  * Ends the input after `length` bytes on a server that cannot close stdin: an intermediate program passes on that many
  * and exits.
  */
-export function withInputLength(params: StartParams, length: number): StartParams {
+export function argvWithInputLength(argv: readonly string[], length: number): string[] {
   const script = 'length=$1; shift; head -c "$length" | exec "$@"';
-  return { ...params, argv: ["/bin/sh", "-c", script, "sh", String(length), ...params.argv] };
+  return ["/bin/sh", "-c", script, "sh", String(length), ...argv];
 }

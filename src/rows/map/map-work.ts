@@ -2,7 +2,7 @@ import { pause } from "../../base/deadlines.ts";
 import { ConnectionError, ExecError } from "../../base/errors.ts";
 import type { Host } from "../../client/host.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
-import type { StartOptions } from "../../client/process/start-request.ts";
+import { argvWithInputLength, type StartOptions } from "../../client/process/start-request.ts";
 import { SpawnError } from "../../client/process/spawn-error.ts";
 import type { RowAttempt, RowItem, RowOutcome } from "../engine/row.ts";
 import { endProcess, KeptRows } from "./kept-rows.ts";
@@ -66,7 +66,7 @@ export class MapWork {
   }
 
   async #start(attempt: RowAttempt): Promise<RemoteProcess> {
-    const { host, command, start, stdin, timeoutMs } = this.#options;
+    const { host, start, stdin, timeoutMs } = this.#options;
     const { item, signal } = attempt;
     const options: StartOptions = {
       ...start,
@@ -77,15 +77,25 @@ export class MapWork {
       // The server's time goes on when this program is killed.
       ...(timeoutMs !== undefined && host.supports("process/start.timeoutMs") ? { timeoutMs } : {}),
     };
+    const argv = this.#argvFor(item);
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        return await host.start(command.argvFor(item), options);
+        return await host.start(argv, options);
       } catch (error) {
         if (!(error instanceof ExecError && error.code === "LIMIT_REACHED")) throw error;
         await pause(pauseMs, signal);
         signal.throwIfAborted();
       }
     }
+  }
+
+  /** A server that cannot close stdin would let a command wait for more than its row. */
+  #argvFor(item: RowItem): string[] {
+    const { host, command } = this.#options;
+    const argv = command.argvFor(item);
+    const input = inputOf(item, this.#options);
+    if (input === undefined || host.supports("process/closeStdin")) return argv;
+    return argvWithInputLength(argv, Buffer.byteLength(input));
   }
 
   async #follow(process: RemoteProcess, attempt: RowAttempt, input: string | undefined): Promise<RowOutcome> {
