@@ -41,6 +41,10 @@ const MISBEHAVING: Readonly<Record<string, readonly [Behaviour, string]>> = {
     reporting({ result: "text" }, { result: [1] }),
     "the agent's report was wrong twice: report_agent_job_result: result must be an object, not [1]",
   ],
+  "does not correct its report": [
+    reporting({ result: { score: "high" } }),
+    "the agent did not correct its report: the result does not fit the schema: /score must be number",
+  ],
   "reports what does not fit": [
     reporting({ result: { score: "high" } }, { result: { score: "low" } }),
     "the agent's report was wrong twice: the result does not fit the schema: /score must be number",

@@ -50,7 +50,7 @@ export class ReportTool implements FunctionTool {
   readonly #item: ReportedItem;
   #result: JsonValue | undefined;
   #fault: string | undefined;
-  #wasHandedBack = false;
+  #handedBack: string | undefined;
 
   constructor(item: ReportedItem) {
     this.#item = item;
@@ -64,6 +64,11 @@ export class ReportTool implements FunctionTool {
   /** What the agent did wrong, after which its item cannot succeed. */
   get fault(): string | undefined {
     return this.#fault;
+  }
+
+  /** What was wrong with the report that the agent was to correct. */
+  get handedBack(): string | undefined {
+    return this.#handedBack;
   }
 
   async call(args: unknown): Promise<FunctionToolResult> {
@@ -97,8 +102,8 @@ export class ReportTool implements FunctionTool {
 
   /** The agent may correct one report. */
   #handBack(wrong: string): FunctionToolResult {
-    if (this.#wasHandedBack) return this.#fail(`the agent's report was wrong twice: ${wrong}`);
-    this.#wasHandedBack = true;
+    if (this.#handedBack !== undefined) return this.#fail(`the agent's report was wrong twice: ${wrong}`);
+    this.#handedBack = wrong;
     return refused(`${wrong}; correct it and report once more`);
   }
 

@@ -66,12 +66,14 @@ export async function runRowAgent(agents: RowAgents, attempt: RowAttempt): Promi
 }
 
 /** A report that was accepted counts, whatever becomes of the turn after it. */
-function outcome({ fault, result }: ReportTool, end: AgentEnd | undefined): RowOutcome {
+function outcome({ fault, result, handedBack }: ReportTool, end: AgentEnd | undefined): RowOutcome {
   if (fault !== undefined) return { status: "failed", error: fault, retry: true };
   if (result !== undefined) return { status: "completed", result };
   if (end === undefined) return { status: "failed", error: "the agent was interrupted", retry: true };
   const { status, error = "", retry } = end;
   if (status !== "completed") return { status: "failed", error, retry };
+  if (handedBack !== undefined)
+    return { status: "failed", error: `the agent did not correct its report: ${handedBack}`, retry: true };
   return { status: "failed", error: "the agent ended its turn without a report", retry: true };
 }
 
