@@ -151,7 +151,7 @@ it("mistakes are one line, and change nothing", async () => {
     [
       "list none.toml",
       2,
-      "failed to read the table of tokens none.toml: No such file or directory (os error 2)",
+      "cannot read the table of tokens in none.toml: No such file or directory (os error 2)",
     ],
     ["new x --preset files --root . --table good.toml", 2, "contains a file of the server itself"],
     ["new x --expires 2020-01-01", 2, "That is over"],
