@@ -16,7 +16,7 @@ import { openSession, type SessionClient } from "./session-client.ts";
 const MIB = 1024 * 1024;
 const BODY_BYTES = 256 * MIB;
 const PAUSE_AFTER_BYTES = 96 * MIB;
-const PAUSE_MS = 5_000;
+const PAUSE_MS = 2_500;
 const STILL_MS = 2_500;
 /**
  * Data that may be in transit between the upstream server and a client that does not read: buffers of the system and of
@@ -111,10 +111,10 @@ describe("an HTTP response", () => {
       () => `${record.bytes} bytes so far`,
     );
     slow.stopReading();
-    const pausedAt = performance.now();
     const stoppedAt = await writtenWhenStill(() => sent.written);
     const latencies: number[] = [];
-    while (performance.now() < pausedAt + PAUSE_MS) {
+    const stillAt = performance.now();
+    while (performance.now() < stillAt + PAUSE_MS) {
       const asked = performance.now();
       await other.request("environment/status");
       latencies.push(performance.now() - asked);
@@ -234,7 +234,7 @@ async function writtenWhenStill(written: () => number): Promise<number> {
       }
       return performance.now() - since > STILL_MS && last;
     },
-    PAUSE_MS - STILL_MS,
+    STREAM_DEADLINE_MS,
     () => `a pause of the upstream server, which has written ${last} bytes`,
   );
 }
