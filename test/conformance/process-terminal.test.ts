@@ -122,9 +122,12 @@ verifies("terminal:raw", async ({ peer }) => {
   expect((await collect(connection, "p")).pty.toString()).toBe(`ready${bytes.toString("hex")}`);
 });
 
-verifies("terminal:environment", async ({ peer }) => {
+verifies("terminal:environment", async ({ peer, target }) => {
+  const account = userInfo().shell ?? "";
+  const refusesLogins = /\/(?:nologin|false)$/.test(account);
+  const shell = refusesLogins && target.kind !== "codex" ? "/bin/sh" : account;
   const output = await outputOf(await peer(), "p", ["/usr/bin/env"], { tty, env: { A: "1" } });
-  expect(output.trimEnd().split("\r\n").sort()).toEqual(["A=1", `SHELL=${userInfo().shell}`]);
+  expect(output.trimEnd().split("\r\n").sort()).toEqual(["A=1", `SHELL=${shell}`]);
 });
 
 verifies("terminal:shell-kept", async ({ peer }) => {
