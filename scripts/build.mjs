@@ -1,7 +1,9 @@
-// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user and, without --cli-only, the library as ES modules.
+// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user the web console
+// and, without --cli-only, the library as ES modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { buildConsole } from "./build-console.mjs";
 import {
   buildClient,
   buildSandboxHelper,
@@ -30,6 +32,7 @@ if (!Object.entries(programs).every(isSame)) {
   for (const [path, text] of Object.entries(programs)) writeFileSync(path, text);
 }
 await warmCodeCache("dist/cli.js");
+await buildConsole();
 
 if (!process.argv.includes("--cli-only")) {
   rmSync("dist/lib", { recursive: true, force: true });

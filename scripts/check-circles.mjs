@@ -8,7 +8,7 @@ const IMPORT = /(?:^(?:import|export)\b[^;]*?\bfrom\s+|^import\s+|\bimport\()"(\
 
 const imports = new Map();
 for (const file of readdirSync(SOURCE, { recursive: true, encoding: "utf8" })) {
-  if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+  if (!/\.tsx?$/.test(file) || file.endsWith(".test.ts")) continue;
   const text = readFileSync(join(SOURCE, file), "utf8");
   const targets = [...text.matchAll(IMPORT)].map(([, specifier]) => join(dirname(file), specifier));
   imports.set(file, targets);

@@ -17,10 +17,14 @@ const directory = process.argv[2] ?? join(ROOT, "src");
 const faults = [];
 let checked = 0;
 for (const entry of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
-  if (!entry.endsWith(".ts") || entry.endsWith(".test.ts") || entry.endsWith(".d.ts")) continue;
+  if (!/\.tsx?$/.test(entry) || entry.endsWith(".test.ts") || entry.endsWith(".d.ts")) continue;
   const path = join(directory, entry);
   const source = readFileSync(path, "utf8");
-  const { code } = transformSync(source, { loader: "ts", target: "es2022" });
+  const { code } = transformSync(source, {
+    loader: path.endsWith("x") ? "tsx" : "ts",
+    jsx: "automatic",
+    target: "es2022",
+  });
   const told = (fault) => faults.push(`${relative(ROOT, path)}: ${fault}`);
   const program = parse(code, { ecmaVersion: 2022, sourceType: "module" });
   const constants = new Set();

@@ -1,0 +1,60 @@
+/** What this page may show to the server: a secret that it got for a link, or a token that a person gave. */
+const KEY = "exec-server-secret";
+
+/** What the server says about getting in, before anybody is. */
+export interface ServerState {
+  /** `link`: only by a link that the server or `exec-server open` prints; `token`: also by a token of the server. */
+  readonly authentication: "link" | "token";
+  /** Name of the machine, if it is told to strangers. */
+  readonly name?: string | null;
+  readonly version?: string;
+}
+
+/** The server refused; the message is for people and has a remedy. */
+export class AccessRefused extends Error {}
+
+/** The secret of this tab. sessionStorage is not shared with other tabs, ports or hosts, unlike a cookie. */
+export function storedSecret(): string | undefined {
+  return sessionStorage.getItem(KEY) ?? undefined;
+}
+
+export function storeSecret(secret: string): void {
+  sessionStorage.setItem(KEY, secret);
+}
+
+export function forgetSecret(): void {
+  sessionStorage.removeItem(KEY);
+}
+
+/** Takes the token out of the address, so that neither the history nor a screenshot has it. */
+export function takeLinkToken(): string | undefined {
+  const token = new URLSearchParams(location.hash.slice(1)).get("link");
+  if (token === null) return undefined;
+  history.replaceState(null, "", location.pathname);
+  return token;
+}
+
+/** The token of a link that a person pasted, or the text itself. */
+export function tokenIn(text: string): string {
+  const [, fragment] = text.split("#link=");
+  return (fragment ?? text).trim();
+}
+
+/** Trades a link's token, which works once, for a secret. */
+export async function trade(token: string): Promise<string> {
+  const response = await fetch("/console/session", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token }),
+  });
+  const answer = (await response.json().catch(() => ({}))) as { secret?: unknown; message?: unknown };
+  if (response.ok && typeof answer.secret === "string") return answer.secret;
+  const why = typeof answer.message === "string" ? answer.message : `the server answered ${response.status}`;
+  throw new AccessRefused(why);
+}
+
+export async function serverState(): Promise<ServerState> {
+  const response = await fetch("/console/state");
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  return (await response.json()) as ServerState;
+}

@@ -1,0 +1,171 @@
+import { computed, signal } from "@preact/signals";
+import { connect, type Host } from "../../client/browser.ts";
+import {
+  AccessRefused,
+  forgetSecret,
+  type ServerState,
+  serverState,
+  storedSecret,
+  storeSecret,
+  takeLinkToken,
+  trade,
+} from "./access.ts";
+import { passMessage } from "./message-tap.ts";
+
+/**
+ * - `entering`: the page asks the server who may get in;
+ * - `asking`: a person must give a link or a token;
+ * - `connecting`: for the first time;
+ * - `connected`;
+ * - `recovering`: the connection was lost, nothing else yet;
+ * - `lost`: the session is gone, as after a restart of the server; a new one is being opened.
+ */
+export type LinkState = "entering" | "asking" | "connecting" | "connected" | "recovering" | "lost";
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 4000;
+/** So often a server that answers may refuse the WebSocket before the secret is to blame: browsers do not tell. */
+const REFUSALS = 2;
+
+const state = signal<LinkState>("entering");
+const host = signal<Host | undefined>(undefined);
+const server = signal<ServerState | undefined>(undefined);
+const refusal = signal<string | undefined>(undefined);
+/** When the next attempt to connect begins, while it is awaited. */
+const nextAttemptMs = signal<number | undefined>(undefined);
+/** How many sessions were opened. More than one: those before are gone, with what ran in them. */
+const sessions = signal(0);
+let hurry: (() => void) | undefined;
+
+/** The one connection of the page. */
+export const serverLink = {
+  state,
+  /** The latest session, also while it recovers. Undefined before the first. */
+  host,
+  server,
+  /** Why the person is asked, if something was refused. */
+  refusal,
+  nextAttemptMs,
+  sessions,
+  isConnected: computed(() => state.value === "connected"),
+};
+
+/** Gets in by the link in the address or what this tab has kept, and stays connected. */
+export async function enter(): Promise<void> {
+  const token = takeLinkToken();
+  if (token !== undefined) await enterByLink(token);
+  else if (storedSecret() === undefined) await ask(undefined);
+  else await stayConnected();
+}
+
+/** Gets in by a link's token. */
+export async function enterByLink(token: string): Promise<void> {
+  state.value = "entering";
+  try {
+    storeSecret(await trade(token));
+  } catch (error) {
+    // A page that was loaded again with an old link in its address has its secret still.
+    if (error instanceof AccessRefused && storedSecret() !== undefined) return stayConnected();
+    return ask(error instanceof Error ? error.message : String(error));
+  }
+  return stayConnected();
+}
+
+/** Gets in by a token of the server. */
+export async function enterByToken(token: string): Promise<void> {
+  storeSecret(token);
+  await stayConnected();
+}
+
+/** Forgets the secret and closes the connection. */
+export async function leave(): Promise<void> {
+  forgetSecret();
+  const left = host.value;
+  host.value = undefined;
+  await ask(undefined);
+  await left?.close();
+}
+
+/** Connects now instead of after the pause. */
+export function connectNow(): void {
+  hurry?.();
+}
+
+async function ask(why: string | undefined): Promise<void> {
+  refusal.value = why;
+  try {
+    server.value = await serverState();
+  } catch {
+    server.value ??= { authentication: "link" };
+  }
+  state.value = "asking";
+}
+
+/** Opens one session after another, each when the one before is gone. Ends when the person must be asked. */
+async function stayConnected(): Promise<void> {
+  refusal.value = undefined;
+  state.value = "connecting";
+  let refusals = 0;
+  for (let failures = 0; ; ) {
+    const secret = storedSecret();
+    if (secret === undefined) return;
+    try {
+      const opened = await open(secret);
+      failures = 0;
+      refusals = 0;
+      await opened.closed;
+      if (host.value !== opened) return;
+      state.value = "lost";
+    } catch {
+      failures++;
+      refusals = (await answers()) ? refusals + 1 : 0;
+      if (refusals >= REFUSALS) {
+        forgetSecret();
+        return ask("The server no longer accepts what this page has: it expired, or was withdrawn.");
+      }
+    }
+    await pause(failures);
+  }
+}
+
+async function open(secret: string): Promise<Host> {
+  const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/`;
+  const opened = await connect(url, {
+    token: secret,
+    clientName: "exec-server console",
+    onMessage: passMessage,
+  });
+  opened.onStateChange((changed) => {
+    if (host.value !== opened) return;
+    if (changed === "connected") state.value = "connected";
+    if (changed === "recovering") state.value = "recovering";
+  });
+  host.value = opened;
+  sessions.value++;
+  state.value = "connected";
+  return opened;
+}
+
+/** Whether the server is there, though it does not let the page in. */
+async function answers(): Promise<boolean> {
+  try {
+    server.value = await serverState();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function pause(failures: number): Promise<void> {
+  const ms = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+  nextAttemptMs.value = Date.now() + ms;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    hurry = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  hurry = undefined;
+  nextAttemptMs.value = undefined;
+}

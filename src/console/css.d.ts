@@ -1,0 +1,2 @@
+/** Styles that esbuild collects. */
+declare module "*.css";

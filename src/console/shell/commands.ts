@@ -1,0 +1,91 @@
+import { computed, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { keyName, type KeyPlace, lookUp, mayTake } from "./keys.ts";
+
+/** Something a person can do, by the palette and perhaps by keys. */
+export interface Command {
+  readonly id: string;
+  readonly title: string;
+  /** Under which heading it is listed. */
+  readonly group: string;
+  /** Such as `n`, `g p` (one after the other), `Ctrl+K`; see `mayTake` for which work in fields and terminals. */
+  readonly keys?: string | undefined;
+  readonly run: () => void;
+}
+
+/** A sequence of keys that is not finished by then is forgotten. */
+const SEQUENCE_MS = 1200;
+
+const sets = signal<ReadonlyMap<symbol, readonly Command[]>>(new Map());
+
+/** Everything that can be done now. Of two commands with the same id the later one counts. */
+export const commands = computed(() => {
+  const byId = new Map<string, Command>();
+  for (const set of sets.value.values())
+    for (const command of set) {
+      byId.delete(command.id);
+      byId.set(command.id, command);
+    }
+  return [...byId.values()];
+});
+
+/** Adds commands until the returned function is called. */
+export function addCommands(added: readonly Command[]): () => void {
+  const key = Symbol("commands");
+  sets.value = new Map(sets.value).set(key, added);
+  return () => {
+    const left = new Map(sets.value);
+    left.delete(key);
+    sets.value = left;
+  };
+}
+
+/** Adds commands for as long as the component is shown. Titles, keys and their number may change with `deps`. */
+export function useCommands(make: () => readonly Command[], deps: readonly unknown[] = []): void {
+  const latest = useRef(make);
+  latest.current = make;
+  useEffect(() => {
+    const run = (id: string): void =>
+      latest
+        .current()
+        .find((command) => command.id === id)
+        ?.run();
+    return addCommands(make().map((command) => ({ ...command, run: () => run(command.id) })));
+  }, deps);
+}
+
+/** Runs commands by their keys. The only listener for keys of the page. */
+export function listenForKeys(): void {
+  let pressed = "";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const reset = (): void => {
+    pressed = "";
+    clearTimeout(timer);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.isComposing || ["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
+    // A dialog has the keyboard to itself.
+    if (document.querySelector("dialog[open]") !== null) return;
+    const sequence = pressed === "" ? keyName(event) : `${pressed} ${keyName(event)}`;
+    const place = placeOf(event.target);
+    const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, place));
+    const found = lookUp(usable, sequence);
+    reset();
+    if (found === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (found === "prefix") {
+      pressed = sequence;
+      timer = setTimeout(reset, SEQUENCE_MS);
+    } else found.run();
+  };
+  // Before terminals and editors see it.
+  addEventListener("keydown", onKey, { capture: true });
+}
+
+function placeOf(target: EventTarget | null): KeyPlace {
+  if (!(target instanceof HTMLElement)) return "page";
+  if (target.closest("[data-keys=terminal]") !== null) return "terminal";
+  const isField = target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
+  return isField || target.isContentEditable ? "field" : "page";
+}

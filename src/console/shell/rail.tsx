@@ -1,0 +1,69 @@
+import { Brand } from "../connection/entrance.tsx";
+import { type LinkState, serverLink } from "../connection/server-link.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Keys } from "../ui/keys.tsx";
+import { visibleText } from "../ui/visible-text.ts";
+import { isKeySheetOpen } from "./key-sheet.tsx";
+import { isPaletteOpen } from "./palette.tsx";
+import { path } from "./router.ts";
+import { switchTheme, theme } from "./theme.ts";
+import { viewAt, VIEWS } from "./views.ts";
+
+const STATES: Record<LinkState, string> = {
+  entering: "Connecting",
+  asking: "Not connected",
+  connecting: "Connecting",
+  connected: "Connected",
+  recovering: "Reconnecting",
+  lost: "Reconnecting",
+};
+
+/** Where one can go, at the left; at the bottom of a phone. */
+export function Rail() {
+  const current = viewAt(path.value);
+  const { state, server } = serverLink;
+  const where = server.value?.name ?? location.host;
+  return (
+    <nav class="rail" aria-label="Views">
+      <div class="rail-head">
+        <Brand />
+      </div>
+      <button class="rail-find" type="button" onClick={() => (isPaletteOpen.value = true)}>
+        <Icon name="search" />
+        <span>Find a command</span>
+        <Keys keys="Ctrl+K" />
+      </button>
+      <ul class="rail-views">
+        {VIEWS.map((view) => (
+          <li key={view.id}>
+            <a href={view.path} aria-current={view === current ? "page" : undefined}>
+              <Icon name={view.icon} />
+              <span>{view.title}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="rail-foot">
+        <span class={`rail-state ${state.value}`} title={`${STATES[state.value]}: ${visibleText(where)}`}>
+          <span class="rail-dot" />
+          <span class="hidden-text">{STATES[state.value]}: </span>
+          <span class="rail-where">{visibleText(where)}</span>
+        </span>
+        <IconButton
+          icon="keyboard"
+          label="Show all keys"
+          keys="?"
+          onClick={() => {
+            isKeySheetOpen.value = true;
+          }}
+        />
+        <IconButton
+          icon={theme.value === "dark" ? "sun" : "moon"}
+          label={theme.value === "dark" ? "Light colours" : "Dark colours"}
+          onClick={switchTheme}
+        />
+      </div>
+    </nav>
+  );
+}

@@ -1,0 +1,18 @@
+import type { FunctionComponent } from "preact";
+import type { IconName } from "../ui/icon.tsx";
+
+/** What a view gets: its own part of the path, and the path is its state, so that it can be sent to somebody. */
+export interface ViewProps {
+  readonly path: string;
+}
+
+export interface View {
+  readonly id: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** Its paths are this one and those below. */
+  readonly path: string;
+  /** The second key after `g`. */
+  readonly key: string;
+  readonly load: () => Promise<{ readonly default: FunctionComponent<ViewProps> }>;
+}

@@ -1,0 +1,39 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+export interface FieldProps {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly error?: string | undefined;
+  /** Gets the ids that tie the control to its label and its explanation. */
+  readonly children: (ids: {
+    readonly id: string;
+    readonly "aria-describedby": string | undefined;
+    readonly "aria-invalid": boolean;
+  }) => ComponentChildren;
+}
+
+/** A control with its name, and what is wrong with its value. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const text = error ?? hint;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        "aria-describedby": text === undefined ? undefined : `${id}-text`,
+        "aria-invalid": error !== undefined,
+      })}
+      {text === undefined ? null : (
+        <p
+          id={`${id}-text`}
+          class={error === undefined ? "hint" : "hint bad"}
+          role={error === undefined ? undefined : "alert"}
+        >
+          {text}
+        </p>
+      )}
+    </div>
+  );
+}
