@@ -53,6 +53,7 @@ export const serverLink = {
 /** Gets in by the link in the address or what this tab has kept, and stays connected. */
 export async function enter(): Promise<void> {
   const token = takeLinkToken();
+  void answers();
   if (token !== undefined) await enterByLink(token);
   else if (storedSecret() === undefined) await ask(undefined);
   else await stayConnected();

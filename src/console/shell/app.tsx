@@ -6,7 +6,7 @@ import { Banner } from "./banner.tsx";
 import { useCommands } from "./commands.ts";
 import { CurrentView } from "./current-view.tsx";
 import { isKeySheetOpen, KeySheet } from "./key-sheet.tsx";
-import { isPaletteOpen, Palette } from "./palette.tsx";
+import { openPalette, Palette } from "./palette.tsx";
 import { Rail } from "./rail.tsx";
 import { navigate } from "./router.ts";
 import { switchTheme } from "./theme.ts";
@@ -70,10 +70,6 @@ function Frame() {
       <KeySheet />
     </div>
   );
-}
-
-function openPalette(): void {
-  isPaletteOpen.value = true;
 }
 
 function openKeySheet(): void {

@@ -4,17 +4,25 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { type Command, commands } from "./commands.ts";
 
-export const isPaletteOpen = signal(false);
+const isPaletteOpen = signal(false);
 const query = signal("");
 const chosen = signal(0);
 
+/** It does not offer to open itself. */
+const OWN_COMMANDS = "palette";
+
 const found = computed(() => {
   const words = query.value.toLowerCase().split(/\s+/);
-  return commands.value.filter(({ title, group }) => {
+  return commands.value.filter(({ id, title, group }) => {
+    if (id.startsWith(OWN_COMMANDS)) return false;
     const text = `${group} ${title}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 });
+
+export function openPalette(): void {
+  isPaletteOpen.value = true;
+}
 
 /** Everything that can be done, by typing a part of its name. */
 export function Palette() {
@@ -49,7 +57,7 @@ function OpenPalette() {
     event.preventDefault();
   };
   return (
-    <Dialog title="Commands" size="medium" onClose={close}>
+    <Dialog title="Commands" size="medium" bare onClose={close}>
       <input
         class="palette-query"
         role="combobox"

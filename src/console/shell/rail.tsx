@@ -5,7 +5,7 @@ import { Icon } from "../ui/icon.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { isKeySheetOpen } from "./key-sheet.tsx";
-import { isPaletteOpen } from "./palette.tsx";
+import { openPalette } from "./palette.tsx";
 import { path } from "./router.ts";
 import { switchTheme, theme } from "./theme.ts";
 import { viewAt, VIEWS } from "./views.ts";
@@ -29,9 +29,9 @@ export function Rail() {
       <div class="rail-head">
         <Brand />
       </div>
-      <button class="rail-find" type="button" onClick={() => (isPaletteOpen.value = true)}>
+      <button class="rail-find" type="button" onClick={openPalette}>
         <Icon name="search" />
-        <span>Find a command</span>
+        <span class="rail-find-text">Find a command</span>
         <Keys keys="Ctrl+K" />
       </button>
       <ul class="rail-views">
@@ -43,6 +43,12 @@ export function Rail() {
             </a>
           </li>
         ))}
+        <li class="rail-more">
+          <button type="button" onClick={openPalette}>
+            <Icon name="more" />
+            <span>More</span>
+          </button>
+        </li>
       </ul>
       <div class="rail-foot">
         <span class={`rail-state ${state.value}`} title={`${STATES[state.value]}: ${visibleText(where)}`}>

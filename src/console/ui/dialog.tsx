@@ -7,10 +7,12 @@ export interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly size?: "small" | "medium" | "large";
+  /** Without a head; the title is then only read out. */
+  readonly bare?: boolean;
 }
 
 /** A dialog above the page. The browser keeps the focus inside, and gives it back. */
-export function Dialog({ title, onClose, children, size = "small" }: DialogProps) {
+export function Dialog({ title, onClose, children, size = "small", bare = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -30,9 +32,9 @@ export function Dialog({ title, onClose, children, size = "small" }: DialogProps
       onMouseDown={(event) => event.target === element.current && onClose()}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
+        <header class={bare ? "hidden-text" : "dialog-head"}>
           <h2 id={id}>{title}</h2>
-          <IconButton icon="close" label="Close" keys="Esc" onClick={onClose} />
+          {bare ? null : <IconButton icon="close" label="Close" keys="Esc" onClick={onClose} />}
         </header>
         {children}
       </div>
