@@ -10,7 +10,8 @@ Runs the conformance suite: without options on this project's server (websocket,
 the real codex exec-server, which is installed into .cache/codex when it is missing.
 
   --target <ws://IP:PORT>  run on this server, already running, instead
-  --targets <a,b>          only these of ours-ws, ours-stdio, ours-memory, ours-cli, codex-ws, codex-stdio, codex-cli
+  --targets <a,b>          only these of ours-ws, ours-stdio, ours-lines (stdio without a process of its own), ours-memory,
+                           ours-cli, codex-ws, codex-stdio, codex-cli
   --no-build               use dist/cli.js as it is
   --help                   show this text
 

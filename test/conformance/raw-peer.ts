@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
 import { WebSocket } from "ws";
 import type { Transport as MemoryTransport } from "../../src/transport/transport.ts";
 
@@ -72,7 +73,7 @@ export class RawPeer {
   readonly closed: Promise<void>;
   /** The socket, for tests of frames; absent on other carriers. */
   readonly webSocket: WebSocket | undefined;
-  /** The server process that serves only this peer; absent unless the carrier is stdio. */
+  /** The server process that serves only this peer; absent unless the carrier is its stdio. */
   readonly child: ChildProcess | undefined;
 
   #carrier: Carrier;
@@ -260,34 +261,39 @@ export async function openWebSocketPeer(url: string, headers: Record<string, str
 export function openStdioPeer(child: ChildProcess): RawPeer {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) throw new TypeError("the server's stdin and stdout must be pipes");
-  return new RawPeer(
-    (receive, end) => {
-      let parts: string[] = [];
-      stdout.setEncoding("utf8");
-      stdout.on("data", (text: string) => {
-        const lines = text.split("\n");
-        for (const [index, line] of lines.entries()) {
-          parts.push(line);
-          if (index === lines.length - 1) break;
-          receive(parts.join(""));
-          parts = [];
-        }
-      });
-      stdout.on("close", end);
-      // Writes to a server that has exited fail; the end of its stdout ends the peer.
-      stdin.on("error", () => {});
-      return {
-        send: (text) => stdin.write(`${text}\n`),
-        sendBinary: (bytes) => {
-          stdin.write(bytes);
-          stdin.write("\n");
-        },
-        close: () => stdin.end(),
-        drop: () => child.kill("SIGKILL"),
-      };
-    },
-    { child },
-  );
+  return openLinesPeer({ stdin, stdout, drop: () => child.kill("SIGKILL") }, { child });
+}
+
+/** A peer whose messages are lines of two streams, which are named as the server sees them. */
+export function openLinesPeer(
+  { stdin, stdout, drop }: { stdin: Writable; stdout: Readable; drop: () => void },
+  owner: { child?: ChildProcess } = {},
+): RawPeer {
+  return new RawPeer((receive, end) => {
+    let parts: string[] = [];
+    stdout.setEncoding("utf8");
+    stdout.on("data", (text: string) => {
+      const lines = text.split("\n");
+      for (const [index, line] of lines.entries()) {
+        parts.push(line);
+        if (index === lines.length - 1) break;
+        receive(parts.join(""));
+        parts = [];
+      }
+    });
+    stdout.on("close", end);
+    // Writes to a server that has exited fail; the end of its stdout ends the peer.
+    stdin.on("error", () => {});
+    return {
+      send: (text) => stdin.write(`${text}\n`),
+      sendBinary: (bytes) => {
+        stdin.write(bytes);
+        stdin.write("\n");
+      },
+      close: () => stdin.end(),
+      drop,
+    };
+  }, owner);
 }
 
 /** A peer over one end of a memory pair; the server has the other end. */

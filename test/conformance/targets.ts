@@ -1,5 +1,7 @@
+import { PassThrough } from "node:stream";
+import { JsonLinesTransport } from "../../src/transport/json-lines.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
-import { openMemoryPeer, openStdioPeer, openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
+import { openLinesPeer, openMemoryPeer, openStdioPeer, openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
 import type { Requirement, RequirementTransport } from "./requirements/requirement.ts";
 import { launch, type ServerKind, type ServerProcess } from "./server-process.ts";
 
@@ -9,6 +11,8 @@ export interface TargetInfo {
   readonly transport: RequirementTransport;
   /** Each stdio peer is a bridge to one server. Only if it is named. */
   readonly bridged?: true;
+  /** The lines of stdio come from and go to a server in the program of the tests. */
+  readonly inside?: true;
 }
 
 /** A target that has been started. */
@@ -25,6 +29,7 @@ export interface Target extends TargetInfo {
 const known: readonly TargetInfo[] = [
   { name: "ours-ws", kind: "ours", transport: "ws" },
   { name: "ours-stdio", kind: "ours", transport: "stdio" },
+  { name: "ours-lines", kind: "ours", transport: "stdio", inside: true },
   { name: "ours-memory", kind: "ours", transport: "memory" },
   { name: "ours-cli", kind: "ours", transport: "cli" },
   { name: "codex-ws", kind: "codex", transport: "ws" },
@@ -52,9 +57,13 @@ function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
     if (unknown.length > 0) throw new Error(`unknown conformance targets: ${unknown.join(", ")}`);
     return known.filter((target) => names.includes(target.name));
   }
-  // The real server says the same on both of its carriers: stdio is asked only for what is about stdio.
+  // The real server says the same on both of its carriers: stdio is asked only for what is about stdio. So is the
+  // program, of which every peer would need a process: for everything else, only the carrier is the same.
   const aboutStdio = requirement.transports?.includes("stdio") ?? false;
-  return known.filter((target) => target.bridged !== true && (target.name !== "codex-stdio" || aboutStdio));
+  return known.filter(
+    ({ transport, bridged, inside = false }) =>
+      bridged !== true && (transport !== "stdio" || inside !== aboutStdio),
+  );
 }
 
 export async function startTarget(info: TargetInfo): Promise<Target> {
@@ -84,6 +93,32 @@ async function startWebSocket(info: TargetInfo): Promise<Target> {
 }
 
 async function startStdio(info: TargetInfo): Promise<Target> {
+  return info.inside === true ? startLines(info) : startPrograms(info);
+}
+
+async function startLines(info: TargetInfo): Promise<Target> {
+  const { createServer } = await import("../../src/server/index.ts");
+  const server = createServer({ environment: process.env, keepProcesses: false });
+  return {
+    ...info,
+    async connect() {
+      const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+      server.accept(new JsonLinesTransport(stdin, stdout, "JSON-RPC message from exec-server stdio"), {
+        resumable: false,
+        from: "stdio",
+        ended: () => stdout.end(),
+      });
+      const drop = (): void => {
+        stdin.destroy();
+        stdout.destroy();
+      };
+      return openLinesPeer({ stdin, stdout, drop });
+    },
+    stop: () => server.close(),
+  };
+}
+
+async function startPrograms(info: TargetInfo): Promise<Target> {
   if (info.kind === "external") throw new Error("an external target is a ws URL");
   const { kind } = info;
   const servers: ServerProcess[] = [];
