@@ -20,7 +20,6 @@ const LOAD = [
   "test/fault/many-readers.test.ts",
   "test/fault/no-descriptors.test.ts",
   "test/fault/orphans.test.ts",
-  "test/fault/path-freezes.test.ts",
   "test/fault/pipelining.test.ts",
   "test/fault/pty-tail.test.ts",
   "test/fault/sandbox-files.test.ts",
