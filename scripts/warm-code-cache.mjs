@@ -37,7 +37,8 @@ async function warmServer(program) {
 }
 
 async function warmClient(program) {
-  const server = start([program, "--listen", "ws://127.0.0.1:0"], ["ignore", "pipe", "inherit"]);
+  // Its stderr would show a link that nobody can use.
+  const server = start([program, "--listen", "ws://127.0.0.1:0"], ["ignore", "pipe", "ignore"]);
   const closed = once(server, "close");
   const [url] = await once(createInterface({ input: server.stdout }), "line");
   await once(start([program, "run", "--url", url, "--", "echo"], ["ignore", "ignore", "inherit"]), "close");

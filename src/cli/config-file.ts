@@ -20,13 +20,15 @@ export interface Configuration extends Edge {
   /** As whom everything happens that clients ask for. */
   readonly runAs?: string;
   readonly audit?: AuditOptions;
+  /** Whether the web console is served. */
+  readonly console?: boolean;
   /** Rights of clients without authentication. */
   readonly local?: RightsOptions;
 }
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox", "run_as", "local", "audit", ...EDGE_KEYS];
+const KEYS = ["limits", "sandbox", "require_sandbox", "run_as", "local", "audit", "console", ...EDGE_KEYS];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -34,15 +36,25 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const file = await parseToml(path, text);
   const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, require_sandbox: requireSandbox, run_as: runAs, local, audit } = file;
+  const {
+    limits = {},
+    sandbox,
+    require_sandbox: requireSandbox,
+    run_as: runAs,
+    local,
+    audit,
+    console,
+  } = file;
   if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
     throw refuse("require_sandbox", "must be true or false");
+  if (console !== undefined && typeof console !== "boolean") throw refuse("console", "must be true or false");
   return {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
     ...(requireSandbox === undefined ? {} : { requireSandbox }),
     ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
     ...(local === undefined ? {} : { local: localRights(local, refuse) }),
+    ...(console === undefined ? {} : { console }),
     ...edgeOf(file, refuse),
     ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
   };

@@ -49,6 +49,8 @@ Options:
       --audit-failure <MODE>         What to do while it cannot be written: refuse what would have to be
                                      recorded, or continue [default: refuse]
       --metrics                      Answer GET /metrics, in the OpenMetrics format, for whoever may connect
+      --no-console                   Do not serve the web console, to which a link is printed on stderr if the
+                                     address is ws:// or wss://
       --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session
                                      and no kept process
       --sandbox <NAME>               Confine all clients: read-only, or workspace-write (the server's working

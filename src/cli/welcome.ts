@@ -8,16 +8,23 @@ export interface Listening {
   /** The URL for clients. */
   readonly url: string;
   readonly needsToken: boolean;
+  /** Where the web console is, with what lets a browser in. Undefined if it is not served. */
+  readonly consoleUrl?: string | undefined;
 }
 
-/** What a person who starts a server in a terminal should know: ten lines for stderr. */
-export function welcome({ url: listening, needsToken }: Listening): string {
+/** The one line for whoever reads stderr without a terminal, such as a log. */
+export function consoleLine(url: string, needsToken: boolean): string {
+  return needsToken ? `Console: ${url} (it asks for a token)\n` : `Console: ${url} (this link works once)\n`;
+}
+
+/** What a person who starts a server in a terminal should know: some lines for stderr. */
+export function welcome({ url: listening, needsToken, consoleUrl }: Listening): string {
   const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
   const token = needsToken ? ", { token }" : "";
   const tokenFile = needsToken ? " --token-file FILE" : "";
   return `exec-server ${VERSION} listens on ${listening}. Ctrl-C ends it, and everything that it runs.
 
-From Codex:
+${consoleUrl === undefined ? "" : inBrowser(consoleUrl, needsToken)}From Codex:
   ${codex(url, needsToken)}
 From a program:
   import { connect } from "exec-server"; const host = await connect("${url}"${token});
@@ -26,6 +33,10 @@ From another terminal:
 
 All commands: exec-server --help. Options of the server: exec-server serve --help.
 `;
+}
+
+function inBrowser(url: string, needsToken: boolean): string {
+  return `In a browser (${needsToken ? "it asks for a token" : "this link works once; more: exec-server open"}):\n  ${url}\n`;
 }
 
 /** Codex takes a token, and a command that reaches a socket, only from its file. */

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { commandMethods, commandNotifications } from "./command-v0.ts";
+import { consoleMethods } from "./console.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
@@ -25,6 +26,7 @@ export const methods = {
   ...tcpMethods,
   ...commandMethods,
   ...serverStatusMethods,
+  ...consoleMethods,
 };
 
 /** Requests that a server sends to its client. */

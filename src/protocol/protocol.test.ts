@@ -67,6 +67,7 @@ describe("the table", () => {
       "fs/close",
       "command/exec/terminate",
       "server/status",
+      "console/link",
     ]);
   });
 
@@ -104,6 +105,7 @@ describe("the table", () => {
       "command/exec/write",
       "command/exec/terminate",
       "server/status",
+      "console/link",
     ]);
   });
 });

@@ -7,6 +7,7 @@ import type { ClientConnection } from "./connection/client-connection.ts";
 import { describeEnvironment } from "./environment-info.ts";
 import { listExtensions } from "./extensions.ts";
 import { commandHandlers } from "./handlers/command-v0.ts";
+import { consoleHandlers, type ConsoleLinks } from "./handlers/console.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
@@ -41,6 +42,7 @@ export function createRouter({
   hasSandbox,
   version,
   connections,
+  console,
 }: {
   environment: Environment;
   limits: ServerLimits;
@@ -56,6 +58,8 @@ export function createRouter({
   version: string | undefined;
   /** How many there are now. */
   connections: () => number;
+  /** Undefined if it is not served. */
+  console: ConsoleLinks | undefined;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
@@ -91,6 +95,7 @@ export function createRouter({
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers({ sessions, starter, connections }),
+    ...(console === undefined ? {} : consoleHandlers(console)),
   };
   const extensions = listExtensions({ ...handlers, initialize: sessionHandlers }).filter(
     (extension) => keepsProcesses || extension !== "process/start.keep",

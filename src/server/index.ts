@@ -11,6 +11,7 @@ export {
 } from "./access/authentication.ts";
 export type { Credential } from "./access/credential.ts";
 export type { AuditOptions } from "./audit/audit.ts";
+export type { ConsoleOptions } from "./console/console-options.ts";
 export { localPrincipal } from "./access/principal.ts";
 export type { Preset } from "./access/presets.ts";
 export {

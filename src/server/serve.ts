@@ -5,6 +5,8 @@ import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
 import { listenWebSocket } from "../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
+import { Console } from "./console/console.ts";
+import type { ConsoleOptions } from "./console/console-options.ts";
 import { createAuthenticator } from "./access/authentication.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
@@ -25,6 +27,11 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   readonly tls?: ServerTls | undefined;
   /** Answers `/metrics`, for whoever may connect. Default: false. */
   readonly metrics?: boolean;
+  /**
+   * Serves the web console at `/`, if it listens on TCP. Browsers get in with a link that `consoleLink` makes, or with a
+   * token if `authentication` is set. Default: false.
+   */
+  readonly console?: boolean | ConsoleOptions;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
@@ -33,6 +40,11 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
 export interface ListeningServer extends Server, AsyncDisposable {
   /** The URL for clients: `ws://127.0.0.1:38977`, `wss://…` with TLS, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
+  /**
+   * A link to the web console for a browser of the user who runs this program. It works once, within the hour. With
+   * authentication it holds nothing, and the page asks for a token. Undefined if the console is not served.
+   */
+  consoleLink(): string | undefined;
   /** Stops listening, kills all processes and closes every connection. */
   close(): Promise<void>;
 }
@@ -62,14 +74,29 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
   const secrets = "path" in address ? [address.path] : (files?.secrets ?? []);
   const metrics = options.metrics ? new ServerMetrics() : undefined;
+  const keyFile = typeof options.console === "object" ? options.console.keyFile : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
   const hidden = hiding([...secrets, ...table], { ...options, observers });
+  const console =
+    address.kind === "websocket" && options.console
+      ? new Console(options.console === true ? {} : options.console, {
+          logger,
+          version: options.version,
+          isLocal: !isExposed(address),
+          publicUrls: options.publicUrls ?? [],
+          takesTokens: authentication !== undefined,
+          refused: (reason, from) => server.observer?.refused?.({ cause: "login", reason, from }),
+        })
+      : undefined;
   // Whatever is given must be a policy: nothing else may leave the server open.
   const context = { ...rightsContext(hidden), trustedPaths: files?.trusted ?? [] };
   const authenticator =
     authentication === undefined ? undefined : createAuthenticator(authentication, context);
   await authenticator?.ready;
-  const server = createServerFor(listeners, hidden);
+  const server = createServerFor(listeners, hidden, {
+    maskedPaths: keyFile === undefined ? [] : [resolve(keyFile)],
+    console,
+  });
   try {
     await server.prepare();
     const log = new LoginLog(logger);
@@ -88,10 +115,12 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
           authenticator,
           requiresCertificate: tls?.clientCa !== undefined,
           isLocal: () => !isExposed(address),
+          console,
         },
       ),
     });
     const unwatch = files?.watch((renewed) => listener.renewTls(renewed));
+    console?.listensOn(listener.url);
     if ("port" in address) listeners.add(Number(new URL(listener.url).port));
     const close = async (): Promise<void> => {
       unwatch?.();
@@ -100,6 +129,10 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     };
     return {
       url: listener.url,
+      consoleLink: () => {
+        if (console === undefined || authentication !== undefined) return console?.url;
+        return `${console.url}#link=${console.createLink().token}`;
+      },
       refusal: (credential) => server.refusal(credential),
       exclude: (ends) => server.exclude(ends),
       accept: (transport, accepted) => server.accept(transport, accepted),

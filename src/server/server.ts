@@ -36,6 +36,7 @@ import { numbersOf, type ServerState } from "./server-state.ts";
 import { SessionRegistry } from "./sessions/session-registry.ts";
 import { ConnectionObservation } from "./connection/observation.ts";
 import { RequestObservers } from "./connection/request-observers.ts";
+import type { ConsoleLinks } from "./handlers/console.ts";
 import { Audit } from "./audit/audit.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
@@ -104,6 +105,10 @@ export interface ServerParts {
   readonly audit?: Audit | undefined;
   /** Where relative paths of a policy start. */
   readonly cwd?: string;
+  /** Like `hiddenPaths`, but may be below the roots of a client, who gains nothing from them. */
+  readonly maskedPaths?: readonly string[];
+  /** Makes links to the web console for clients. */
+  readonly console?: ConsoleLinks | undefined;
 }
 
 /** A server, and who is told what happens on it. */
@@ -149,7 +154,11 @@ class ExecServer implements ObservedServer {
     this.#runAs = options.runAs === undefined ? undefined : resolveRunAs(options.runAs);
     const audit =
       parts.audit ?? (options.audit && Audit.open(options.audit, { logger, version: options.version }));
-    const hiddenPaths = [...(options.hiddenPaths ?? []), ...(audit?.paths ?? [])];
+    const hiddenPaths = [
+      ...(options.hiddenPaths ?? []),
+      ...(parts.maskedPaths ?? []),
+      ...(audit?.paths ?? []),
+    ];
     audit?.onRotated((path) => hiddenPaths.push(path));
     // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
     // to `process.env` itself is a C library call.
@@ -206,6 +215,7 @@ class ExecServer implements ObservedServer {
         hasSandbox: sandbox.isInstalled,
         version: options.version,
         connections: () => this.#clients.size,
+        console: parts.console,
       }),
       sessions,
       logger,

@@ -15,6 +15,7 @@ export function everyMethod(uri: string): EveryMethod {
     "environment/info": ["fsro", {}],
     "environment/status": ["fsro", {}],
     "server/status": ["fsro", {}],
+    "console/link": ["fsro", {}],
     "environmentConfig/read": ["fs", { cwd: uri, configPaths: [["model"]], requirementsPaths: [] }],
     "capabilityRoots/discoverV1": ["fs", { roots: [{ id: "r", path: uri }] }],
     "capabilities/discoverV2": ["fs", { cwd: uri }],

@@ -17,17 +17,18 @@ async function serveInTerminal(args: string): Promise<{ stdout: string; stderr: 
   return { stdout: (await line.run("cat out; rm out")).stdout, stderr };
 }
 
-test("in a terminal, stderr adds ten lines, and stdout stays one line", async () => {
+test("in a terminal, stderr adds twelve lines, and stdout stays one line", async () => {
   const { stdout, stderr } = await serveInTerminal("");
   expect(stdout).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\n$/);
   const url = stdout.trim();
-  const lines = stderr.split("\n").slice(0, 10);
+  const lines = stderr.split("\n").slice(0, 12);
   expect(lines[0]).toContain(`listens on ${url}.`);
-  expect(lines[3]).toBe(`  CODEX_EXEC_SERVER_URL=${url} codex`);
-  expect(lines[5]).toContain(`await connect("${url}")`);
-  expect(lines[7]).toBe(`  exec-server run --url ${url} -- uname -a`);
-  expect(lines[9]).toContain("exec-server --help");
-  expect(stderr.split("\n")).toHaveLength(11);
+  expect(lines[3]).toMatch(new RegExp(`^  ${url.replace("ws", "http")}/#link=[\\w-]{43}$`));
+  expect(lines[5]).toBe(`  CODEX_EXEC_SERVER_URL=${url} codex`);
+  expect(lines[7]).toContain(`await connect("${url}")`);
+  expect(lines[9]).toBe(`  exec-server run --url ${url} -- uname -a`);
+  expect(lines[11]).toContain("exec-server --help");
+  expect(stderr.split("\n")).toHaveLength(13);
 });
 
 test("with a token, the lines say where it goes", async () => {
@@ -47,7 +48,21 @@ test("a socket is reached from Codex through the bridge", async () => {
   );
 });
 
-test("without a terminal stderr stays empty", async () => {
-  const serve = "exec-server 2> err > out & until [ -s out ]; do sleep 0.05; done; kill $!; wait $!; cat err";
-  expect(await line.run(serve)).toEqual({ status: 0, stdout: "", stderr: "" });
+test("without a terminal stderr has only the link of the console, or nothing", async () => {
+  const serve = (flags: string, awaited: "out" | "err") =>
+    line.run(
+      `rm -f out err; exec-server ${flags} 2> err > out & ` +
+        `until [ -s ${awaited} ]; do sleep 0.05; done; kill $!; wait $!; cat err`,
+    );
+  expect(await serve("", "err")).toEqual({
+    status: 0,
+    stdout: expect.stringMatching(
+      /^Console: http:\/\/127\.0\.0\.1:\d+\/#link=[\w-]{43} \(this link works once\)\n$/,
+    ),
+    stderr: "",
+  });
+  expect(await serve("--no-console", "out")).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect(await serve("--ws-auth capability-token --ws-token-file token", "err")).toMatchObject({
+    stdout: expect.stringMatching(/^Console: http:\/\/127\.0\.0\.1:\d+\/ \(it asks for a token\)\n$/),
+  });
 });

@@ -5,6 +5,7 @@ const EXTENSION_METHODS = [
   "command/exec",
   "command/exec/terminate",
   "command/exec/write",
+  "console/link",
   "fs/chmod",
   "fs/hash",
   "fs/openPart",
@@ -62,6 +63,8 @@ verifies("extensions:announced", async ({ peer, target, transport }) => {
       [...EXTENSION_METHODS, ...EXTENSION_FIELDS]
         // A server on stdio ends with its client, so it keeps nothing.
         .filter((extension) => transport !== "stdio" || extension !== "process/start.keep")
+        // Browsers reach only servers that listen.
+        .filter((extension) => transport === "ws" || extension !== "console/link")
         .toSorted(),
     );
   for (const method of EXTENSION_METHODS) {

@@ -104,6 +104,14 @@ verifies("http.root:get", async ({ target }) => {
   await expectText(target, [], "Connection header did not include 'upgrade'");
 });
 
+verifies("http.root:browser", async ({ target }) => {
+  const accept = "Accept: text/html,application/xhtml+xml";
+  const { headers } = await httpRequest(urlOf(target), "GET", "/", [accept]);
+  expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+  const other = await httpRequest(urlOf(target), "GET", "/p/name", [accept]);
+  expect(other.headers["content-security-policy"]).toBe(headers["content-security-policy"]);
+});
+
 verifies("http.root:post", async ({ target }) => {
   for (const [method, headers] of [
     ["POST", []],

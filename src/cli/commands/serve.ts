@@ -9,6 +9,7 @@ import { libc } from "../../native/libc.ts";
 import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
+  type ConsoleOptions,
   serve as startListening,
   type ServerLimits,
   type ServerOptions,
@@ -25,11 +26,12 @@ import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 import { LOG_FLAGS, parseLog } from "../log-flags.ts";
 import { parseDuration } from "../parse-duration.ts";
+import { consoleKeyPath } from "../console-key-path.ts";
 import { cannotWrite } from "../print-result.ts";
 import { writeErr, writeOut } from "../standard-streams.ts";
 import { openStdioTransport } from "../stdio-streams.ts";
 import { VERSION } from "../version.ts";
-import { welcome } from "../welcome.ts";
+import { consoleLine, welcome } from "../welcome.ts";
 
 const FLAGS = {
   listen: "URL",
@@ -46,7 +48,7 @@ const FLAGS = {
 };
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "ws-token-table", "config", "log-file"];
-const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", ...EDGE_SWITCHES];
+const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", "no-console", ...EDGE_SWITCHES];
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
@@ -89,6 +91,7 @@ interface ListenOptions extends ServerOptions, Edge {
   readonly limits: Partial<ServerLimits>;
   readonly logger: Logger;
   readonly metrics: boolean;
+  readonly console: ConsoleOptions | false;
   readonly exitWhenIdleMs: number | undefined;
 }
 
@@ -157,6 +160,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     logger,
     observers,
     metrics: flags.has("metrics"),
+    console: !flags.has("no-console") && configuration.console !== false && { keyFile: consoleKeyPath() },
     hiddenPaths,
     exitWhenIdleMs,
     version: VERSION,
@@ -220,7 +224,10 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
     await server.close();
     throw cannotWrite(error);
   });
-  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken: options.authentication !== undefined }));
+  const consoleUrl = server.consoleLink();
+  const needsToken = options.authentication !== undefined;
+  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken, consoleUrl }));
+  else if (consoleUrl !== undefined) writeErr(consoleLine(consoleUrl, needsToken));
 }
 
 async function serveStdio(options: ListenOptions): Promise<void> {

@@ -21,6 +21,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "environment/info": always,
   "environment/status": always,
   "server/status": always,
+  "console/link": always,
   "environmentConfig/read": always,
   "capabilityRoots/discoverV1": always,
   "capabilities/discoverV2": always,

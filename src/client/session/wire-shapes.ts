@@ -357,6 +357,7 @@ export const resultShapes = {
     sessions: "unsigned",
     runningProcesses: "unsigned",
   },
+  "console/link": { token: "string", expiresAtMs: "unsigned" },
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the requests of a server carry. */

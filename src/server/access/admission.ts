@@ -9,6 +9,7 @@ import { refuseOtherUser } from "./local-users.ts";
 import { checkedOrigin, publicHost } from "./origins.ts";
 import { certificatePrincipal } from "./principal.ts";
 import { LoginLog } from "./refused-logins.ts";
+import type { Console } from "../console/console.ts";
 import { FULL_RIGHTS } from "./rights.ts";
 
 /** Whom a server admits. */
@@ -36,6 +37,7 @@ export interface Surroundings {
   readonly requiresCertificate: boolean;
   /** Whether only this machine's users can connect. */
   readonly isLocal: (ends: ConnectionEnds) => boolean;
+  readonly console?: Console | undefined;
 }
 
 /** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */
@@ -48,17 +50,21 @@ export function admissionFor(
     limits,
     logger,
   }: Omit<AdmissionPolicy, "authentication"> & ServerOptions,
-  { authenticator, requiresCertificate, isLocal }: Surroundings,
+  { authenticator, requiresCertificate, isLocal, console }: Surroundings,
 ): AdmissionOptions<Credential> {
   const log = new LoginLog(logger ?? silentLogger);
   const maxMessageBytes = limits?.maxMessageBytes;
-  const authenticate =
+  const decide =
     authenticator === undefined
       ? requiresCertificate && untilCertificateEnds(authenticateByCertificate)
       : untilCertificateEnds(authenticator.authenticate);
+  const authenticate = decide && console ? console.using(decide) : decide;
   const asksForUser = !authenticate && !allowLocalUsers;
   return {
     ...(authenticate ? { authenticate } : {}),
+    ...(console === undefined
+      ? {}
+      : { site: console, authenticatePage: (presented) => console.admit(presented) }),
     // With a token, a sandbox does not get in: no policy shows it the secret.
     ...(authenticator === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
     // Asynchronous, because there may be no descriptor to look it up.

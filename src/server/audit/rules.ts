@@ -124,6 +124,8 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   },
   "capabilities/discoverV2": { kind: "read", event: "discover", facts: ({ cwd }) => ({ path: cut(cwd) }) },
   "server/status": NONE,
+  // Whoever has the link has the rights of the connection.
+  "console/link": { kind: "line", event: "consoleLink", facts: () => ({}) },
   "fs/readFile": { ...look("readFile"), hasContents: true },
   "fs/hash": look("hash"),
   "fs/readDirectory": look("list"),

@@ -18,6 +18,16 @@ export interface PageAnswer {
   readonly contentType?: string;
 }
 
+/** A web site of the server's own, on any paths. */
+export interface Site {
+  /** Origins of its pages, besides those that the Host of a request tells. */
+  readonly origins: readonly string[];
+  /** Whether it answers this request, even if with an error. */
+  covers(request: IncomingMessage): boolean;
+  /** Answers a request whose host and origin have been checked. `isOwnPage`: it has the origin of the site itself. */
+  answer(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void>;
+}
+
 /** By their paths. */
 export type Pages = ReadonlyMap<string, Page>;
 

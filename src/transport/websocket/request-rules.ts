@@ -7,18 +7,39 @@ export interface RequestRules {
   readonly isOwnHost: ((host: string) => boolean) | undefined;
   /** Origins of pages that may connect. */
   readonly allowedOrigins: ReadonlySet<string>;
+  /** Further origins of the server's own pages. Undefined if it has none. */
+  readonly ownOrigins?: ReadonlySet<string> | undefined;
 }
 
-/** Why a request is refused, upgrade or not. Browsers send an Origin, and only listed pages may use this server. */
-export function refuseRequest(request: IncomingMessage, rules: RequestRules): Refusal | undefined {
+/**
+ * Whether a request comes from a page of the server itself: its origin is the host that was asked for, which is checked
+ * for every request, or one that was named. In front of a server without TLS there may be a proxy that has it.
+ */
+export function isOwnPage({ headers, socket }: IncomingMessage, { ownOrigins }: RequestRules): boolean {
+  const { origin, host } = headers;
+  if (ownOrigins === undefined || origin === undefined) return false;
+  if (ownOrigins.has(origin)) return true;
+  const isSecure = "encrypted" in socket;
+  return host !== undefined && (origin === `https://${host}` || (!isSecure && origin === `http://${host}`));
+}
+
+/**
+ * Why a request is refused, upgrade or not. Browsers send an Origin, and only listed pages may use this server, and its
+ * own where `admitsOwnPages` says so.
+ */
+export function refuseRequest(
+  request: IncomingMessage,
+  rules: RequestRules,
+  admitsOwnPages = false,
+): Refusal | undefined {
   const hosts = request.headersDistinct["host"] ?? [];
   // Without a host it is a probe in HTTP/1.0; every page has one.
   if (rules.isOwnHost !== undefined && hosts.length > 0)
     if (hosts.length > 1 || !rules.isOwnHost(hosts[0]!)) return WRONG_HOST;
   const { origin } = request.headers;
-  if (origin !== undefined && !rules.allowedOrigins.has(origin))
-    return { cause: "origin", status: 403, body: "" };
-  return undefined;
+  if (origin === undefined || rules.allowedOrigins.has(origin)) return undefined;
+  if (admitsOwnPages && isOwnPage(request, rules)) return undefined;
+  return { cause: "origin", status: 403, body: "" };
 }
 
 const WRONG_HOST: Refusal = {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { hostname } from "node:os";
 import { socketUrl } from "../../base/socket-url.ts";
+import { subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import {
   answerPage,
   type Page,
@@ -9,13 +10,14 @@ import {
   type Pages,
   refuseMethod,
   sendPlain,
+  type Site,
   withProbes,
 } from "./http-pages.ts";
 import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
 import { ownHosts } from "./own-hosts.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import { RequestTurns } from "./request-turns.ts";
-import { type RequestRules, refuseRequest } from "./request-rules.ts";
+import { isOwnPage, type RequestRules, refuseRequest } from "./request-rules.ts";
 import { formatHost, TCP_OPTIONS } from "./socket-address.ts";
 import { type TlsMaterial, tlsFront, type TlsOptions } from "./tls-front.ts";
 import { bindUnixSocket } from "./unix-socket.ts";
@@ -50,6 +52,8 @@ export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<C
   readonly allowedOrigins?: readonly string[] | undefined;
   /** What else is answered, besides probes. */
   readonly pages?: Pages | undefined;
+  /** The server's own web site, whose pages may connect if `authenticatePage` admits them. */
+  readonly site?: Site | undefined;
 }
 
 /** Serves WebSockets on `/`, and answers plain HTTP requests for probes and stray browsers. */
@@ -68,21 +72,31 @@ export async function listenWebSocket<Credential = unknown>(
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
     const page = pages.get(pathOf(request));
-    const refusal = refuse(request, rules, page) ?? (page === undefined ? refusePlain(request) : undefined);
+    const site = page === undefined && options.site?.covers(request) === true ? options.site : undefined;
+    const refusal =
+      site === undefined
+        ? (refuse(request, rules, page) ?? (page === undefined ? refusePlain(request) : undefined))
+        : refuseRequest(request, rules, true);
+    const answer = (): Promise<void> | undefined =>
+      site?.answer(request, response, isOwnPage(request, rules)) ??
+      (page && answerPage(page, request, response, options));
     turns.take(request.socket, response, () => {
-      if (refusal !== undefined || page === undefined) sendPlain(response, refusal ?? NOT_FOUND);
+      if (refusal !== undefined) sendPlain(response, refusal);
       else
-        answerPage(page, request, response, options).catch(() =>
-          sendPlain(response, { status: 503, body: "not possible now" }),
-        );
+        answer()?.catch(() => {
+          if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible now" });
+        });
     });
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
     const page = pages.get(pathOf(request));
-    const refusal = refuse(request, rules, page);
+    // Without a token, a page of its own is refused like any other: nothing else tells it from what runs in a browser.
+    const from =
+      page === undefined && isOwnPage(request, rules) && showsToken(request) ? "own-page" : undefined;
+    const refusal = refuse(request, rules, page, from);
     if (refusal !== undefined) turnAwayFrom(socket, refusal, options, pending);
-    else if (page === undefined) takeUpgrade(request, socket, head);
+    else if (page === undefined) takeUpgrade(request, socket, head, from);
     else answerUpgrade(page, socket, pending);
   });
   const tls =
@@ -130,18 +144,29 @@ function answerUpgrade(page: Page, socket: Socket, pending: PendingSockets): voi
 
 function rulesOf(options: ListenOptions): RequestRules {
   const allowedOrigins = new Set(options.allowedOrigins);
+  // No browser reaches a Unix socket.
   if ("path" in options) return { isOwnHost: undefined, allowedOrigins };
+  const ownOrigins = options.site && new Set(options.site.origins);
   // No stranger's page is served under the machine's own name.
   const names = [...(options.publicHosts ?? []), hostname()];
-  return { isOwnHost: ownHosts({ address: options.host, names }), allowedOrigins };
+  return { isOwnHost: ownHosts({ address: options.host, names }), allowedOrigins, ownOrigins };
 }
 
 /** Reasons to refuse any request, upgrade or not. */
-function refuse(request: IncomingMessage, rules: RequestRules, page: Page | undefined): Refusal | undefined {
-  const refusal = refuseRequest(request, rules);
+function refuse(
+  request: IncomingMessage,
+  rules: RequestRules,
+  page: Page | undefined,
+  from?: "own-page" | undefined,
+): Refusal | undefined {
+  const refusal = refuseRequest(request, rules, from === "own-page");
   if (refusal !== undefined) return refusal;
   if (page !== undefined) return refuseMethod(request);
   return pathOf(request) === "/" ? undefined : NOT_FOUND;
+}
+
+function showsToken({ headers }: IncomingMessage): boolean {
+  return subprotocolAuthorization(headers["sec-websocket-protocol"]) !== undefined;
 }
 
 function destroyThis(this: Socket): void {

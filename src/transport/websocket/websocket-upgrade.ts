@@ -32,6 +32,13 @@ export interface UpgradeOptions<Credential = unknown> {
   authenticate?(
     presented: PresentedCredentials,
   ): Promise<{ readonly refusal: string } | { readonly credential: Credential }>;
+  /**
+   * The same for a page of the server's own site, which always has to show something; without a credential it is like
+   * anybody who is admitted without one. Without this function, no page of its own is admitted.
+   */
+  authenticatePage?(
+    presented: PresentedCredentials,
+  ): Promise<{ readonly refusal: string } | { readonly credential: Credential | undefined }>;
   /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Why no further connection is accepted, or none with this credential, if so; the answer is then 503. */
@@ -47,7 +54,12 @@ export interface UpgradeOptions<Credential = unknown> {
 }
 
 /** Takes requests for the path of the WebSocket, whose host and origin have been checked, and makes them connections. */
-export type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+export type TakeUpgrade = (
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  from?: "own-page" | undefined,
+) => void;
 
 export function upgrades<Credential>(
   options: UpgradeOptions<Credential>,
@@ -87,7 +99,7 @@ export function upgrades<Credential>(
     });
   };
 
-  return (request, socket, head) => {
+  return (request, socket, head, from) => {
     const turnAway = (refusal: Refusal): void => turnAwayFrom(socket, refusal, options, pending);
     const malformed = refuseUpgrade(request);
     if (malformed !== undefined) {
@@ -102,7 +114,7 @@ export function upgrades<Credential>(
       else if (full !== undefined) turnAway({ cause: "limit", status: 503, body: full });
       else upgrade(request, socket, head, credential);
     };
-    const examined = examine(socket, request, options);
+    const examined = examine(socket, request, options, from);
     if (examined === undefined) decide({});
     else
       examined.then(decide, () =>
@@ -113,7 +125,7 @@ export function upgrades<Credential>(
 
 interface Examined<Credential> {
   readonly refusal?: Refusal;
-  readonly credential?: Credential;
+  readonly credential?: Credential | undefined;
 }
 
 /** Who connects, and with what right. Undefined if nobody asks. */
@@ -121,17 +133,20 @@ export function examine<Credential>(
   socket: Socket,
   { headers }: IncomingMessage,
   options: UpgradeOptions<Credential>,
+  from?: "own-page" | undefined,
 ): Promise<Examined<Credential>> | undefined {
   const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
   const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
   const excluded = ends && options.exclude?.(ends);
   const foreign = ends && options.excludeUser?.(ends);
   const clientCertificate = clientCertificateOf(socket);
-  const authenticated = options.authenticate?.({
+  const presented = {
     authorization: headers.authorization ?? subprotocolAuthorization(headers["sec-websocket-protocol"]),
     from: addressOf(socket),
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
-  });
+  };
+  const authenticated =
+    from === "own-page" ? options.authenticatePage?.(presented) : options.authenticate?.(presented);
   if (!excluded && !foreign && authenticated === undefined) return undefined;
   return Promise.all([excluded, foreign, authenticated]).then(([inside, other, answer]) => {
     if (inside) return { refusal: { cause: "sandbox", status: 403, body: inside } };

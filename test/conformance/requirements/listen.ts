@@ -96,6 +96,13 @@ export const listenRequirements = {
     behavior: "GET / without upgrade is answered 400 and says what is missing.",
     transports: ["ws"],
   },
+  "http.root:browser": {
+    section: "ours",
+    behavior: "GET / of a browser, which asks for text/html, is answered with the web console.",
+    transports: ["ws"],
+    origin: "ours",
+    note: "Answers 400, as every other GET.",
+  },
   "http.root:post": {
     section: "1.4",
     behavior: "Another method on / is answered 405, upgrade headers or not.",

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Asset } from "./assets.ts";
+import { SECURITY_HEADERS } from "./headers.ts";
+
+/** Why something was not done, as the page gets it. */
+export interface ConsoleError {
+  readonly status: number;
+  /** For the page. */
+  readonly error: string;
+  /** For a person, with the remedy. */
+  readonly message: string;
+}
+
+export function sendJson(response: ServerResponse, status: number, value: object): void {
+  send(response, status, Buffer.from(`${JSON.stringify(value)}\n`), {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+  });
+}
+
+export function sendError(response: ServerResponse, { status, error, message }: ConsoleError): void {
+  sendJson(response, status, { error, message });
+}
+
+/** The page itself: it is asked for again each time, because it names the current assets. */
+export function sendIndex(response: ServerResponse, index: Buffer | undefined): void {
+  const type = index === undefined ? "text/plain; charset=utf-8" : "text/html; charset=utf-8";
+  send(response, index === undefined ? 503 : 200, index ?? Buffer.from(NOT_BUILT), {
+    "content-type": type,
+    "cache-control": "no-cache",
+  });
+}
+
+/** Its name changes with its contents, so it is never asked for again. */
+export function sendAsset(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, plain, gzip }: Asset,
+): void {
+  const compressed = acceptsGzip(request) ? gzip : undefined;
+  send(response, 200, compressed ?? plain, {
+    "content-type": type,
+    "cache-control": "public, max-age=31536000, immutable",
+    ...(gzip === undefined ? {} : { vary: "accept-encoding" }),
+    ...(compressed === undefined ? {} : { "content-encoding": "gzip" }),
+  });
+}
+
+export function sendNotFound(response: ServerResponse): void {
+  send(response, 404, Buffer.alloc(0), {});
+}
+
+const NOT_BUILT = `The web console has not been built.
+
+In a clone of the repository, "npm start" builds it, and so does "node scripts/build-console.mjs". Then load this page again.
+`;
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: Buffer,
+  headers: Readonly<Record<string, string>>,
+): void {
+  response
+    .writeHead(status, { ...SECURITY_HEADERS, ...headers, "content-length": String(body.length) })
+    .end(body);
+}
+
+function acceptsGzip({ headers }: IncomingMessage): boolean {
+  const [offer] = String(headers["accept-encoding"] ?? "")
+    .split(",")
+    .filter((coding) => /^\s*gzip\s*(?:;|$)/i.test(coding));
+  return offer !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(offer);
+}

@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { findBundle } from "../own-bundle.ts";
+
+/** By the ending of a name. Nothing else is served. */
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  png: "image/png",
+  ico: "image/x-icon",
+  woff2: "font/woff2",
+  json: "application/json",
+  webmanifest: "application/manifest+json",
+};
+/** No separators, and no dot in front: every name is one of the directory. */
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+
+/** A file of the page. */
+export interface Asset {
+  readonly type: string;
+  readonly plain: Buffer;
+  /** The same, compressed. */
+  readonly gzip: Buffer | undefined;
+}
+
+/** The files of the built page. Nothing is read before somebody asks for it. */
+export class ConsoleAssets {
+  readonly #given: string | undefined;
+  /** Their names change with their contents, so they never become outdated. */
+  readonly #assets = new Map<string, Promise<Asset | undefined>>();
+  #found: string | undefined;
+
+  constructor(directory?: string) {
+    this.#given = directory;
+  }
+
+  /** Undefined if the page has not been built. It is read each time, because another build changes it. */
+  async index(): Promise<Buffer | undefined> {
+    const directory = this.#directory();
+    return directory === undefined ? undefined : readOrNothing(join(directory, "index.html"));
+  }
+
+  /** Undefined if there is none of this name. */
+  async asset(name: string): Promise<Asset | undefined> {
+    const known = this.#assets.get(name);
+    if (known !== undefined) return known;
+    const type = TYPES[name.split(".").at(-1) ?? ""];
+    const directory = this.#directory();
+    if (type === undefined || !NAME.test(name) || directory === undefined) return undefined;
+    const path = join(directory, "assets", name);
+    const loading = load(path, type);
+    this.#assets.set(name, loading);
+    // What is missing is not kept: names are made up by whoever asks.
+    const asset = await loading.catch(() => undefined);
+    if (asset === undefined) this.#assets.delete(name);
+    return asset;
+  }
+
+  #directory(): string | undefined {
+    if (this.#found !== undefined) return this.#found;
+    const index = this.#given === undefined ? findBundle("console/index.html") : undefined;
+    this.#found = this.#given ?? (index && dirname(index));
+    return this.#found;
+  }
+}
+
+async function load(path: string, type: string): Promise<Asset | undefined> {
+  const plain = await readOrNothing(path);
+  return plain && { type, plain, gzip: await readOrNothing(`${path}.gz`) };
+}
+
+async function readOrNothing(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "EISDIR" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}

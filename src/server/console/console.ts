@@ -1,0 +1,184 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { hostname } from "node:os";
+import type { Logger } from "../../base/logger.ts";
+import { clientCertificateOf } from "../../transport/websocket/client-certificates.ts";
+import type { Site } from "../../transport/websocket/http-pages.ts";
+import { pathOf } from "../../transport/websocket/http-refusal.ts";
+import { addressOf } from "../../transport/websocket/socket-address.ts";
+import type { Authenticate, Presented } from "../access/authentication.ts";
+import { bearerToken } from "../access/bearer-token.ts";
+import type { Credential } from "../access/credential.ts";
+import { LoginLog } from "../access/refused-logins.ts";
+import { type ConsoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
+import { ConsoleAssets } from "./assets.ts";
+import { consoleKey } from "./console-key.ts";
+import type { ConsoleOptions } from "./console-options.ts";
+import { LinkTokens, type NewLink } from "./link-tokens.ts";
+import { type Holder, SessionSecrets } from "./session-secrets.ts";
+import { type Caller, type PageAdmission, readJson, SignIn } from "./sign-in.ts";
+
+/** Views of the page, which have addresses of their own. */
+const VIEW = /^\/(?:$|[ptfisr](?:\/|$))/;
+/** Addresses that stand for every address of the machine, as URLs show them. */
+const EVERY_ADDRESS = /^(wss?):\/\/(?:0\.0\.0\.0|\[::\]):/;
+const ASSETS = "/assets/";
+const SESSION = "/console/session";
+const STATE = "/console/state";
+
+export interface ConsoleSurroundings {
+  readonly logger: Logger;
+  readonly version: string | undefined;
+  /** Whether only this machine's users can connect: nobody else is told its name. */
+  readonly isLocal: boolean;
+  /** URLs by which browsers reach the server through a proxy. */
+  readonly publicUrls: readonly string[];
+  /** Whether clients need a token. */
+  readonly takesTokens: boolean;
+  /** Is told about failed attempts. */
+  readonly refused: (reason: string, from: string) => void;
+}
+
+/** The web console: the page, its assets, and how a browser gets in. */
+export class Console implements Site {
+  readonly origins: readonly string[];
+  readonly #assets: ConsoleAssets;
+  readonly #links = new LinkTokens<Holder>();
+  readonly #surroundings: ConsoleSurroundings;
+  readonly #secrets: SessionSecrets;
+  readonly #bearers = new WeakMap<Credential, string>();
+  #signIn: SignIn | undefined;
+  #authenticate: Authenticate | undefined;
+  #listening = "";
+
+  constructor({ keyFile, directory }: ConsoleOptions, surroundings: ConsoleSurroundings) {
+    this.#assets = new ConsoleAssets(directory);
+    this.#surroundings = surroundings;
+    this.origins = surroundings.publicUrls.map(pageOrigin);
+    this.#secrets = new SessionSecrets(consoleKey(keyFile, surroundings.logger), () => this.#listening);
+  }
+
+  /** Says where the server listens: `ws://127.0.0.1:38977`. Secrets are bound to it. */
+  listensOn(url: string): void {
+    this.#listening = url;
+  }
+
+  /** Where a browser finds it. */
+  get url(): string {
+    return `${this.origins[0] ?? pageOrigin(this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`))}/`;
+  }
+
+  /** Checks tokens with this function from now on. Returns one that also remembers them, for links. */
+  using(authenticate: Authenticate): Authenticate {
+    this.#authenticate = async (presented) => {
+      const answer = await authenticate(presented);
+      const bearer = bearerToken(presented.authorization ?? "");
+      if (!("refusal" in answer) && bearer !== undefined) this.#bearers.set(answer.credential, bearer);
+      return answer;
+    };
+    return this.#authenticate;
+  }
+
+  /** Makes a link for whoever holds this credential, or without one for the user of the server. */
+  createLink(credential?: Credential): NewLink {
+    return this.#links.create({ bearer: credential && this.#bearers.get(credential) });
+  }
+
+  admit(presented: Presented): Promise<PageAdmission> {
+    return this.#door().admit(presented);
+  }
+
+  covers(request: IncomingMessage): boolean {
+    const path = pathOf(request);
+    // Codex's server answers something else at `/`, which only browsers do not get.
+    if (path === "/") return isRead(request) && (request.headers.accept ?? "").includes("text/html");
+    return VIEW.test(path) || path.startsWith(ASSETS) || path === SESSION || path === STATE;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void> {
+    const path = pathOf(request);
+    if (path === SESSION) await this.#trade(request, response, isOwnPage);
+    else if (!isRead(request)) sendError(response, ONLY_READ);
+    else if (path === STATE) sendJson(response, 200, await this.#state(request));
+    else if (path.startsWith(ASSETS)) await this.#asset(path.slice(ASSETS.length), request, response);
+    else sendIndex(response, await this.#assets.index());
+  }
+
+  async #asset(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asset = await this.#assets.asset(name);
+    if (asset === undefined) sendNotFound(response);
+    else sendAsset(request, response, asset);
+  }
+
+  async #trade(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void> {
+    if (request.method !== "POST") {
+      sendError(response, ONLY_POST);
+      return;
+    }
+    const site = request.headers["sec-fetch-site"];
+    if (!isOwnPage || (site !== undefined && site !== "same-origin")) {
+      sendError(response, FOREIGN);
+      return;
+    }
+    const body = await readJson(request);
+    const answer = "value" in body ? await this.#door().trade(body.value, callerOf(request)) : body;
+    if ("error" in answer) sendError(response, answer);
+    else sendJson(response, 200, answer);
+  }
+
+  async #state(request: IncomingMessage): Promise<object> {
+    const { takesTokens, isLocal, version } = this.#surroundings;
+    const { authorization } = request.headers;
+    const admission =
+      authorization === undefined ? undefined : await this.admit({ authorization, ...callerOf(request) });
+    const isAdmitted = admission !== undefined && !("refusal" in admission);
+    return {
+      authentication: takesTokens ? "token" : "link",
+      name: isLocal || isAdmitted ? hostname() : null,
+      version: version ?? null,
+      ...(admission === undefined ? {} : { session: isAdmitted ? "valid" : "over" }),
+    };
+  }
+
+  #door(): SignIn {
+    if (this.#signIn !== undefined) return this.#signIn;
+    const { logger, refused, takesTokens } = this.#surroundings;
+    const log = new LoginLog(logger);
+    this.#signIn = new SignIn({
+      links: this.#links,
+      secrets: this.#secrets,
+      authenticate: this.#authenticate,
+      takesTokens,
+      refused: (reason, from) => {
+        log.refused(`console: ${reason}`, from);
+        refused(`console: ${reason}`, from);
+      },
+    });
+    return this.#signIn;
+  }
+}
+
+/** The origin of pages from the server with this URL. */
+function pageOrigin(url: string): string {
+  return new URL(url.replace(/^ws/, "http")).origin;
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function callerOf({ socket }: IncomingMessage): Caller {
+  const clientCertificate = clientCertificateOf(socket);
+  return { from: addressOf(socket), ...(clientCertificate === undefined ? {} : { clientCertificate }) };
+}
+
+const ONLY_READ: ConsoleError = {
+  status: 405,
+  error: "method",
+  message: "Only GET and HEAD are answered here",
+};
+const ONLY_POST: ConsoleError = { status: 405, error: "method", message: "Only POST is answered here" };
+const FOREIGN: ConsoleError = {
+  status: 403,
+  error: "foreign-origin",
+  message: "Only the page of this server may sign in",
+};

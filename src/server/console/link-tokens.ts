@@ -1,0 +1,76 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** How long a link waits for its browser. */
+export const LINK_LIFETIME_MS = 60 * 60_000;
+/** Links that wait; a further one takes the place of the oldest. */
+export const MAX_PENDING_LINKS = 32;
+/** Links of which it is still known that they are over. */
+const MAX_REMEMBERED = 256;
+const TOKEN_BYTES = 32;
+
+/** The token of a link that has just been made. */
+export interface NewLink {
+  readonly token: string;
+  readonly expiresAtMs: number;
+}
+
+/** What became of a link. */
+export type SpentLink<Holder> =
+  | { readonly state: "valid"; readonly holder: Holder }
+  | { readonly state: "spent" | "expired" | "unknown" };
+
+interface PendingLink<Holder> {
+  readonly expiresAtMs: number;
+  readonly holder: Holder;
+}
+
+/**
+ * Tokens that work once. Only their hashes are kept, and are what is looked up, so that the time of an answer tells
+ * nothing about a token.
+ */
+export class LinkTokens<Holder> {
+  /** By hash, oldest first. */
+  readonly #pending = new Map<string, PendingLink<Holder>>();
+  readonly #over = new Map<string, "spent" | "expired">();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** `holder` is handed to whoever spends the token. */
+  create(holder: Holder): NewLink {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const expiresAtMs = this.#now() + LINK_LIFETIME_MS;
+    this.#pending.set(hashOf(token), { expiresAtMs, holder });
+    if (this.#pending.size > MAX_PENDING_LINKS)
+      for (const oldest of this.#pending.keys()) {
+        this.#end(oldest, "expired");
+        break;
+      }
+    return { token, expiresAtMs };
+  }
+
+  spend(token: string): SpentLink<Holder> {
+    const hash = hashOf(token);
+    const link = this.#pending.get(hash);
+    if (link === undefined) return { state: this.#over.get(hash) ?? "unknown" };
+    const state = link.expiresAtMs > this.#now() ? "spent" : "expired";
+    this.#end(hash, state);
+    return state === "spent" ? { state: "valid", holder: link.holder } : { state };
+  }
+
+  #end(hash: string, state: "spent" | "expired"): void {
+    this.#pending.delete(hash);
+    this.#over.set(hash, state);
+    if (this.#over.size > MAX_REMEMBERED)
+      for (const oldest of this.#over.keys()) {
+        this.#over.delete(oldest);
+        break;
+      }
+  }
+}
+
+function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}
