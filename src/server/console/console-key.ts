@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { messageOf, UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 const OTHERS = 0o077;
 
 /**
