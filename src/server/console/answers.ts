@@ -67,7 +67,7 @@ function send(
 }
 
 function acceptsGzip({ headers }: IncomingMessage): boolean {
-  const [offer] = String(headers["accept-encoding"] ?? "")
+  const [offer] = (headers["accept-encoding"] ?? "")
     .split(",")
     .filter((coding) => /^\s*gzip\s*(?:;|$)/i.test(coding));
   return offer !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(offer);

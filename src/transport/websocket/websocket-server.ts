@@ -157,7 +157,7 @@ function refuse(
   request: IncomingMessage,
   rules: RequestRules,
   page: Page | undefined,
-  from?: "own-page" | undefined,
+  from?: "own-page",
 ): Refusal | undefined {
   const refusal = refuseRequest(request, rules, from === "own-page");
   if (refusal !== undefined) return refusal;

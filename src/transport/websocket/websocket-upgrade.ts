@@ -54,12 +54,7 @@ export interface UpgradeOptions<Credential = unknown> {
 }
 
 /** Takes requests for the path of the WebSocket, whose host and origin have been checked, and makes them connections. */
-export type TakeUpgrade = (
-  request: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
-  from?: "own-page" | undefined,
-) => void;
+export type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer, from?: "own-page") => void;
 
 export function upgrades<Credential>(
   options: UpgradeOptions<Credential>,
@@ -133,7 +128,7 @@ export function examine<Credential>(
   socket: Socket,
   { headers }: IncomingMessage,
   options: UpgradeOptions<Credential>,
-  from?: "own-page" | undefined,
+  from?: "own-page",
 ): Promise<Examined<Credential>> | undefined {
   const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
   const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
