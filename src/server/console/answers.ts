@@ -67,8 +67,8 @@ function send(
 }
 
 function acceptsGzip({ headers }: IncomingMessage): boolean {
-  const [offer] = (headers["accept-encoding"] ?? "")
-    .split(",")
-    .filter((coding) => /^\s*gzip\s*(?:;|$)/i.test(coding));
-  return offer !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(offer);
+  return (headers["accept-encoding"] ?? "").split(",").some((coding) => {
+    const [name, quality = ""] = coding.split(";").map((part) => part.trim());
+    return name === "gzip" && !/^q=0(?:\.0*)?$/.test(quality);
+  });
 }
