@@ -272,7 +272,7 @@ describe("the command line", () => {
   }
 
   test("takes a preset, relative to the server's directory, and not to that of a process", async () => {
-    const server = await start(["--sandbox", "workspace-write"], { cwd: work });
+    const server = await start(["--sandbox", "workspace-write", "--no-console"], { cwd: work });
     const host = await connect(await server.banner());
     cleanups.push(() => host.close());
     expect(await sh(host, `echo x > ${work}/preset`)).toMatchObject({ exitCode: 0 });

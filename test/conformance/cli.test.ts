@@ -37,8 +37,20 @@ async function launchServing(launch: VerifyContext["launch"]): Promise<ServerPro
   return server;
 }
 
-verifies("cli.banner:url", async ({ launch }) => {
-  const server = await launch(["--listen", "ws://127.0.0.1:0"]);
+verifies("cli.banner:console", async ({ launch }) => {
+  const server = await launch([]);
+  const url = await server.banner();
+  server.child.kill("SIGTERM");
+  await exitOf(server);
+  expect(server.stdout).toBe(`${url}\n`);
+  expect(server.stderr).toMatch(
+    /^Console: http:\/\/127\.0\.0\.1:[1-9]\d*\/#link=\S{43} \(this link works once\)\n$/,
+  );
+});
+
+verifies("cli.banner:url", async ({ launch, target }) => {
+  const flags = target.kind === "ours" ? ["--no-console"] : [];
+  const server = await launch(["--listen", "ws://127.0.0.1:0", ...flags]);
   const url = await server.banner();
   expect(url).toMatch(/^ws:\/\/127\.0\.0\.1:[1-9]\d*$/);
   const peer = await openWebSocketPeer(url);

@@ -225,8 +225,15 @@ export const listenRequirements = {
   "cli.banner:url": {
     section: "1.6",
     behavior:
-      "A listening server prints its URL with the bound port as the only line on stdout, and nothing on stderr.",
+      "A listening server prints its URL with the bound port as the only line on stdout, and nothing on stderr (ours with --no-console).",
     transports: ["cli"],
+  },
+  "cli.banner:console": {
+    section: "ours",
+    behavior: "A server that listens on TCP prints a link to its web console as the only line on stderr.",
+    transports: ["cli"],
+    origin: "ours",
+    note: "Prints nothing on stderr.",
   },
   "cli.banner:ipv6": {
     section: "1.6",
