@@ -16,7 +16,8 @@ export type Family =
 
 /**
  * What a client needs to be allowed for a method. `session` and `info` are for everyone; `settings` reads the
- * configuration of Codex on the machine, `discovery` what it offers to agents.
+ * configuration of Codex on the machine, `discovery` what it offers to agents; `operate` sees the figures of all
+ * clients, `audit` what they did.
  */
 export type Right =
   | "session"
@@ -28,7 +29,9 @@ export type Right =
   | "start"
   | "control"
   | "follow"
-  | "network";
+  | "network"
+  | "operate"
+  | "audit";
 
 /** Defers building a schema to its first use. Building all of them would slow server start by a third. */
 export function schema<T extends z.ZodType>(build: () => T): () => T {

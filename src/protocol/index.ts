@@ -9,6 +9,7 @@ import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
+import { serverOperationMethods } from "./server-operation.ts";
 import { serverStatusMethods } from "./server-status.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 import { tcpMethods } from "./tcp.ts";
@@ -27,6 +28,7 @@ export const methods = {
   ...commandMethods,
   ...serverStatusMethods,
   ...consoleMethods,
+  ...serverOperationMethods,
 };
 
 /** Requests that a server sends to its client. */

@@ -68,6 +68,9 @@ describe("the table", () => {
       "command/exec/terminate",
       "server/status",
       "console/link",
+      "server/sessions",
+      "server/limits",
+      "server/audit",
     ]);
   });
 
@@ -106,6 +109,9 @@ describe("the table", () => {
       "command/exec/terminate",
       "server/status",
       "console/link",
+      "server/sessions",
+      "server/limits",
+      "server/audit",
     ]);
   });
 });

@@ -16,10 +16,12 @@ import { processHandlers } from "./handlers/process.ts";
 import { processAttachHandlers } from "./handlers/process-attach.ts";
 import { processExtensionHandlers } from "./handlers/process-extensions.ts";
 import { serverHandlers } from "./handlers/server.ts";
+import { serverOperationHandlers } from "./handlers/server-operation.ts";
 import { sessionHandlers } from "./handlers/session.ts";
 import { tcpHandlers } from "./handlers/tcp.ts";
 import type { KeptProcesses } from "./kept/kept-processes.ts";
 import type { ServerLimits } from "./limits.ts";
+import type { Audit } from "./audit/audit.ts";
 import { Places } from "./files/places.ts";
 import { confinedDiscoveryHandlers } from "./sandbox/files/confined-discovery.ts";
 import { confinedFileHandlers } from "./sandbox/files/confined-files.ts";
@@ -27,6 +29,7 @@ import { FileHelpers } from "./sandbox/files/file-helpers.ts";
 import { filePolicies } from "./sandbox/files/file-policy.ts";
 import type { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { ProcessNetworks } from "./network/process-network.ts";
+import type { ServerState } from "./server-state.ts";
 import type { SessionRegistry } from "./sessions/session-registry.ts";
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
@@ -43,6 +46,8 @@ export function createRouter({
   version,
   connections,
   console,
+  state,
+  audit,
 }: {
   environment: Environment;
   limits: ServerLimits;
@@ -60,6 +65,8 @@ export function createRouter({
   connections: () => number;
   /** Undefined if it is not served. */
   console: ConsoleLinks | undefined;
+  state: () => ServerState;
+  audit: Audit | undefined;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
@@ -96,6 +103,7 @@ export function createRouter({
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers({ sessions, starter, connections }),
     ...(console === undefined ? {} : consoleHandlers(console)),
+    ...serverOperationHandlers({ sessions, limits, state, audit }),
   };
   const extensions = listExtensions({ ...handlers, initialize: sessionHandlers }).filter(
     (extension) => keepsProcesses || extension !== "process/start.keep",

@@ -216,6 +216,8 @@ class ExecServer implements ObservedServer {
         version: options.version,
         connections: () => this.#clients.size,
         console: parts.console,
+        state: () => this.state(),
+        audit,
       }),
       sessions,
       logger,

@@ -123,3 +123,27 @@ it("the end of a token, and whose process was attached to, are in the log", asyn
   const attached = (await linesOf("name:full")).find(({ event }) => event === "attach");
   expect(attached).toMatchObject({ name: "web", owner: "name:observe" });
 });
+
+it("a full token can read the last lines of the log, which hold that it did", async () => {
+  await using server = await serving("full");
+  await using client = await openSocket(server.url, "full");
+  const read = async (params: object) =>
+    (await client.call("server/audit", params)).result as unknown as AuditTail;
+  await expect.poll(async () => (await read({})).lines.length).toBeGreaterThan(4);
+  const { file, lines, written, head, lost, failing } = await read({ maxLines: 2 });
+  expect({ file, lost, failing }).toEqual({ file: logFile(), lost: 0, failing: false });
+  expect(lines).toHaveLength(2);
+  for (const line of lines)
+    expect(JSON.parse(line)).toMatchObject({ event: "readAudit", principal: "name:full" });
+  expect(head).toMatch(new RegExp(`^${written}:[0-9a-f]{64}$`));
+  expect((await read({ maxLines: 0 })).lines).toEqual([]);
+});
+
+interface AuditTail {
+  readonly file: string;
+  readonly lines: readonly string[];
+  readonly written: number;
+  readonly head: string;
+  readonly lost: number;
+  readonly failing: boolean;
+}

@@ -20,3 +20,45 @@ verifies("server.status:tells", async ({ peer, target }) => {
   await run(connection, "ended", ["true"]);
   expect((await connection.request("server/status", null)).runningProcesses).toBeGreaterThanOrEqual(1);
 });
+
+verifies("server.sessions:lists", async ({ connect }) => {
+  const connection = await connect();
+  const { sessionId } = await connection.handshake();
+  await connection.request("process/start", start("p", ["sleep", "60"]));
+  const { sessions } = await connection.request("server/sessions");
+  const own = sessions.filter((session: { own: boolean }) => session.own);
+  expect(own).toEqual([
+    {
+      label: expect.stringMatching(/^[0-9a-f]{12}$/),
+      owner: expect.any(String),
+      clientName: expect.any(String),
+      own: true,
+      connected: true,
+      openedAtMs: expect.any(Number),
+      runningProcesses: 1,
+    },
+  ]);
+  expect(JSON.stringify(sessions)).not.toContain(sessionId);
+});
+
+verifies("server.limits:lists", async ({ peer }) => {
+  const connection = await peer();
+  const { limits } = await connection.request("server/limits");
+  const doc = expect.any(String);
+  expect(limits).toContainEqual({
+    key: "max_sessions",
+    unit: "count",
+    value: 16_384,
+    used: expect.any(Number),
+    doc,
+  });
+  expect(limits).toContainEqual({ key: "max_processes_per_session", unit: "count", value: 16_384, doc });
+  const { used } = limits.find(({ key }: { key: string }) => key === "max_sessions");
+  expect(used).toBeGreaterThanOrEqual(1);
+});
+
+verifies("server.audit:none", async ({ peer }) => {
+  const connection = await peer();
+  const refused = await connection.call("server/audit", {});
+  expect(refused.error).toMatchObject({ code: -32600, data: { code: "UNSUPPORTED" } });
+});

@@ -358,6 +358,40 @@ export const resultShapes = {
     runningProcesses: "unsigned",
   },
   "console/link": { token: "string", expiresAtMs: "unsigned" },
+  "server/sessions": {
+    sessions: [
+      "array",
+      {
+        label: "string",
+        owner: "string",
+        clientName: "string",
+        own: "boolean",
+        connected: "boolean",
+        openedAtMs: "unsigned",
+        runningProcesses: "unsigned",
+      },
+    ],
+  },
+  "server/limits": {
+    limits: [
+      "array",
+      {
+        key: "string",
+        unit: ["enum", "count", "bytes", "ms"],
+        value: "unsigned",
+        "used?": "unsigned",
+        doc: "string",
+      },
+    ],
+  },
+  "server/audit": {
+    file: "string",
+    lines: ["array", "string"],
+    written: "unsigned",
+    head: "string",
+    lost: "unsigned",
+    failing: "boolean",
+  },
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the requests of a server carry. */

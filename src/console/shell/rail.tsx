@@ -31,7 +31,7 @@ export function Rail() {
       </div>
       <button class="rail-find" type="button" onClick={openPalette}>
         <Icon name="search" />
-        <span class="rail-find-text">Find a command</span>
+        <span class="rail-find-text">Commands</span>
         <Keys keys="Ctrl+K" />
       </button>
       <ul class="rail-views">

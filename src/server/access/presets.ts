@@ -12,12 +12,12 @@ export type Preset = (typeof PRESETS)[number];
 const EVERYONE: readonly Right[] = ["session", "info"];
 const PROCESSES: readonly Right[] = ["start", "control", "follow"];
 const FILES: readonly Right[] = ["readFiles", "writeFiles"];
-const ALL: readonly Right[] = [...EVERYONE, ...FILES, ...PROCESSES, "settings", "discovery", "network"];
+const MACHINE: readonly Right[] = [...EVERYONE, ...FILES, ...PROCESSES, "settings", "discovery", "network"];
 
 /** The rights of each preset. Those of `sandboxed` are exercised inside the policy only. */
 export const PRESET_RIGHTS: Readonly<Record<Preset, ReadonlySet<Right>>> = {
-  full: new Set(ALL),
-  sandboxed: new Set(ALL),
+  full: new Set([...MACHINE, "operate", "audit"]),
+  sandboxed: new Set(MACHINE),
   files: new Set([...EVERYONE, ...FILES]),
-  observe: new Set([...EVERYONE, "follow"]),
+  observe: new Set([...EVERYONE, "follow", "operate"]),
 };

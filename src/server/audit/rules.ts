@@ -126,6 +126,9 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "server/status": NONE,
   // Whoever has the link has the rights of the connection.
   "console/link": { kind: "line", event: "consoleLink", facts: () => ({}) },
+  "server/sessions": NONE,
+  "server/limits": NONE,
+  "server/audit": { kind: "read", event: "readAudit", facts: () => ({}) },
   "fs/readFile": { ...look("readFile"), hasContents: true },
   "fs/hash": look("hash"),
   "fs/readDirectory": look("list"),

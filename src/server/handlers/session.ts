@@ -5,19 +5,22 @@ import type { Handlers } from "../../rpc/router.ts";
 import type { Session } from "../sessions/session.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 
+const MAX_NAME_CHARACTERS = 256;
+
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
-  const answer = ({ id }: Session): Result<"initialize"> => ({
-    sessionId: id,
-    environmentInfo,
-    protocolVersion: V0_PROTOCOL_VERSION,
-  });
+  const answer = (session: Session, clientName: string): Result<"initialize"> => {
+    session.clientName = clientName.slice(0, MAX_NAME_CHARACTERS);
+    return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
+  };
   return {
-    initialize: (client, { resumeSessionId, urgentInput }) => {
+    initialize: (client, { clientName, resumeSessionId, urgentInput }) => {
       const session = client.initialize({
         resumeSessionId: resumeSessionId ?? undefined,
         urgentInput: urgentInput ?? false,
       });
-      return session instanceof Promise ? session.then(answer) : answer(session);
+      return session instanceof Promise
+        ? session.then((resumed) => answer(resumed, clientName))
+        : answer(session, clientName);
     },
   } satisfies Handlers<ClientConnection>;
 }

@@ -58,6 +58,12 @@ export class SessionRegistry {
     return this.#sessions.size;
   }
 
+  /** All of them, the oldest first. */
+  *described(): IterableIterator<{ session: Session; owner: string; isConnected: boolean }> {
+    for (const { session, owner, holder } of this.#sessions.values())
+      yield { session, owner: owner.principal, isConnected: holder !== undefined };
+  }
+
   *[Symbol.iterator](): IterableIterator<Session> {
     for (const { session } of this.#sessions.values()) yield session;
   }

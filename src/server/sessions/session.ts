@@ -17,6 +17,9 @@ const MAX_ATTACHMENTS = 1024;
 /** What outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
   readonly id: string;
+  readonly openedAtMs = Date.now();
+  /** As its client calls itself. */
+  clientName = "";
   /** Takes a slot for a process that is not in the session's table; throws if none is free. */
   readonly takeSlot: () => ProcessSlot;
   readonly processes: ProcessTable;

@@ -25,6 +25,14 @@ export const extensionRequirements = {
     "server/status tells the server's process id, its start, and how many connections, sessions and running processes it has.",
   ),
 
+  "server.sessions:lists": ours(
+    "server/sessions lists every session with its owner, its client's name and whether it is connected, and never its id.",
+  ),
+  "server.limits:lists": ours(
+    "server/limits lists each limit with its key, unit and value, and what is used of it.",
+  ),
+  "server.audit:none": ours("server/audit of a server without an audit log is refused as unsupported."),
+
   "tcp:carries": ours("A TCP connection carries bytes both ways, and each side can end on its own."),
   "tcp.connect:refuses": ours(
     "A port that nobody listens on, a name without an address, a repeated id and impossible values are refused, each with its code.",
