@@ -87,6 +87,15 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: "console",
+          include: ["test/console/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "sandbox",
           include: ["test/sandbox/**/*.test.ts"],
           testTimeout: 300_000,

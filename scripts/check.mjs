@@ -14,6 +14,7 @@ await runSideBySide([
   { name: "types", command: ["tsc", "-p", "tsconfig.json"] },
   { name: "types of isomorphic code, without Node", command: ["tsc", "-p", "tsconfig.isomorphic.json"] },
   { name: "types of the console", command: ["tsc", "-p", "src/console"] },
+  { name: "types of the console's tests", command: ["tsc", "-p", "test/console"] },
   { name: "types of the examples", command: ["tsc", "-p", "tsconfig.examples.json"] },
   { name: "generated docs are up to date", command: ["node", "scripts/generate-docs.mjs", "--check"] },
   {

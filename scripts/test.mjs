@@ -11,6 +11,7 @@ const PROJECTS = {
   fault: { name: "faults", workers: 3 },
   load: { name: "load", workers: 1 },
   cli: { name: "the command line", workers: 4 },
+  console: { name: "the web console in a browser", workers: 2 },
   sandbox: { name: "attempts to escape from the sandbox", workers: 1 },
   hostile: { name: "hostile clients, servers and strangers", workers: 1 },
 };

@@ -40,7 +40,7 @@ export function tokenIn(text: string): string {
   return (fragment ?? text).trim();
 }
 
-/** Trades a link's token, which works once, for a secret. */
+/** Trades the token of a link, which works once, or one of the server's for a secret. */
 export async function trade(token: string): Promise<string> {
   const response = await fetch("/console/session", {
     method: "POST",

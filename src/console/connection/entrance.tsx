@@ -3,7 +3,7 @@ import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Field } from "../ui/field.tsx";
 import { tokenIn } from "./access.ts";
-import { enterByLink, enterByToken, serverLink } from "./server-link.ts";
+import { enterByToken, serverLink } from "./server-link.ts";
 
 /** Asks for a link or a token. */
 export function Entrance() {
@@ -14,8 +14,7 @@ export function Entrance() {
     event.preventDefault();
     const given = text.value.trim();
     if (given === "") return;
-    const isLink = !byToken || given.includes("#link=");
-    void (isLink ? enterByLink(tokenIn(given)) : enterByToken(given));
+    void enterByToken(tokenIn(given));
   };
   return (
     <main class="entrance">

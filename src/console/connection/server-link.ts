@@ -54,13 +54,13 @@ export const serverLink = {
 export async function enter(): Promise<void> {
   const token = takeLinkToken();
   void answers();
-  if (token !== undefined) await enterByLink(token);
+  if (token !== undefined) await enterByToken(token);
   else if (storedSecret() === undefined) await ask(undefined);
   else await stayConnected();
 }
 
-/** Gets in by a link's token. */
-export async function enterByLink(token: string): Promise<void> {
+/** Gets in by the token of a link, or one of the server's. */
+export async function enterByToken(token: string): Promise<void> {
   state.value = "entering";
   try {
     storeSecret(await trade(token));
@@ -70,12 +70,6 @@ export async function enterByLink(token: string): Promise<void> {
     return ask(error instanceof Error ? error.message : String(error));
   }
   return stayConnected();
-}
-
-/** Gets in by a token of the server. */
-export async function enterByToken(token: string): Promise<void> {
-  storeSecret(token);
-  await stayConnected();
 }
 
 /** Forgets the secret and closes the connection. */

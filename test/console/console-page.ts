@@ -1,0 +1,75 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { expect } from "vitest";
+
+const DEADLINE_MS = 30_000;
+/** What a browser says about a connection that was cut on purpose. */
+const NETWORK_ERROR = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to/;
+const REFUSED = /responded with a status of 4\d\d/;
+
+export interface PageOptions extends BrowserContextOptions {
+  /** Lost connections are part of the test. */
+  readonly losesConnections?: boolean;
+  /** So are answers that refuse something. */
+  readonly refused?: boolean;
+}
+
+/**
+ * A tab of a browser that shares nothing with other tabs. Errors of the page, violations of its policy and requests to
+ * other hosts are collected, and `expectClean` finds none.
+ */
+export class ConsolePage implements AsyncDisposable {
+  readonly page: Page;
+  readonly #context: BrowserContext;
+  readonly #problems: string[] = [];
+  readonly #expected: readonly RegExp[];
+
+  static async open(browser: Browser, url: string, options: PageOptions = {}): Promise<ConsolePage> {
+    const { losesConnections = false, refused = false, ...contextOptions } = options;
+    const expected = [...(losesConnections ? [NETWORK_ERROR] : []), ...(refused ? [REFUSED] : [])];
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      reducedMotion: "reduce",
+      ...contextOptions,
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(DEADLINE_MS);
+    const opened = new ConsolePage(context, page, expected, new URL(url).host);
+    await page.goto(url);
+    return opened;
+  }
+
+  private constructor(context: BrowserContext, page: Page, expected: readonly RegExp[], host: string) {
+    this.#context = context;
+    this.page = page;
+    this.#expected = expected;
+    page.on("pageerror", (error) => this.#problems.push(`error of the page: ${error.stack ?? error.message}`));
+    page.on("crash", () => this.#problems.push("the page crashed"));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.#problems.push(`console: ${message.text()}`);
+    });
+    const check = (url: string): void => {
+      const target = new URL(url);
+      if (target.host !== host && !["data:", "blob:"].includes(target.protocol))
+        this.#problems.push(`request to another host: ${url}`);
+    };
+    context.on("request", (request) => check(request.url()));
+    page.on("websocket", (socket) => check(socket.url()));
+  }
+
+  /** The frame of the page is there, and its connection. */
+  async ready(): Promise<this> {
+    await this.page.getByRole("navigation", { name: "Views" }).waitFor();
+    await this.page.locator(".rail-state.connected").waitFor();
+    return this;
+  }
+
+  /** Nothing went wrong that a person would not see. */
+  expectClean(): void {
+    const isExpected = (problem: string): boolean => this.#expected.some((pattern) => pattern.test(problem));
+    expect(this.#problems.filter((problem) => !isExpected(problem))).toEqual([]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close();
+  }
+}

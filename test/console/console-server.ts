@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { connect } from "../../src/client/connect/connect.ts";
+import type { Host } from "../../src/client/host.ts";
+import { withDeadline } from "../fault/deadline.ts";
+import { builtCli } from "../fault/server-under-test.ts";
+
+const START_DEADLINE_MS = 30_000;
+
+export interface ConsoleServerOptions {
+  /** Further flags. */
+  readonly args?: readonly string[];
+}
+
+/** The built program with its console, a home of its own, and an end and a new beginning on the same port. */
+export class ConsoleServer implements AsyncDisposable {
+  /** Everything that the server may write: its home, and the directory it works in. */
+  readonly home: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  #port = 0;
+  #links: string[] = [];
+  #complaints = "";
+
+  static async start({ args = [] }: ConsoleServerOptions = {}): Promise<ConsoleServer> {
+    const server = new ConsoleServer(await mkdtemp("/var/tmp/exec-server-console-"), args);
+    await mkdir(join(server.home, "work"));
+    try {
+      await server.start();
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+    return server;
+  }
+
+  private constructor(home: string, args: readonly string[]) {
+    this.home = home;
+    this.#args = args;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get webSocketUrl(): string {
+    return `ws://127.0.0.1:${this.#port}`;
+  }
+
+  get workDirectory(): string {
+    return join(this.home, "work");
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    const { PATH } = process.env;
+    return { PATH, HOME: this.home, LANG: "C.UTF-8", SHELL: "/bin/bash", PS1: "$ " };
+  }
+
+  /** The link that the last start has printed. It works once. */
+  get link(): string {
+    const link = this.#links.at(-1);
+    if (link === undefined) throw new Error(`the server printed no link: ${this.#complaints}`);
+    return link;
+  }
+
+  /** A client of this server, which the caller closes. */
+  connect(options: { readonly token?: string } = {}): Promise<Host> {
+    return connect(this.webSocketUrl, options);
+  }
+
+  /** A link besides the printed one. */
+  async newLink(options: { readonly token?: string } = {}): Promise<string> {
+    await using host = await this.connect(options);
+    const { token } = await host.request("console/link", null);
+    return `${this.origin}/#link=${token}`;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(
+      process.execPath,
+      [builtCli, "serve", "--listen", `ws://127.0.0.1:${this.#port}`, ...this.#args],
+      { cwd: this.workDirectory, env: this.environment, stdio: ["ignore", "pipe", "pipe"] },
+    );
+    this.#child = child;
+    this.#complaints = "";
+    const killWithUs = (): boolean => child.kill("SIGKILL");
+    process.once("exit", killWithUs);
+    child.once("exit", () => process.removeListener("exit", killWithUs));
+    const started = Promise.all([
+      new Promise<string>((resolve) => createInterface({ input: child.stdout }).once("line", resolve)),
+      new Promise<void>((resolve) =>
+        createInterface({ input: child.stderr }).on("line", (line) => {
+          this.#complaints = `${this.#complaints}${line}\n`.slice(-4000);
+          const [, link] = /^Console: (\S+)/.exec(line) ?? [];
+          if (link === undefined) return;
+          this.#links.push(link);
+          resolve();
+        }),
+      ),
+    ]);
+    const ended = once(child, "exit").then(() => {
+      throw new Error(`the server ended: ${this.#complaints}`);
+    });
+    ended.catch(() => {}); // Later ends are meant.
+    const [url] = await withDeadline(
+      Promise.race([started, ended]),
+      START_DEADLINE_MS,
+      () => `the start of the server: ${this.#complaints}`,
+    );
+    this.#port = Number(new URL(url).port);
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await withDeadline(exited, START_DEADLINE_MS, () => `the end of the server: ${this.#complaints}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGKILL");
+    await rm(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
