@@ -89,8 +89,9 @@ export default defineConfig({
         test: {
           name: "console",
           include: ["test/console/**/*.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          // For a machine that does something else: a browser takes all that it gets.
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 /** What a browser says about a connection that was cut on purpose. */
 const NETWORK_ERROR = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to/;
 const REFUSED = /responded with a status of 4\d\d/;
@@ -42,7 +42,9 @@ export class ConsolePage implements AsyncDisposable {
     this.#context = context;
     this.page = page;
     this.#expected = expected;
-    page.on("pageerror", (error) => this.#problems.push(`error of the page: ${error.stack ?? error.message}`));
+    page.on("pageerror", (error) =>
+      this.#problems.push(`error of the page: ${error.stack ?? error.message}`),
+    );
     page.on("crash", () => this.#problems.push("the page crashed"));
     page.on("console", (message) => {
       if (message.type() === "error") this.#problems.push(`console: ${message.text()}`);

@@ -37,7 +37,9 @@ describe("without authentication", () => {
     first.expectClean();
     await using second = await ConsolePage.open(browser, link, { refused: true });
     await second.page.getByRole("heading", { name: "Open a link" }).waitFor();
-    await expect.poll(() => second.page.getByRole("alert").innerText()).toMatch(/used already.*open --print/s);
+    await expect
+      .poll(() => second.page.getByRole("alert").innerText())
+      .toMatch(/used already.*open --print/s);
     second.expectClean();
   });
 
@@ -133,7 +135,10 @@ describe("with tokens", () => {
   afterAll(() => server?.[Symbol.asyncDispose]());
 
   it("the page asks for one, refuses a wrong one with a remedy, and shows what the right one may do", async () => {
-    await using opened = await ConsolePage.open(browser, server.origin, { refused: true, losesConnections: true });
+    await using opened = await ConsolePage.open(browser, server.origin, {
+      refused: true,
+      losesConnections: true,
+    });
     const { page } = opened;
     await page.getByLabel("Token").fill("wrong");
     await page.keyboard.press("Enter");
