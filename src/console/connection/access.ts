@@ -7,7 +7,9 @@ export interface ServerState {
   readonly authentication: "link" | "token";
   /** Name of the machine, if it is told to strangers. */
   readonly name?: string | null;
-  readonly version?: string;
+  readonly version?: string | null;
+  /** Of the secret that was shown. */
+  readonly session?: "valid" | "over";
 }
 
 /** The server refused; the message is for people and has a remedy. */
@@ -40,12 +42,21 @@ export function tokenIn(text: string): string {
   return (fragment ?? text).trim();
 }
 
-/** Trades the token of a link, which works once, or one of the server's for a secret. */
-export async function trade(token: string): Promise<string> {
+/** Trades the token of a link, which works once, or a token of the server for a secret. */
+export function trade(token: string): Promise<string> {
+  return post({ token });
+}
+
+/** Trades a secret for one that lasts longer. */
+export function renew(secret: string): Promise<string> {
+  return post({ secret });
+}
+
+async function post(shown: { readonly token: string } | { readonly secret: string }): Promise<string> {
   const response = await fetch("/console/session", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify(shown),
   });
   const answer = (await response.json().catch(() => ({}))) as { secret?: unknown; message?: unknown };
   if (response.ok && typeof answer.secret === "string") return answer.secret;
@@ -53,8 +64,10 @@ export async function trade(token: string): Promise<string> {
   throw new AccessRefused(why);
 }
 
-export async function serverState(): Promise<ServerState> {
-  const response = await fetch("/console/state");
+/** Also says whether a secret is still good, which browsers do not tell when a WebSocket is refused. */
+export async function serverState(secret?: string): Promise<ServerState> {
+  const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+  const response = await fetch("/console/state", { headers });
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
   return (await response.json()) as ServerState;
 }

@@ -8,9 +8,11 @@ import {
   storedSecret,
   storeSecret,
   takeLinkToken,
+  renew,
   trade,
 } from "./access.ts";
 import { passMessage } from "./message-tap.ts";
+import { answerOtherTabs, askOtherTabs } from "./other-tabs.ts";
 
 /**
  * - `entering`: the page asks the server who may get in;
@@ -24,8 +26,8 @@ export type LinkState = "entering" | "asking" | "connecting" | "connected" | "re
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 4000;
-/** So often a server that answers may refuse the WebSocket before the secret is to blame: browsers do not tell. */
-const REFUSALS = 2;
+/** Secrets last a week. */
+const RENEWAL_MS = 24 * 60 * 60 * 1000;
 
 const state = signal<LinkState>("entering");
 const host = signal<Host | undefined>(undefined);
@@ -53,10 +55,14 @@ export const serverLink = {
 /** Gets in by the link in the address or what this tab has kept, and stays connected. */
 export async function enter(): Promise<void> {
   const token = takeLinkToken();
-  void answers();
-  if (token !== undefined) await enterByToken(token);
-  else if (storedSecret() === undefined) await ask(undefined);
-  else await stayConnected();
+  answerOtherTabs();
+  setInterval(() => void keepRenewed(), RENEWAL_MS);
+  if (token !== undefined) return enterByToken(token);
+  const secret = storedSecret() ?? (await askOtherTabs());
+  if (secret === undefined) return ask(undefined);
+  storeSecret(secret);
+  void keepRenewed();
+  return stayConnected();
 }
 
 /** Gets in by the token of a link, or one of the server's. */
@@ -100,23 +106,20 @@ async function ask(why: string | undefined): Promise<void> {
 async function stayConnected(): Promise<void> {
   refusal.value = undefined;
   state.value = "connecting";
-  let refusals = 0;
   for (let failures = 0; ; ) {
     const secret = storedSecret();
     if (secret === undefined) return;
     try {
       const opened = await open(secret);
       failures = 0;
-      refusals = 0;
       await opened.closed;
       if (host.value !== opened) return;
       state.value = "lost";
     } catch {
       failures++;
-      refusals = (await answers()) ? refusals + 1 : 0;
-      if (refusals >= REFUSALS) {
+      if (await isOver(secret)) {
         forgetSecret();
-        return ask("The server no longer accepts what this page has: it expired, or was withdrawn.");
+        return ask("Your access has ended: it expired or was withdrawn, or the server is another one.");
       }
     }
     await pause(failures);
@@ -138,17 +141,27 @@ async function open(secret: string): Promise<Host> {
   host.value = opened;
   sessions.value++;
   state.value = "connected";
+  // Its name is told to those who are in.
+  void isOver(secret);
   return opened;
 }
 
-/** Whether the server is there, though it does not let the page in. */
-async function answers(): Promise<boolean> {
+/** Whether the server is there, and does not take the secret any more. */
+async function isOver(secret: string): Promise<boolean> {
   try {
-    server.value = await serverState();
-    return true;
+    server.value = await serverState(secret);
+    return server.value.session === "over";
   } catch {
     return false;
   }
+}
+
+/** A secret that cannot be renewed now stays as it is. */
+async function keepRenewed(): Promise<void> {
+  const secret = storedSecret();
+  if (secret === undefined) return;
+  const renewed = await renew(secret).catch(() => secret);
+  if (storedSecret() === secret) storeSecret(renewed);
 }
 
 async function pause(failures: number): Promise<void> {

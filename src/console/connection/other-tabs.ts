@@ -1,0 +1,39 @@
+import { storedSecret } from "./access.ts";
+
+/** Only pages of this very origin, with its port, can be on it. */
+const CHANNEL = "exec-server-secret";
+/** Another tab answers at once, or there is none. */
+const WAIT_MS = 150;
+
+type TabMessage = { readonly kind: "ask" } | { readonly kind: "answer"; readonly secret: string };
+
+/** Gives the secret of this tab to tabs that ask, so that an address of the page can be opened in a new one. */
+export function answerOtherTabs(): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+    const secret = storedSecret();
+    if (data.kind === "ask" && secret !== undefined) tell(channel, { kind: "answer", secret });
+  });
+}
+
+/** The secret of another tab, if one has it. */
+export async function askOtherTabs(): Promise<string | undefined> {
+  const channel = new BroadcastChannel(CHANNEL);
+  try {
+    return await new Promise((resolve) => {
+      setTimeout(() => resolve(undefined), WAIT_MS);
+      channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+        if (data.kind === "answer") resolve(data.secret);
+      });
+      tell(channel, { kind: "ask" });
+    });
+  } finally {
+    channel.close();
+  }
+}
+
+function tell(channel: BroadcastChannel, message: TabMessage): void {
+  // A channel is within one origin, unlike a window.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  channel.postMessage(message);
+}
