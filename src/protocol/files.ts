@@ -180,6 +180,7 @@ export const fileMethods = {
               isSymlink: detail(z.boolean()),
               mode: detail(Unsigned()),
               size: detail(Unsigned()),
+              modifiedAtMs: detail(TimeMs()),
             }),
           )
           .describe("A link has the type of its target, unless the listing is `detailed`"),

@@ -244,7 +244,15 @@ const fileOperations: Operation[] = [
   {
     name: "listDetails",
     run: ({ files }, signal) => files.listDetails("/w/d", options(signal)),
-    value: z.array(strict({ name, kind: z.enum(["file", "directory", "link", "other"]), size, mode })),
+    value: z.array(
+      strict({
+        name,
+        kind: z.enum(["file", "directory", "link", "other"]),
+        size,
+        mode,
+        modified: date.or(nothing),
+      }),
+    ),
   },
   {
     name: "write with a mode",

@@ -340,7 +340,8 @@ function fileAnswer(method: string, params: Fields): unknown {
     case "fs/canonicalize":
       return { path: "file:///w/real" };
     case "fs/readDirectory": {
-      const details = params["detailed"] === true ? { isSymlink: false, mode: 0o644, size: 4 } : {};
+      const details =
+        params["detailed"] === true ? { isSymlink: false, mode: 0o644, size: 4, modifiedAtMs: 1e12 } : {};
       return {
         entries: [
           { fileName: "a", isDirectory: false, isFile: true, ...details },

@@ -22,6 +22,7 @@ export interface DetailedEntry extends DirectoryEntry {
   readonly isSymlink: boolean;
   readonly mode: number;
   readonly size: number;
+  readonly modifiedAtMs: number;
 }
 
 export function createDirectory(
@@ -96,6 +97,7 @@ export async function readDirectoryDetails(place: Place): Promise<DetailedEntry[
         isSymlink: stat.isSymbolicLink(),
         mode: stat.mode & 0o7777,
         size: stat.size,
+        modifiedAtMs: Math.trunc(stat.mtimeMs),
       });
     }
     return entries;

@@ -23,6 +23,8 @@ export interface DetailedEntry {
   readonly size: number;
   /** Permission bits. */
   readonly mode: number;
+  /** Absent if the server does not report it. */
+  readonly modified: Date | undefined;
 }
 
 /** Metadata of what a path leads to. */
@@ -52,10 +54,16 @@ export function statOf(found: Result<"fs/getMetadata">): FileStat {
 }
 
 export function detailsOf(found: Result<"fs/readDirectory">["entries"][number]): DetailedEntry {
-  const { fileName, isSymlink, mode, size } = found;
+  const { fileName, isSymlink, mode, size, modifiedAtMs } = found;
   if (isSymlink === undefined || mode === undefined || size === undefined)
     throw new ProtocolError(`the server described ${JSON.stringify(fileName)} without details`);
-  return { name: fileName, kind: isSymlink ? "link" : kindOf(found), size, mode: permissionsOf(mode) };
+  return {
+    name: fileName,
+    kind: isSymlink ? "link" : kindOf(found),
+    size,
+    mode: permissionsOf(mode),
+    modified: modifiedAtMs === undefined ? undefined : dateOf(modifiedAtMs),
+  };
 }
 
 /** The permission bits of a mode, whatever else a server includes in it. */

@@ -211,6 +211,7 @@ export const resultShapes = {
         "isSymlink?": "boolean",
         "mode?": "unsigned",
         "size?": "unsigned",
+        "modifiedAtMs?": "integer",
       },
     ],
   },

@@ -1,22 +1,68 @@
 import { computed, signal } from "@preact/signals";
 
+export { below, pathTo } from "./addresses.ts";
+
 const location_ = signal(location.pathname);
 
 /** The path of the page, as in the address bar. */
 export const path = computed(() => location_.value);
 
+/** Where the page is in its history, so that a step of the browser can be taken back. */
+let position = positionOf(history.state);
+/** Asked before the page goes elsewhere. */
+let mayLeave: (() => Promise<boolean>) | undefined;
+/** A step of the browser that this page made itself. */
+let isOwnStep = false;
+
 /** Shows another view. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (to === location.pathname) return;
-  history[replace ? "replaceState" : "pushState"](null, "", to);
-  location_.value = location.pathname;
+  void whenAllowed(() => {
+    if (!replace) position++;
+    history[replace ? "replaceState" : "pushState"]({ position }, "", to);
+    location_.value = location.pathname;
+  });
+}
+
+/** Has a question answered before the page goes elsewhere, until the returned function is called. */
+export function askBeforeLeaving(question: () => Promise<boolean>): () => void {
+  mayLeave = question;
+  return () => {
+    if (mayLeave === question) mayLeave = undefined;
+  };
+}
+
+async function whenAllowed(go: () => void): Promise<void> {
+  if (mayLeave === undefined || (await mayLeave())) go();
+}
+
+function positionOf(state: unknown): number {
+  const position = (state as { position?: unknown } | null)?.position;
+  return typeof position === "number" ? position : 0;
+}
+
+function onStep(event: PopStateEvent): void {
+  const next = positionOf(event.state);
+  const step = next - position;
+  if (isOwnStep || mayLeave === undefined || step === 0) {
+    isOwnStep = false;
+    position = next;
+    location_.value = location.pathname;
+    return;
+  }
+  // The address has changed already: back to where the page is, until it may leave.
+  isOwnStep = true;
+  history.go(-step);
+  void mayLeave().then((may) => {
+    if (!may) return;
+    mayLeave = undefined;
+    history.go(step);
+  });
 }
 
 /** Follows the buttons of the browser, and links within the page, without loading it again. */
 export function followLinks(): void {
-  addEventListener("popstate", () => {
-    location_.value = location.pathname;
-  });
+  addEventListener("popstate", onStep);
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element && event.target.closest("a");
     if (!(link instanceof HTMLAnchorElement) || link.origin !== location.origin) return;
@@ -25,24 +71,4 @@ export function followLinks(): void {
     event.preventDefault();
     navigate(link.pathname);
   });
-}
-
-/** The part of a path after a prefix, decoded; undefined if it is another path, or cannot be decoded. */
-export function below(prefix: string, whole: string): string | undefined {
-  if (!whole.startsWith(`${prefix}/`)) return undefined;
-  try {
-    return whole
-      .slice(prefix.length + 1)
-      .split("/")
-      .map((part) => decodeURIComponent(part))
-      .join("/");
-  } catch {
-    return undefined;
-  }
-}
-
-/** The path of something below a prefix. Slashes in its name stay slashes. */
-export function pathTo(prefix: string, name: string): string {
-  const parts = name.split("/").map((part) => encodeURIComponent(part));
-  return `${prefix}/${parts.join("/")}`;
 }

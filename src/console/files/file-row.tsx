@@ -1,0 +1,108 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { DetailedEntry, Files } from "../../client/browser.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { visibleText } from "../ui/visible-text.ts";
+import { formatBytes, formatDate, formatMode } from "./format.ts";
+import { addressOf, isExact, joinPath } from "./paths.ts";
+
+export interface FileRowProps {
+  readonly files: Files;
+  readonly directory: string;
+  readonly entry: DetailedEntry;
+  readonly index: number;
+  readonly isSelected: boolean;
+  readonly isCurrent: boolean;
+  readonly onClick: (event: MouseEvent) => void;
+  readonly onOpen: () => void;
+  readonly onMenu: (event: MouseEvent) => void;
+}
+
+const ICONS: Record<DetailedEntry["kind"], IconName> = {
+  directory: "folder",
+  file: "file",
+  link: "link",
+  other: "system",
+};
+
+const KINDS: Record<DetailedEntry["kind"], string> = {
+  directory: "Directory",
+  file: "File",
+  link: "Link",
+  other: "Device, pipe or socket",
+};
+
+/** One entry of a directory. */
+export function FileRow(props: FileRowProps) {
+  const { directory, entry, index } = props;
+  const path = joinPath(directory, entry.name);
+  const { modified } = entry;
+  return (
+    <div
+      id={`file-${index}`}
+      class={`files-row ${entry.kind}${props.isCurrent ? " current" : ""}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={props.isSelected}
+      onClick={props.onClick}
+      onDblClick={props.onOpen}
+      onContextMenu={props.onMenu}
+    >
+      <span class="files-name" role="gridcell">
+        <span class="files-kind" title={KINDS[entry.kind]}>
+          <Icon name={ICONS[entry.kind]} />
+        </span>
+        {isExact(entry.name) ? (
+          <a href={addressOf(path)} tabIndex={-1} draggable={false}>
+            {visibleText(entry.name)}
+          </a>
+        ) : (
+          <>
+            <span>{visibleText(entry.name)}</span>
+            <Badge
+              kind="warn"
+              title="No text names it exactly, so that only programs on the machine can open it."
+            >
+              not UTF-8
+            </Badge>
+          </>
+        )}
+        {entry.kind === "link" && isExact(entry.name) ? <LinkTarget files={props.files} path={path} /> : null}
+      </span>
+      <span class="files-size number" role="gridcell">
+        {entry.kind === "file" ? formatBytes(entry.size) : ""}
+      </span>
+      <span class="files-modified number" role="gridcell" title={modified?.toLocaleString()}>
+        {modified === undefined ? "" : formatDate(modified)}
+      </span>
+      <span class="files-mode code" role="gridcell" title={entry.mode.toString(8).padStart(4, "0")}>
+        {formatMode(entry.kind, entry.mode)}
+      </span>
+    </div>
+  );
+}
+
+/** Where a link leads, and whether that is there. */
+function LinkTarget({ files, path }: { readonly files: Files; readonly path: string }) {
+  const target = useSignal<{ readonly text: string; readonly isBroken: boolean } | undefined>(undefined);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const look = async (): Promise<void> => {
+      const text = await files.readLink(path, { signal });
+      const isBroken = !(await files.exists(path, { signal }).catch(() => true));
+      target.value = { text, isBroken };
+    };
+    look().catch(() => {}); // Then the row says only that it is a link.
+    return () => leaving.abort();
+  }, [files, path]);
+  if (target.value === undefined) return null;
+  const { text, isBroken } = target.value;
+  return (
+    <span class="files-target" title={visibleText(text)}>
+      → {visibleText(text)}
+      {isBroken ? <span class="files-broken"> (leads nowhere)</span> : null}
+    </span>
+  );
+}

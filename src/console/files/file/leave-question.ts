@@ -1,0 +1,31 @@
+import type { Signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { askBeforeLeaving } from "../../shell/router.ts";
+import { confirm } from "../../ui/confirm.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+import { nameOf } from "../paths.ts";
+
+/** Asks before a changed file is left, and before the page is closed. */
+export function useLeaveQuestion(isChanged: Signal<boolean>, path: string): void {
+  const isAsking = isChanged.value;
+  useEffect(() => {
+    if (!isAsking) return;
+    const onUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener("beforeunload", onUnload);
+    const stopAsking = askBeforeLeaving(async () => {
+      const leaves = await confirm({
+        title: "Leave without saving?",
+        text: `Your changes of ${visibleText(nameOf(path))} would be lost.`,
+        action: "Leave",
+        danger: true,
+      });
+      // Otherwise they would be kept for coming back.
+      if (leaves) isChanged.value = false;
+      return leaves;
+    });
+    return () => {
+      removeEventListener("beforeunload", onUnload);
+      stopAsking();
+    };
+  }, [isAsking, path]);
+}

@@ -1,0 +1,74 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { FileStat } from "../../client/browser.ts";
+import { describeError } from "../connection/describe-error.ts";
+import { useHost } from "../connection/use-host.ts";
+import { navigate } from "../shell/router.ts";
+import { Button } from "../ui/button.tsx";
+import { EmptyState } from "../ui/empty-state.tsx";
+import { ErrorBox } from "../ui/error-box.tsx";
+import { contentOf } from "./file-content.ts";
+import { FileDocument, type Loaded } from "./file/file-document.ts";
+import { HexView } from "./file/hex-view.tsx";
+import { ImageView } from "./file/image-view.tsx";
+import { TextFile } from "./file/text-file.tsx";
+import { FilesFrame } from "./files-frame.tsx";
+import { addressOf, nameOf, parentOf } from "./paths.ts";
+
+export interface OpenFileProps {
+  readonly path: string;
+  readonly home: string;
+  readonly stat: FileStat;
+}
+
+/** A file, shown by what it holds. */
+export function OpenFile({ path, home, stat }: OpenFileProps) {
+  const { files } = useHost();
+  const document = useMemo(() => new FileDocument(files, path), [files, path]);
+  const asText = useSignal(false);
+  useEffect(() => {
+    if (stat.kind === "file") void document.open();
+    return () => document.close();
+  }, [document]);
+  const frame = { path, home, directory: parentOf(path) };
+  if (stat.kind !== "file")
+    return (
+      <FilesFrame {...frame}>
+        <EmptyState
+          icon="system"
+          title={`${nameOf(path)} is no regular file`}
+          text="It is a device, a pipe or a socket: reading it could wait forever, or change something."
+        >
+          <Button onClick={() => navigate(addressOf(parentOf(path)))}>Directory above</Button>
+        </EmptyState>
+      </FilesFrame>
+    );
+  const { loaded, error } = document;
+  if (loaded.value === undefined)
+    return (
+      <FilesFrame {...frame}>
+        {error.value === undefined ? null : (
+          <div class="files-error">
+            <ErrorBox {...describeError(error.value)}>
+              <Button onClick={() => void document.load()}>Try again</Button>
+            </ErrorBox>
+          </div>
+        )}
+      </FilesFrame>
+    );
+  const shown = asText.value ? withText(loaded.value) : loaded.value;
+  const { content } = shown;
+  if (content.kind === "text")
+    return <TextFile frame={frame} document={document} loaded={shown} content={content} />;
+  const onText = (): void => {
+    asText.value = true;
+  };
+  if (content.kind === "image")
+    return <ImageView frame={frame} loaded={shown} type={content.type} onText={onText} />;
+  return <HexView frame={frame} loaded={shown} />;
+}
+
+/** The source of an image that is text. */
+function withText(loaded: Loaded): Loaded {
+  return { ...loaded, content: contentOf(loaded.bytes, loaded.isWhole) };
+}
