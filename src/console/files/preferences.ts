@@ -24,7 +24,7 @@ function stored(): Kept {
     const { order, showsHidden } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
     const isOrder = order !== undefined && ["name", "size", "modified"].includes(order.column);
     return {
-      order: isOrder ? { column: order.column, isDescending: Boolean(order.isDescending) } : usual.order,
+      order: isOrder ? order : usual.order,
       showsHidden: showsHidden === true,
     };
   } catch {
