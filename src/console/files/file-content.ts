@@ -32,8 +32,8 @@ const MARK = "\ufeff";
 
 /** The type of an image by its name. */
 export function imageType(name: string): string | undefined {
-  const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase();
-  return extension !== undefined && Object.hasOwn(IMAGES, extension) ? IMAGES[extension] : undefined;
+  const extension = name.includes(".") ? name.slice(name.lastIndexOf(".") + 1).toLowerCase() : "";
+  return Object.hasOwn(IMAGES, extension) ? IMAGES[extension] : undefined;
 }
 
 /** What bytes are, if they are a whole file or its beginning. */
