@@ -26,6 +26,14 @@ export const VIEWS: readonly View[] = [
     key: "f",
     load: () => import("../files/files-view.tsx"),
   },
+  {
+    id: "system",
+    title: "System",
+    icon: "system",
+    path: "/s",
+    key: "s",
+    load: () => import("../system/system-view.tsx"),
+  },
 ];
 
 /** The view of a path. */
