@@ -3,6 +3,8 @@ import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
 import { ExitReport, KeptName, OutputStream, TerminalSize } from "./process.ts";
 
+const ShownSize = schema(() => z.object({ rows: Unsigned(), cols: Unsigned() }));
+
 export const ListedProcess = schema(() =>
   z.object({
     processId: ProcessId(),
@@ -22,6 +24,7 @@ export const ListedProcess = schema(() =>
     name: z.string().optional().describe("Name of a kept process"),
     owner: z.string().optional().describe("Principal that a kept process belongs to"),
     attached: Unsigned().optional().describe("Number of connections that are attached to a kept process"),
+    terminalSize: ShownSize().optional().describe("Size of its terminal, whoever has set it"),
   }),
 );
 /** A process as `process/list` shows it. */
@@ -35,6 +38,7 @@ export const TerminalScreen = schema(() =>
       .boolean()
       .describe("False if the beginning of the output was evicted, so that state it set up may be missing"),
     nextSeq: Seq().optional().describe("First event that it does not show"),
+    size: ShownSize().optional().describe("Of the screen; a huge terminal is cut off"),
     paint: optional(Base64()).describe(
       "If requested: text and escape sequences that make an empty terminal of the same size show the screen, with its colours, cursor and modes. The output from `nextSeq` on continues it",
     ),

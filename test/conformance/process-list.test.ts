@@ -190,6 +190,7 @@ verifies("process.snapshot:screen", async ({ peer }) => {
     lines: ["FIRST", "second", "    x", "", ""],
     cursor: { row: 2, col: 5 },
     complete: true,
+    size: { rows: 5, cols: 20 },
   });
   expect(await shown()).not.toHaveProperty("paint");
   await connection.request("process/write", {

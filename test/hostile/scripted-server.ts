@@ -283,7 +283,14 @@ const SNAPSHOT = {
   streams: [{ stream: "stdout", head: base64("ab"), omittedBytes: 3, tail: base64("c"), totalBytes: 6 }],
   running: true,
   exitCode: null,
-  screen: { lines: ["ab"], cursor: { row: 0, col: 2 }, complete: true, nextSeq: 3, paint: base64("ab") },
+  screen: {
+    lines: ["ab"],
+    cursor: { row: 0, col: 2 },
+    complete: true,
+    nextSeq: 3,
+    size: { rows: 1, cols: 2 },
+    paint: base64("ab"),
+  },
 };
 
 const LISTED = {

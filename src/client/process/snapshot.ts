@@ -20,6 +20,8 @@ export interface ScreenSnapshot {
   readonly complete: boolean;
   /** First event that it does not show: output from here on continues it. Undefined from an older server. */
   readonly nextSeq?: number | undefined;
+  /** Its rows and columns. Undefined from an older server. */
+  readonly size?: { readonly rows: number; readonly cols: number } | undefined;
   /** If requested: text and escape sequences that make an empty terminal of the same size show the screen. */
   readonly paint?: Uint8Array | undefined;
 }

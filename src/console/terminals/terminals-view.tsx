@@ -1,15 +1,58 @@
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { navigate } from "../shell/router.ts";
 import type { ViewProps } from "../shell/view.ts";
-import { EmptyState } from "../ui/empty-state.tsx";
+import { paneAt, pathOf } from "./addresses.ts";
+import { Chooser } from "./chooser.tsx";
+import { ClosingQuestion } from "./closing.tsx";
+import { useKeptTerminals } from "./kept-terminals.ts";
+import { focusedPane, keyOf, show } from "./layout.ts";
+import { layout } from "./open-terminals.ts";
+import { SplitPanes } from "./split-panes.tsx";
+import { TabBar } from "./tab-bar.tsx";
+import { useTerminalCommands } from "./terminal-commands.ts";
 
-export default function TerminalsView(_props: ViewProps) {
+/** Terminals in tabs and panes. The address names the one that has the keyboard. */
+export default function TerminalsView({ path }: ViewProps) {
+  useKeptTerminals();
+  useTerminalCommands();
+  useEffect(() => {
+    const named = paneAt(path);
+    const shown = focusedPane(layout.value);
+    if (named !== undefined && (shown === undefined || pathOf(shown) !== path))
+      layout.value = show(layout.value, named);
+    else if (named === undefined && shown !== undefined) navigate(pathOf(shown), { replace: true });
+  }, [path]);
+  useSignalEffect(() => {
+    const shown = focusedPane(layout.value);
+    // Not while the address is about to change the layout.
+    if (location.pathname.startsWith("/t"))
+      navigate(shown === undefined ? "/t" : pathOf(shown), { replace: true });
+  });
+  const { tabs, current } = layout.value;
+  if (tabs.length === 0) return <Chooser />;
   return (
-    <ViewFrame title="Terminals">
-      <EmptyState
-        icon="terminal"
-        title="No terminal is open"
-        text="Open one to work on the machine of the server."
-      />
-    </ViewFrame>
+    <section class="view term-view">
+      <TabBar />
+      <div class="term-sheets">
+        {tabs.map((tab) => (
+          <div
+            key={tab.id}
+            class="term-sheet"
+            role="tabpanel"
+            aria-label={keyOf({ name: tab.focus })}
+            hidden={tab.id !== current}
+          >
+            <SplitPanes
+              node={tab.root}
+              tab={tab.id}
+              path={[]}
+              focused={tab.id === current ? tab.focus : undefined}
+            />
+          </div>
+        ))}
+      </div>
+      <ClosingQuestion />
+    </section>
   );
 }

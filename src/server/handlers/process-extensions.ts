@@ -3,6 +3,7 @@ import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
+import type { TerminalSize } from "../../native/spawn.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
@@ -131,6 +132,7 @@ function describe(processId: string, { process, ...entry }: ProcessEntry, own: b
     outputBytes: total,
     retainedBytes: retained,
     ...(entry.endedAtMs === undefined ? {} : { endedAtMs: entry.endedAtMs }),
+    ...(process.terminal === undefined ? {} : { terminalSize: wireSize(process.terminal.size) }),
   };
 }
 
@@ -149,9 +151,20 @@ function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process
   };
 }
 
-function screenResult({ lines, cursor: { row, column }, complete, nextSeq, paint }: Screen) {
+function screenResult({ lines, cursor: { row, column }, complete, nextSeq, size, paint }: Screen) {
   const painted = paint === undefined ? {} : { paint: encodeBase64(paint) };
-  return { lines: [...lines], cursor: { row, col: column }, complete, nextSeq, ...painted };
+  return {
+    lines: [...lines],
+    cursor: { row, col: column },
+    complete,
+    nextSeq,
+    size: wireSize(size),
+    ...painted,
+  };
+}
+
+function wireSize({ rows, columns }: TerminalSize) {
+  return { rows, cols: columns };
 }
 
 function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {

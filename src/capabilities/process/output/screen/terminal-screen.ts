@@ -26,6 +26,8 @@ export interface Screen {
   readonly complete: boolean;
   /** First event that is not part of it. */
   readonly nextSeq: number;
+  /** Of the emulator, which does not grow beyond a bound. */
+  readonly size: TerminalSize;
   /** What makes an empty terminal show it; see `paintScreen`. */
   readonly paint: Uint8Array | undefined;
 }
@@ -145,6 +147,7 @@ async function screenOf(
     cursor: { row: active.cursorY, column: active.cursorX },
     complete: complete && !emulator.damaged,
     nextSeq,
+    size: { rows: terminal.rows, columns: terminal.cols },
     paint: paint ? await paintScreen(emulator) : undefined,
   };
 }

@@ -1,0 +1,27 @@
+import { below, pathTo } from "../shell/router.ts";
+import { keyOf, type PaneLayout } from "./layout.ts";
+
+/** Names of kept processes cannot have this character, so that the end of a path can tell the mode. */
+const FOLLOW = "~follow";
+
+/** The path of a terminal: `/t/NAME`, `/t/OWNER/NAME`; `~follow` at its end only shows it. */
+export function pathOf(pane: PaneLayout): string {
+  return pathTo("/t", keyOf(pane)) + (pane.mode === "follow" ? FOLLOW : "");
+}
+
+/** The terminal of a path. Owners may have slashes, names have none. */
+export function paneAt(path: string): PaneLayout | undefined {
+  const given = below("/t", path);
+  if (given === undefined || given === "") return undefined;
+  const follows = given.endsWith(FOLLOW);
+  const key = follows ? given.slice(0, -FOLLOW.length) : given;
+  const slash = key.lastIndexOf("/");
+  const name = key.slice(slash + 1);
+  if (name === "") return undefined;
+  return {
+    kind: "pane",
+    name,
+    ...(slash < 0 ? {} : { owner: key.slice(0, slash) }),
+    mode: follows ? "follow" : "control",
+  };
+}

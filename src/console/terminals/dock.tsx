@@ -1,0 +1,132 @@
+import { useSignal } from "@preact/signals";
+import type { FunctionComponent } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ExecError } from "../../client/browser.ts";
+import { describeError } from "../connection/describe-error.ts";
+import { useHost } from "../connection/use-host.ts";
+import { useCommands } from "../shell/commands.ts";
+import { navigate } from "../shell/router.ts";
+import { IconButton } from "../ui/button.tsx";
+import { ErrorBox } from "../ui/error-box.tsx";
+import { Icon } from "../ui/icon.tsx";
+import type { PaneLayout } from "./layout.ts";
+import { loginShell, startTerminal } from "./start-terminal.ts";
+import type { TerminalPaneProps } from "./terminal-pane.tsx";
+
+const NAME = "console";
+const PANE: PaneLayout = { kind: "pane", name: NAME, mode: "control" };
+const KEY = "exec-server-dock";
+const HEIGHT = { least: 120, usual: 280, step: 24 };
+
+/** xterm.js is loaded beside the rest, not with it. */
+const loading = import("./terminal-pane.tsx");
+
+/** One terminal that is ready, below something else. */
+export function TerminalDock() {
+  const host = useHost();
+  const stored = storedDock();
+  const isOpen = useSignal(stored.isOpen);
+  const height = useSignal(stored.height);
+  const Pane = useSignal<FunctionComponent<TerminalPaneProps> | undefined>(undefined);
+  const failure = useSignal<unknown>(undefined);
+  const dock = useRef<HTMLElement>(null);
+  useEffect(() => {
+    localStorage.setItem(KEY, JSON.stringify({ isOpen: isOpen.value, height: height.value }));
+  }, [isOpen.value, height.value]);
+  useEffect(() => {
+    if (!isOpen.value) return;
+    failure.value = undefined;
+    const ready = async (): Promise<void> => {
+      const [{ TerminalPane }] = await Promise.all([loading, makeReady(host)]);
+      Pane.value = TerminalPane;
+    };
+    ready().catch((error: unknown) => {
+      failure.value = error;
+    });
+  }, [isOpen.value]);
+  const toggle = (): void => {
+    isOpen.value = !isOpen.value;
+  };
+  useCommands(() => [
+    {
+      id: "dock",
+      title: "Show or hide the terminal below",
+      group: "Terminals",
+      keys: "Ctrl+Shift+Y",
+      run: toggle,
+    },
+  ]);
+  const setHeight = (value: number): void => {
+    const most = Math.max(HEIGHT.least, (dock.current?.parentElement?.clientHeight ?? innerHeight) - 160);
+    height.value = Math.round(Math.min(most, Math.max(HEIGHT.least, value)));
+  };
+  const onPointerMove = (event: PointerEvent): void =>
+    setHeight(dock.current!.getBoundingClientRect().bottom - event.clientY);
+  return (
+    <section
+      class="term-dock"
+      aria-label="Terminal"
+      ref={dock}
+      style={isOpen.value ? { height: `${height.value}px` } : undefined}
+    >
+      {isOpen.value ? (
+        <div
+          class="term-dock-border"
+          role="separator"
+          tabIndex={0}
+          aria-orientation="horizontal"
+          aria-label="Height of the terminal"
+          aria-valuenow={height.value}
+          onKeyDown={(event) => {
+            const steps = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+            if (steps === undefined) return;
+            event.preventDefault();
+            setHeight(height.value + steps * HEIGHT.step);
+          }}
+          onPointerDown={(event) => {
+            const border = event.currentTarget;
+            border.setPointerCapture(event.pointerId);
+            border.addEventListener("pointermove", onPointerMove);
+            const up = (): void => border.removeEventListener("pointermove", onPointerMove);
+            border.addEventListener("lostpointercapture", up, { once: true });
+          }}
+        />
+      ) : null}
+      <header class="term-dock-head">
+        <button class="term-dock-toggle" type="button" aria-expanded={isOpen.value} onClick={toggle}>
+          <Icon name={isOpen.value ? "chevron-down" : "chevron-right"} />
+          Terminal
+        </button>
+        <IconButton icon="split" label="Open it under Terminals" onClick={() => navigate(`/t/${NAME}`)} />
+      </header>
+      {!isOpen.value ? null : failure.value !== undefined ? (
+        <div class="term-dock-failed">
+          <ErrorBox {...describeError(failure.value)} />
+        </div>
+      ) : Pane.value === undefined ? null : (
+        <Pane.value pane={PANE} hasFocus={false} />
+      )}
+    </section>
+  );
+}
+
+/** Starts the terminal unless it is there. Who may not start one may still look at it. */
+async function makeReady(host: ReturnType<typeof useHost>): Promise<void> {
+  try {
+    await startTerminal(host, NAME, loginShell(host));
+  } catch (error) {
+    const isThere =
+      error instanceof ExecError && ["ALREADY_EXISTS", "PERMISSION_DENIED"].includes(error.code);
+    if (!isThere) throw error;
+  }
+}
+
+function storedDock(): { readonly isOpen: boolean; readonly height: number } {
+  try {
+    const { isOpen, height } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Record<string, unknown>;
+    const isHeight = typeof height === "number" && height >= HEIGHT.least;
+    return { isOpen: isOpen !== false, height: isHeight ? height : HEIGHT.usual };
+  } catch {
+    return { isOpen: true, height: HEIGHT.usual };
+  }
+}

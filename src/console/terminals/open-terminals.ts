@@ -1,0 +1,36 @@
+import { effect, signal } from "@preact/signals";
+import type { Host } from "../../client/browser.ts";
+import { describeError } from "../connection/describe-error.ts";
+import { toast } from "../ui/toast.tsx";
+import { focusedPane, keyOf, type Layout, type PaneLayout, show, split, type SplitLayout } from "./layout.ts";
+import { paneModels } from "./pane-model.tsx";
+import { loginShell, startNamed } from "./start-terminal.ts";
+import { storedLayout, storeLayout } from "./stored-layout.ts";
+
+/** The tabs and panes of this page. A reload finds them again. */
+export const layout = signal<Layout>(storedLayout());
+
+effect(() => storeLayout(layout.value));
+
+/** Whether a terminal is being started. */
+export const isStarting = signal(false);
+
+/** Starts a shell in a new tab, or beside the pane that has the keyboard. */
+export async function openNew(host: Host, direction?: SplitLayout["direction"]): Promise<void> {
+  if (isStarting.value) return;
+  isStarting.value = true;
+  try {
+    const beside = focusedPane(layout.value);
+    const size = beside && paneModels.value.get(keyOf(beside))?.grid.value;
+    const name = await startNamed(host, loginShell(host), size);
+    const pane: PaneLayout = { kind: "pane", name, mode: "control" };
+    layout.value =
+      direction === undefined || beside === undefined
+        ? show(layout.value, pane)
+        : split(layout.value, keyOf(beside), { direction, pane });
+  } catch (error) {
+    toast({ kind: "bad", ...describeError(error) });
+  } finally {
+    isStarting.value = false;
+  }
+}

@@ -1,0 +1,226 @@
+import { effect, signal } from "@preact/signals";
+import type { Host } from "../../client/browser.ts";
+import { theme } from "../shell/theme.ts";
+import { confirm } from "../ui/confirm.tsx";
+import { toast } from "../ui/toast.tsx";
+import { visibleText } from "../ui/visible-text.ts";
+import { copyText } from "./copy-text.ts";
+import { Emulator } from "./emulator.ts";
+import { findTerminal, keptTerminals } from "./kept-terminals.ts";
+import { type PaneLayout, keyOf } from "./layout.ts";
+import { contentsOf, mustAsk, pasted } from "./paste.ts";
+import { PasteQuestion } from "./paste-question.tsx";
+import { fontSize, screenReader } from "./settings.ts";
+import { terminalColours } from "./terminal-colours.ts";
+import { type GridSize, TerminalSession, type TerminalState } from "./terminal-session.ts";
+
+const FIT_AFTER_MS = 60;
+const BELL_MS = 200;
+const MOST_TITLE = 80;
+/** Larger pastes show how far they are. */
+const SHOWN_PASTE = 256 * 1024;
+const PASTE_PIECE = 32 * 1024;
+const DEFAULT_SIZE: GridSize = { cols: 80, rows: 24 };
+
+/** Panes that are shown, for commands. */
+export const paneModels = signal<ReadonlyMap<string, PaneModel>>(new Map());
+
+export interface PasteProgress {
+  readonly sent: number;
+  readonly total: number;
+  readonly stop: () => void;
+}
+
+/** One terminal in the page: the emulator, the session with the server, and what is shown around them. */
+export class PaneModel {
+  readonly state = signal<TerminalState>({ kind: "opening" });
+  /** What the program calls itself. It is shown in the pane and its tab, and nowhere else. */
+  readonly title = signal("");
+  readonly grid = signal<GridSize>(DEFAULT_SIZE);
+  readonly isForeignSize = signal(false);
+  /** Target of the link under the mouse. */
+  readonly hovered = signal<string | undefined>(undefined);
+  readonly isRinging = signal(false);
+  readonly isSearching = signal(false);
+  readonly pasting = signal<PasteProgress | undefined>(undefined);
+  /** Ctrl of the row of keys: holds for the next key. */
+  readonly isControlHeld = signal(false);
+  readonly emulator: Emulator;
+  readonly #pane: PaneLayout;
+  readonly #session: TerminalSession;
+  readonly #undo: (() => void)[];
+  #fitTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(host: Host, pane: PaneLayout, element: HTMLElement) {
+    this.#pane = pane;
+    this.emulator = new Emulator(element, {
+      onHover: (address) => {
+        this.hovered.value = address && visibleText(address);
+      },
+    });
+    const { terminal } = this.emulator;
+    const room = this.emulator.room ?? DEFAULT_SIZE;
+    terminal.resize(room.cols, room.rows);
+    this.#session = new TerminalSession(host, terminal, {
+      ...pane,
+      room,
+      onState: (state) => {
+        this.state.value = state;
+        terminal.options.disableStdin = !(state.kind === "open" && state.mode === "control");
+      },
+    });
+    const observer = new ResizeObserver(() => this.#fitSoon());
+    observer.observe(element);
+    this.#undo = [
+      () => observer.disconnect(),
+      ...this.#listen(),
+      effect(() => this.#listedAs()),
+      effect(() => this.#look()),
+    ];
+    paneModels.value = new Map(paneModels.value).set(keyOf(pane), this);
+    void this.#session.run();
+  }
+
+  focus(): void {
+    this.emulator.terminal.focus();
+  }
+
+  get hasSelection(): boolean {
+    return this.emulator.terminal.hasSelection();
+  }
+
+  async copy(): Promise<void> {
+    const text = this.emulator.terminal.getSelection();
+    if (text !== "") await copyText(text);
+  }
+
+  /** Pastes a text, after a question if it could do harm. */
+  async paste(text: string): Promise<void> {
+    if (text === "" || this.state.value.kind !== "open") return;
+    const contents = contentsOf(text);
+    const bracketed = this.emulator.terminal.modes.bracketedPasteMode;
+    if (mustAsk(contents, { bracketed })) {
+      const yes = await confirm({
+        title: contents.lines > 1 ? `Paste ${contents.lines} lines?` : "Paste this?",
+        text: <PasteQuestion text={text} contents={contents} bracketed={bracketed} />,
+        action: "Paste",
+      });
+      this.focus();
+      if (!yes) return;
+    }
+    await this.#send(new TextEncoder().encode(pasted(text, { bracketed })));
+  }
+
+  /** Sends keys, as if they were typed. */
+  press(keys: string): void {
+    this.emulator.terminal.input(keys, true);
+    this.focus();
+  }
+
+  /** Ends the process, and forgets it. */
+  async endAndForget(): Promise<void> {
+    await this.#session.end();
+    await this.#session.forget();
+  }
+
+  async forget(): Promise<void> {
+    await this.#session.forget();
+  }
+
+  dispose(): void {
+    for (const step of this.#undo) step();
+    clearTimeout(this.#fitTimer);
+    const left = new Map(paneModels.value);
+    if (left.get(keyOf(this.#pane)) === this) left.delete(keyOf(this.#pane));
+    paneModels.value = left;
+    void this.#session.close();
+    this.emulator.dispose();
+  }
+
+  #listen(): (() => void)[] {
+    const { terminal } = this.emulator;
+    let bell: ReturnType<typeof setTimeout> | undefined;
+    const listeners = [
+      terminal.onData((data) => this.#session.input(this.#withControl(data))),
+      terminal.onBinary(
+        (data) => void this.#session.send(Uint8Array.from(data, (one) => one.charCodeAt(0))).catch(() => {}),
+      ),
+      terminal.onTitleChange((title) => {
+        this.title.value = visibleText(title).slice(0, MOST_TITLE);
+      }),
+      terminal.onResize(({ cols, rows }) => {
+        this.grid.value = { cols, rows };
+        this.isForeignSize.value = this.#session.isForeignSize;
+      }),
+      terminal.onBell(() => {
+        this.isRinging.value = true;
+        clearTimeout(bell);
+        bell = setTimeout(() => {
+          this.isRinging.value = false;
+        }, BELL_MS);
+      }),
+    ];
+    return listeners.map((listener) => () => listener.dispose());
+  }
+
+  #withControl(data: string): string {
+    if (!this.isControlHeld.value || data.length !== 1) return data;
+    this.isControlHeld.value = false;
+    const code = data.toUpperCase().charCodeAt(0);
+    return code >= 0x40 && code < 0x60 ? String.fromCharCode(code & 0x1f) : data;
+  }
+
+  /** Follows the list: how many are attached, and whose size counts. */
+  #listedAs(): void {
+    const list = keptTerminals.value;
+    const listed = list && findTerminal(list, this.#pane);
+    if (list === undefined || listed === undefined) return;
+    this.#session.others = Math.max(0, (listed.attached ?? 1) - 1);
+    const { terminalSize: size } = listed;
+    if (size !== undefined)
+      void this.#session.sizeIs(size, list.askedMs).catch(() => {
+        // The connection is lost; the next list says it again.
+      });
+  }
+
+  #look(): void {
+    const { options } = this.emulator.terminal;
+    options.fontSize = fontSize.value;
+    options.screenReaderMode = screenReader.value;
+    // Read, so that this runs again; the colours are there when the page has the theme.
+    void theme.value;
+    queueMicrotask(() => {
+      options.theme = terminalColours();
+    });
+    this.#fitSoon();
+  }
+
+  #fitSoon(): void {
+    clearTimeout(this.#fitTimer);
+    this.#fitTimer = setTimeout(() => {
+      const { room } = this.emulator;
+      if (room === undefined) return;
+      this.#session.fit(room);
+      this.isForeignSize.value = this.#session.isForeignSize;
+    }, FIT_AFTER_MS);
+  }
+
+  async #send(bytes: Uint8Array): Promise<void> {
+    const abort = new AbortController();
+    const isLong = bytes.length > SHOWN_PASTE;
+    try {
+      for (let sent = 0; sent < bytes.length; sent += PASTE_PIECE) {
+        if (isLong) this.pasting.value = { sent, total: bytes.length, stop: () => abort.abort() };
+        await this.#session.send(bytes.subarray(sent, sent + PASTE_PIECE), { signal: abort.signal });
+      }
+    } catch (error) {
+      if (!abort.signal.aborted)
+        toast({
+          kind: "bad",
+          text: `The paste stopped: ${error instanceof Error ? error.message : String(error)}`,
+        });
+    } finally {
+      this.pasting.value = undefined;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { IconButton } from "../ui/button.tsx";
+import type { PaneModel } from "./pane-model.tsx";
+import { terminalColours } from "./terminal-colours.ts";
+
+/** Finds text on the screen and above it. */
+export function SearchBar({ model }: { readonly model: PaneModel }) {
+  const field = useRef<HTMLInputElement>(null);
+  const results = useSignal<{ resultIndex: number; resultCount: number } | undefined>(undefined);
+  const isCaseSensitive = useSignal(false);
+  const { search } = model.emulator;
+  useEffect(() => {
+    field.current?.focus();
+    const listener = search.onDidChangeResults((found) => {
+      results.value = found;
+    });
+    return () => {
+      listener.dispose();
+      search.clearDecorations();
+    };
+  }, []);
+  const find = (way: "next" | "previous", incremental = false): void => {
+    const text = field.current?.value ?? "";
+    if (text === "") {
+      search.clearDecorations();
+      results.value = undefined;
+      return;
+    }
+    const { cursor, selectionBackground } = terminalColours();
+    const options = {
+      caseSensitive: isCaseSensitive.value,
+      incremental,
+      decorations: {
+        matchBackground: selectionBackground!,
+        matchOverviewRuler: selectionBackground!,
+        activeMatchBackground: cursor!,
+        activeMatchColorOverviewRuler: cursor!,
+      },
+    };
+    if (way === "next") search.findNext(text, options);
+    else search.findPrevious(text, options);
+  };
+  const close = (): void => {
+    model.isSearching.value = false;
+    model.focus();
+  };
+  const { resultIndex = -1, resultCount = 0 } = results.value ?? {};
+  return (
+    <search class="term-search">
+      <input
+        ref={field}
+        type="search"
+        aria-label="Find in this terminal"
+        placeholder="Find in this terminal"
+        spellcheck={false}
+        onInput={() => find("previous", true)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") close();
+          else if (event.key === "Enter") find(event.shiftKey ? "next" : "previous");
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <span class="number term-search-count" role="status">
+        {results.value === undefined
+          ? ""
+          : resultCount === 0
+            ? "None"
+            : `${resultIndex < 0 ? "?" : resultIndex + 1} of ${resultCount}`}
+      </span>
+      <button
+        class="icon-button term-case"
+        type="button"
+        aria-label="Upper and lower case are different"
+        title="Upper and lower case are different"
+        aria-pressed={isCaseSensitive.value}
+        onClick={() => {
+          isCaseSensitive.value = !isCaseSensitive.value;
+          find("previous", true);
+        }}
+      >
+        Aa
+      </button>
+      <IconButton icon="arrow-up" label="Previous" keys="Enter" onClick={() => find("previous")} />
+      <IconButton icon="arrow-down" label="Next" keys="Shift+Enter" onClick={() => find("next")} />
+      <IconButton icon="close" label="Close the search" keys="Esc" onClick={close} />
+    </search>
+  );
+}

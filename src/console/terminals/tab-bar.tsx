@@ -1,0 +1,90 @@
+import { useSignal } from "@preact/signals";
+import { useHost } from "../connection/use-host.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { visibleText } from "../ui/visible-text.ts";
+import { askToClose } from "./closing.tsx";
+import { keyOf, panesOf, renameTab, selectTab, type TabLayout } from "./layout.ts";
+import { layout, openNew } from "./open-terminals.ts";
+import { paneModels } from "./pane-model.tsx";
+import { PaneActions } from "./pane-actions.tsx";
+
+export function TabBar() {
+  const host = useHost();
+  const { tabs, current } = layout.value;
+  return (
+    <header class="term-head">
+      <h1 class="hidden-text">Terminals</h1>
+      <div class="term-tabs" role="tablist" aria-label="Terminals">
+        {tabs.map((tab) => (
+          <Tab key={tab.id} tab={tab} isCurrent={tab.id === current} />
+        ))}
+      </div>
+      <IconButton icon="plus" label="New terminal" keys="Alt+Shift+N" onClick={() => void openNew(host)} />
+      <PaneActions />
+    </header>
+  );
+}
+
+/** What a tab is called. */
+export function titleOf(tab: TabLayout): string {
+  if (tab.title !== undefined) return visibleText(tab.title);
+  const focused = panesOf(tab.root).find((pane) => keyOf(pane) === tab.focus);
+  return visibleText(focused?.name ?? tab.focus);
+}
+
+function Tab({ tab, isCurrent }: { readonly tab: TabLayout; readonly isCurrent: boolean }) {
+  const isRenaming = useSignal(false);
+  const panes = panesOf(tab.root);
+  const models = panes.map((pane) => paneModels.value.get(keyOf(pane)));
+  const hasEnded = models.every((model) => model !== undefined && "report" in model.state.value);
+  const isRinging = !isCurrent && models.some((model) => model?.isRinging.value);
+  const told = models.find((model) => model?.title.value)?.title.value;
+  const name = titleOf(tab);
+  const rename = (title: string): void => {
+    isRenaming.value = false;
+    layout.value = renameTab(
+      layout.value,
+      tab.id,
+      title.trim() === "" ? undefined : title.trim().slice(0, 80),
+    );
+  };
+  if (isRenaming.value)
+    return (
+      <input
+        class="term-rename"
+        aria-label="Name of the tab"
+        value={tab.title ?? name}
+        autofocus
+        ref={(input) => input?.select()}
+        onBlur={(event) => rename(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") rename(event.currentTarget.value);
+          else if (event.key === "Escape") isRenaming.value = false;
+        }}
+      />
+    );
+  return (
+    <div class="term-tab" data-current={isCurrent ? "" : undefined} data-ringing={isRinging ? "" : undefined}>
+      <button
+        type="button"
+        role="tab"
+        aria-selected={isCurrent}
+        title={[name, told].filter(Boolean).join(" · ")}
+        onClick={() => {
+          layout.value = selectTab(layout.value, tab.id);
+          paneModels.value.get(tab.focus)?.focus();
+        }}
+        onDblClick={() => {
+          isRenaming.value = true;
+        }}
+        onAuxClick={(event) => event.button === 1 && askToClose(panes)}
+      >
+        <Icon name={hasEnded ? "stop" : "terminal"} />
+        <span class="term-tab-name">{name}</span>
+        {panes.length > 1 ? <span class="number term-tab-count">{panes.length}</span> : null}
+      </button>
+      <IconButton icon="close" label={`Close ${name}`} onClick={() => askToClose(panes)} />
+    </div>
+  );
+}
