@@ -129,10 +129,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     };
     return {
       url: listener.url,
-      consoleLink: () => {
-        if (console === undefined || authentication !== undefined) return console?.url;
-        return `${console.url}#link=${console.createLink().token}`;
-      },
+      consoleLink: () => console?.link(),
       refusal: (credential) => server.refusal(credential),
       exclude: (ends) => server.exclude(ends),
       accept: (transport, accepted) => server.accept(transport, accepted),

@@ -3,6 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { tokenSubprotocols } from "../../src/base/subprotocol-token.ts";
+import { openWith, type RawClient } from "./raw-client.ts";
 
 export interface BrowserAnswer {
   readonly status: number;
@@ -12,12 +13,17 @@ export interface BrowserAnswer {
   json(): Record<string, unknown>;
 }
 
-interface RequestOptions {
+/** What the browser trusts and shows, as PEM. */
+interface Certificates {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+interface RequestOptions extends Certificates {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Certificate of the authority that the browser trusts. */
-  readonly ca?: string;
 }
 
 /** Sends what a browser would send, or what an attacker makes it send, to the server that listens on `url`. */
@@ -26,7 +32,7 @@ export async function browse(
   path: string,
   options: RequestOptions = {},
 ): Promise<BrowserAnswer> {
-  const { method = "GET", headers = {}, body, ca } = options;
+  const { method = "GET", headers = {}, body, ...certificates } = options;
   const { hostname, port, protocol } = new URL(url);
   const send = protocol === "wss:" ? httpsRequest : httpRequest;
   const request = send({
@@ -36,7 +42,7 @@ export async function browse(
     method,
     agent: false,
     headers: { ...headers, ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }) },
-    ...(ca === undefined ? {} : { ca }),
+    ...certificates,
   });
   request.end(body);
   const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
@@ -83,12 +89,17 @@ export async function signIn(url: string, link: string | undefined): Promise<str
   return secret;
 }
 
+/** Connects as a page does, and completes the handshake. */
+export function openPageClient(url: string, secret: string): Promise<RawClient> {
+  return openWith(new WebSocket(url, tokenSubprotocols(secret), { headers: { origin: originOf(url) } }));
+}
+
 /** Connects as a page does. Resolves with the socket, or with the status of the refusal. */
 export async function openPage(
   url: string,
   secret: string | undefined,
   headers: Readonly<Record<string, string>> = {},
-  options: { readonly ca?: string } = {},
+  options: Certificates = {},
 ): Promise<WebSocket | number> {
   const protocols = secret === undefined ? [] : tokenSubprotocols(secret);
   const socket = new WebSocket(url, protocols, {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { serve, type ServeOptions } from "../../src/server/index.ts";
-import { browse, openPage, originOf, pageStatus, signIn, tokenOf, trade } from "./console-browser.ts";
+import { browse, openPageClient, originOf, pageStatus, signIn, tokenOf, trade } from "./console-browser.ts";
 
 let directory: string;
 let page: string;
@@ -302,15 +302,7 @@ it("without the option there is no console", async () => {
 
 it("pages act for the user of the server, within the rights of local clients", async () => {
   await using server = await serving({ local: { preset: "observe" } });
-  const socket = await openPage(server.url, await signIn(server.url, server.consoleLink()));
-  if (typeof socket === "number") throw new Error(`refused with ${socket}`);
-  const answers: { error?: { message: string } }[] = [];
-  socket.on("message", (text: Buffer) => answers.push(JSON.parse(text.toString()) as object));
-  const send = (message: object): void => socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  send({ id: 1, method: "initialize", params: { clientName: "page" } });
-  send({ method: "initialized" });
-  send({ id: 2, method: "fs/readFile", params: { path: "file:///etc/hostname" } });
-  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(2);
-  expect(answers[1]?.error?.message).toContain("may not use fs/readFile");
-  socket.terminate();
+  await using page = await openPageClient(server.url, await signIn(server.url, server.consoleLink()));
+  const { error } = await page.call("fs/readFile", { path: "file:///etc/hostname" });
+  expect(error?.message).toContain("may not use fs/readFile");
 });

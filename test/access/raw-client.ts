@@ -24,8 +24,11 @@ export interface RawClient extends AsyncDisposable {
 /** Connects and completes the handshake. */
 export async function openSocket(url: string, token?: string): Promise<RawClient> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const target = url.startsWith("ws+unix:") ? `${url}:/` : url;
-  const socket = new WebSocket(target, { headers });
+  return openWith(new WebSocket(url.startsWith("ws+unix:") ? `${url}:/` : url, { headers }));
+}
+
+/** The same over a WebSocket of the caller's. */
+export async function openWith(socket: WebSocket): Promise<RawClient> {
   const closed = new Promise<number>((resolve) => socket.on("close", resolve));
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);

@@ -63,7 +63,7 @@ export class Console implements Site {
   }
 
   /** Where a browser finds it. */
-  get url(): string {
+  get #url(): string {
     return `${this.origins[0] ?? pageOrigin(this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`))}/`;
   }
 
@@ -81,6 +81,11 @@ export class Console implements Site {
   /** Makes a link for whoever holds this credential, or without one for the user of the server. */
   createLink(credential?: Credential): NewLink {
     return this.#links.create({ bearer: credential && this.#bearers.get(credential) });
+  }
+
+  /** A link for a browser of the user of the server. With authentication it holds nothing, because the page asks. */
+  link(): string {
+    return this.#surroundings.takesTokens ? this.#url : `${this.#url}#link=${this.createLink().token}`;
   }
 
   admit(presented: Presented): Promise<PageAdmission> {

@@ -2,8 +2,10 @@ import { socketUrl } from "../../../base/socket-url.ts";
 import { transportsTo } from "../../../client/connect/connect.ts";
 import type { OpenTransport } from "../../../client/connect/connectors.ts";
 import { observed } from "../../../client/connect/observed-transport.ts";
+import type { Purpose } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { findOwnPlace } from "./own-server/place.ts";
+import { keptCommand } from "./program/kept-command.ts";
 import { serverChild } from "./program/server-child.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import { showMessage } from "./show-message.ts";
@@ -19,12 +21,21 @@ interface Transports {
 
 /** How to reach the server that the options and the environment name, below sessions. */
 export async function targetTransports(options: TargetOptions): Promise<Transports> {
-  const { open, resumable } = await transports(await resolveTarget(options));
-  if (options.debug !== true) return { open, resumable };
+  return transportsOf(await resolveTarget(options), options, "session");
+}
+
+/** The same for a server that has been found. */
+export async function transportsOf(
+  target: Target,
+  { debug }: Pick<TargetOptions, "debug">,
+  purpose: Purpose,
+): Promise<Transports> {
+  const { open, resumable } = await transports(target, purpose);
+  if (debug !== true) return { open, resumable };
   return { open: async (signal) => observed(await open(signal), showMessage), resumable };
 }
 
-async function transports(target: Target): Promise<Transports> {
+async function transports(target: Target, purpose: Purpose): Promise<Transports> {
   switch (target.kind) {
     case "own":
       // Starts the server if there is none.
@@ -34,7 +45,9 @@ async function transports(target: Target): Promise<Transports> {
       const { url, kind: _kind, name: _name, ...more } = target;
       return transportsTo(url, more);
     }
-    case "program":
-      return transportsTo(serverChild(target, target.command), {});
+    case "program": {
+      const kept = purpose === "kept" ? keptCommand(target.command) : undefined;
+      return transportsTo(serverChild(target, kept ?? target.command), {});
+    }
   }
 }

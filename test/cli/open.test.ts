@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { launch } from "../conformance/server-process.ts";
+import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
+import { startCommand, type RunningCommand } from "./command.ts";
+import { Person } from "./person.ts";
+
+const SERVING = "serving the web console on this machine";
+
+/** Waits for the page that a command serves itself, and returns its link and the URL of its WebSocket. */
+async function served(command: RunningCommand): Promise<{ link: string; url: string }> {
+  await command.complains(SERVING);
+  const link = command.stdout.trim();
+  return { link, url: new URL(link).origin.replace("http", "ws") };
+}
+
+it("prints a link to a server that listens on a port, which works once", async () => {
+  await using person = new Person();
+  const server = await launch("ours", []);
+  try {
+    const url = await server.banner();
+    const { status, stdout, stderr } = await person.run(["open", "--print", "--url", url]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`^${url.replace("ws", "http")}/#link=[\\w-]{43}\n$`));
+    const secret = await signIn(url, stdout.trim());
+    expect(await pageStatus(url, secret)).toBe(101);
+    expect((await trade(url, { token: tokenOf(stdout.trim()) })).status).toBe(410);
+    // The key of the sessions is the user's alone, in a home that was empty.
+    const again = await person.run(["open", "--print"], { env: { EXEC_SERVER_URL: url } });
+    expect(again.stdout).not.toBe(stdout);
+  } finally {
+    await server.stop();
+  }
+});
+
+it("opens a browser, and says the link if there is none", async () => {
+  await using person = new Person();
+  const server = await launch("ours", []);
+  try {
+    const url = await server.banner();
+    const bin = join(person.home, "bin");
+    const opened = join(person.home, "opened");
+    const browser = `#!/bin/sh\necho "$1" > ${opened}\n`;
+    mkdirSync(bin);
+    writeFileSync(join(bin, "xdg-open"), browser, { mode: 0o755 });
+    const PATH = `${bin}:/usr/bin:/bin`;
+    const found = await person.run(["open", "--url", url], { env: { PATH, DISPLAY: ":0" } });
+    expect(found).toMatchObject({
+      status: 0,
+      stdout: "",
+      stderr: expect.stringContaining("opened the web console"),
+    });
+    expect(await signIn(url, readFileSync(opened, "utf8").trim())).toMatch(/^esc1_/);
+    writeFileSync(join(bin, "xdg-open"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+    for (const env of [{ PATH, DISPLAY: ":0" }, { PATH }])
+      expect(await person.run(["open", "--url", url], { env })).toMatchObject({
+        status: 0,
+        stdout: expect.stringMatching(
+          /^There is no browser here\. Open this link in one:\nhttp:\S+#link=\S{43}\n$/,
+        ),
+      });
+  } finally {
+    await server.stop();
+  }
+});
+
+it("serves the page itself for the user's own server, until it is interrupted", async () => {
+  await using person = new Person();
+  const command = startCommand(["open", "--print"], { cwd: person.home, env: person.env });
+  const { link, url } = await served(command);
+  expect((await browse(url, "/p", { headers: { accept: "text/html" } })).headers).toHaveProperty(
+    "content-security-policy",
+  );
+  expect(await pageStatus(url, undefined)).toBe(403);
+  const secret = await signIn(url, link);
+  await using page = await openPageClient(url, secret);
+  const { result } = await page.call("server/status", null);
+  expect(result).toMatchObject({ pid: (await person.server()).pid });
+  // Programs have other ways.
+  expect(await pageStatus(url, secret, { origin: "http://evil.example" })).toBe(403);
+  command.child.kill("SIGINT");
+  expect(await command.ended()).toMatchObject({ status: 0, signal: null });
+  await page.closed;
+  expect((await person.server()).pid).toBe(result?.["pid"]);
+});
+
+it("serves the page itself for a server that has none", async () => {
+  await using person = new Person();
+  const server = await launch("ours", ["--no-console"]);
+  try {
+    const command = startCommand(["open", "--print", "--url", await server.banner()], { env: person.env });
+    const { link, url } = await served(command);
+    await using page = await openPageClient(url, await signIn(url, link));
+    expect(await page.call("server/status", null)).toMatchObject({ result: { pid: server.child.pid } });
+    // A server that is gone takes the connections of its pages along.
+    await server.stop();
+    await page.closed;
+    command.child.kill("SIGTERM");
+    expect(await command.ended()).toMatchObject({ status: 0 });
+  } finally {
+    await server.stop();
+  }
+});
+
+it("says in one line that there is no server", async () => {
+  await using person = new Person();
+  const { status, stderr } = await person.run(["open", "--url", "ws://127.0.0.1:1"]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^exec-server: .*is the server running there\?\n$/);
+});
