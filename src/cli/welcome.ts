@@ -24,7 +24,7 @@ export function welcome({ url: listening, needsToken, consoleUrl }: Listening): 
   const tokenFile = needsToken ? " --token-file FILE" : "";
   return `exec-server ${VERSION} listens on ${listening}. Ctrl-C ends it, and everything that it runs.
 
-${consoleUrl === undefined ? "" : inBrowser(consoleUrl, needsToken)}From Codex:
+${consoleUrl === undefined ? "" : inBrowser(url, consoleUrl, needsToken)}From Codex:
   ${codex(url, needsToken)}
 From a program:
   import { connect } from "exec-server"; const host = await connect("${url}"${token});
@@ -35,8 +35,9 @@ All commands: exec-server --help. Options of the server: exec-server serve --hel
 `;
 }
 
-function inBrowser(url: string, needsToken: boolean): string {
-  return `In a browser (${needsToken ? "it asks for a token" : "this link works once; more: exec-server open"}):\n  ${url}\n`;
+function inBrowser(url: string, consoleUrl: string, needsToken: boolean): string {
+  const how = needsToken ? "it asks for a token" : `once; for another link: exec-server open --url ${url}`;
+  return `In a browser (${how}):\n  ${consoleUrl}\n`;
 }
 
 /** Codex takes a token, and a command that reaches a socket, only from its file. */

@@ -34,6 +34,8 @@ export interface ConsoleSurroundings {
   readonly publicUrls: readonly string[];
   /** Whether clients need a token. */
   readonly takesTokens: boolean;
+  /** How a person gets another link. Default: by asking the server. */
+  readonly remedy?: string;
   /** Is told about failed attempts. */
   readonly refused: (reason: string, from: string) => void;
 }
@@ -146,13 +148,15 @@ export class Console implements Site {
 
   #door(): SignIn {
     if (this.#signIn !== undefined) return this.#signIn;
-    const { logger, refused, takesTokens } = this.#surroundings;
+    const { logger, refused, takesTokens, publicUrls, remedy } = this.#surroundings;
     const log = new LoginLog(logger);
     this.#signIn = new SignIn({
       links: this.#links,
       secrets: this.#secrets,
       authenticate: this.#authenticate,
       takesTokens,
+      remedy: () =>
+        remedy ?? `get another one with: exec-server open --url ${publicUrls[0] ?? this.#listening}`,
       refused: (reason, from) => {
         log.refused(`console: ${reason}`, from);
         refused(`console: ${reason}`, from);

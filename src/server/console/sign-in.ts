@@ -19,6 +19,8 @@ export interface SignInOptions {
   readonly authenticate: Authenticate | undefined;
   /** Whether `authenticate` checks tokens, and not only certificates. */
   readonly takesTokens: boolean;
+  /** How a person gets another link. */
+  readonly remedy: () => string;
   /** Called for each attempt that fails, except for those that `authenticate` reports itself. */
   readonly refused: (reason: string, from: string) => void;
 }
@@ -44,7 +46,8 @@ export class SignIn {
     const link = links.spend(token);
     if (link.state === "valid") return { secret: secrets.seal(link.holder) };
     // Without authentication, or for a link that was one, the reason is known here.
-    if (link.state !== "unknown" || !takesTokens) return this.#failed(LINK_ERRORS[link.state], caller);
+    if (link.state !== "unknown" || !takesTokens)
+      return this.#failed(this.#with(LINK_ERRORS[link.state]), caller);
     const answer = await this.#check({ bearer: token }, caller);
     return "refusal" in answer ? wrongToken(answer.refusal) : { secret: secrets.seal({ bearer: token }) };
   }
@@ -66,7 +69,7 @@ export class SignIn {
     const admission = await this.admit({ authorization: `Bearer ${secret}`, ...caller });
     const holder = this.#options.secrets.open(secret);
     return "refusal" in admission || holder === undefined
-      ? SESSION_OVER
+      ? this.#with(SESSION_OVER)
       : { secret: this.#options.secrets.seal(holder) };
   }
 
@@ -83,6 +86,10 @@ export class SignIn {
     this.#brake.failed(from);
     this.#options.refused(error.error, from);
     return (await this.#brake.turn(from)) ? error : TOO_MANY;
+  }
+
+  #with({ message, ...error }: ConsoleError): ConsoleError {
+    return { ...error, message: `${message}; ${this.#options.remedy()}` };
   }
 
   #notAdmitted(refusal: string, from: string): { refusal: string } {
@@ -110,22 +117,21 @@ export async function readJson(request: IncomingMessage): Promise<{ value: unkno
   }
 }
 
-const NEW_LINK = "get a new link: exec-server open --print";
-
+/** Their messages end in the remedy. */
 const LINK_ERRORS: Readonly<Record<"spent" | "expired" | "unknown", ConsoleError>> = {
-  spent: { status: 410, error: "link-spent", message: `This link has been used already; ${NEW_LINK}` },
-  expired: { status: 410, error: "link-expired", message: `This link has expired; ${NEW_LINK}` },
+  spent: { status: 410, error: "link-spent", message: "This link has been used already" },
+  expired: { status: 410, error: "link-expired", message: "This link has expired" },
   unknown: {
     status: 401,
     error: "link-unknown",
-    message: `This link is not one of this server's, or is older than its last start; ${NEW_LINK}`,
+    message: "This link is not one of this server's, or is older than its last start",
   },
 };
 
 const SESSION_OVER: ConsoleError = {
   status: 401,
   error: "session-over",
-  message: `This session is over; ${NEW_LINK}`,
+  message: "This session is over",
 };
 
 const TOO_MANY: ConsoleError = {

@@ -3,6 +3,7 @@ import { attach } from "./scenes/attach.ts";
 import { completion } from "./scenes/completion.ts";
 import { copy } from "./scenes/copy.ts";
 import { interrupt } from "./scenes/interrupt.ts";
+import { open } from "./scenes/open.ts";
 import { serve } from "./scenes/serve.ts";
 import { shell } from "./scenes/shell.ts";
 import { tunnel } from "./scenes/tunnel.ts";
@@ -16,6 +17,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   completion,
   copy,
   interrupt,
+  open,
   serve,
   shell,
   tunnel,

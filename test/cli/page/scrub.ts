@@ -12,6 +12,7 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   // The summary of `map`.
   [/^(\d+ rows: .*), in \d+s$/gm, "$1, in 1s"],
   [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:38977"],
+  [/#link=[\w-]{43}/g, "#link=kJ3xR0v9mY2hWq7TzLc5PdA8nEfS1uBgXoI6-KtVwHs"],
   [/pid \d+/g, "pid 4711"],
   [/("(?:user|system)": ?)[\d.]+/g, "$11.5"],
   [/,?\s*"peakMemoryBytes": ?\d+/g, ""],

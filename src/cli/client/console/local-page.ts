@@ -28,6 +28,7 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
       isLocal: true,
       publicUrls: [],
       takesTokens: false,
+      remedy: "run exec-server open again",
       refused: (reason, from) => complain(`refused ${from}: ${reason}`),
     },
   );
