@@ -92,6 +92,7 @@ export default defineConfig({
           // For a machine that does something else: a browser takes all that it gets.
           testTimeout: 240_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {
