@@ -27,6 +27,14 @@ export const VIEWS: readonly View[] = [
     load: () => import("../files/files-view.tsx"),
   },
   {
+    id: "rows",
+    title: "Rows",
+    icon: "rows",
+    path: "/r",
+    key: "r",
+    load: () => import("../rows/rows-view.tsx"),
+  },
+  {
     id: "system",
     title: "System",
     icon: "system",

@@ -6,7 +6,7 @@ import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { Failure } from "./failure.tsx";
 import { type AuditLine, readAuditLine } from "./read-audit-line.ts";
-import { usePolled } from "./use-polled.ts";
+import { usePolled } from "../ui/use-polled.ts";
 
 const LINES = 500;
 

@@ -3,7 +3,7 @@ import type { Result } from "../../client/browser.ts";
 import { useHost } from "../connection/use-host.ts";
 import { formatBytes, formatSpan } from "../ui/format.ts";
 import { Failure } from "./failure.tsx";
-import { usePolled } from "./use-polled.ts";
+import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
 /** From this share on it is worth a look. */

@@ -5,7 +5,7 @@ import { EmptyState } from "../ui/empty-state.tsx";
 import { Chart } from "./chart.tsx";
 import { Failure } from "./failure.tsx";
 import { FIGURES, MetricHistory } from "./metric-history.ts";
-import { usePolled } from "./use-polled.ts";
+import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
 

@@ -3,7 +3,7 @@ import { Badge } from "../ui/badge.tsx";
 import { formatSpan } from "../ui/format.ts";
 import { visibleText } from "../ui/visible-text.ts";
 import { Failure } from "./failure.tsx";
-import { usePolled } from "./use-polled.ts";
+import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
 

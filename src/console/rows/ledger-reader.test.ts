@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { LedgerReader } from "./ledger-reader.ts";
+
+const HEADER = {
+  kind: "job",
+  version: 1,
+  jobId: "j1",
+  input: { path: "/data/urls.csv", sha256: "x", rows: 4 },
+  work: { command: ["curl", "{url}"] },
+  at: "2026-01-01T00:00:00.000Z",
+};
+
+function read(entries: readonly object[], pieces = 1): LedgerReader {
+  const reader = new LedgerReader();
+  const bytes = new TextEncoder().encode(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const size = Math.ceil(bytes.length / pieces);
+  for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+  return reader;
+}
+
+const ENTRIES = [
+  HEADER,
+  { kind: "run", at: "2026-01-01T00:00:01.000Z", pid: 1 },
+  { kind: "begin", index: 0, attempt: 1 },
+  { kind: "begin", index: 1, attempt: 1 },
+  { kind: "begin", index: 2, attempt: 1 },
+  { kind: "end", index: 0, status: "completed", attempts: 1 },
+  { kind: "retry", index: 1, attempt: 1, error: "exit 1" },
+  { kind: "begin", index: 1, attempt: 2 },
+  { kind: "end", index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" },
+];
+
+test.each([1, 7, 200])("rows are counted by how they ended, read in %i pieces", (pieces) => {
+  expect(read(ENTRIES, pieces).progress).toEqual({
+    job: { jobId: "j1", input: "/data/urls.csv", rows: 4, work: HEADER.work },
+    running: 1,
+    completed: 1,
+    failed: 1,
+    cancelled: 0,
+    lost: 0,
+    retries: 1,
+    begunAt: HEADER.at,
+    lastRunAt: "2026-01-01T00:00:01.000Z",
+    stopped: undefined,
+    badRows: [{ index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" }],
+  });
+});
+
+test("a run that is resumed forgets what ran, and a row that ends well is no longer bad", () => {
+  const resumed = read([
+    ...ENTRIES,
+    { kind: "stop", reason: "too many failures" },
+    { kind: "run", at: "2026-01-02T00:00:00.000Z", pid: 2 },
+    { kind: "begin", index: 1, attempt: 3 },
+    { kind: "end", index: 1, status: "completed", attempts: 3 },
+  ]).progress!;
+  expect([resumed.running, resumed.completed, resumed.failed, resumed.stopped]).toEqual([0, 2, 0, undefined]);
+  expect(resumed.badRows).toEqual([]);
+});
+
+test("only the latest bad rows are kept", () => {
+  const bad = Array.from({ length: 500 }, (_, index) => ({
+    kind: "end",
+    index,
+    status: "failed",
+    attempts: 1,
+  }));
+  const { failed, badRows } = read([HEADER, ...bad]).progress!;
+  expect([failed, badRows.length, badRows[0]?.index]).toEqual([500, 200, 499]);
+});
+
+test.each(["hello\n", "{}\n", '{"kind":"job"}\n', "[]\n", "null\n"])("%j is not a ledger", (text) => {
+  expect(() => new LedgerReader().push(new TextEncoder().encode(text))).toThrow("not the ledger");
+});
+
+test("a file without line ends is given up", () => {
+  const reader = new LedgerReader();
+  const block = new Uint8Array(1024 * 1024).fill(120);
+  expect(() => {
+    for (let times = 0; times < 8; times++) reader.push(block);
+  }).toThrow("not the ledger");
+});

@@ -1,0 +1,10 @@
+import { below } from "../shell/router.ts";
+import type { ViewProps } from "../shell/view.ts";
+import { JobList } from "./job-list.tsx";
+import { JobView } from "./job-view.tsx";
+
+/** Work over the rows of a file: the jobs, or one of them by the path of its ledger. */
+export default function RowsView({ path }: ViewProps) {
+  const ledger = below("/r", path);
+  return ledger === undefined || ledger === "" ? <JobList /> : <JobView key={ledger} path={`/${ledger}`} />;
+}
