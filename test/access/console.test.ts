@@ -74,7 +74,12 @@ it("no answer can be framed, sniffed or run anything of another origin", async (
     const { headers } = await browse(server.url, path, { headers: HTML });
     const policy = String(headers["content-security-policy"]).split("; ");
     expect(policy).toEqual(
-      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]),
+      expect.arrayContaining([
+        "default-src 'none'",
+        "script-src 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+      ]),
     );
     expect(headers).toMatchObject({
       "x-frame-options": "DENY",

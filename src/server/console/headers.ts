@@ -1,4 +1,7 @@
-/** xterm.js and CodeMirror create style elements. Everything else comes from the server itself. */
+/**
+ * xterm.js and CodeMirror create style elements. Everything else comes from the server itself, and text never becomes
+ * markup.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -9,6 +12,8 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join("; ");
 
 /** Of every answer of the console. */
