@@ -156,7 +156,7 @@ export class Console implements Site {
       authenticate: this.#authenticate,
       takesTokens,
       remedy: () =>
-        remedy ?? `get another one with: exec-server open --url ${publicUrls[0] ?? this.#listening}`,
+        remedy ?? `get another one with: exec-server open --print --url ${publicUrls[0] ?? this.#listening}`,
       refused: (reason, from) => {
         log.refused(`console: ${reason}`, from);
         refused(`console: ${reason}`, from);

@@ -28,7 +28,7 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
       isLocal: true,
       publicUrls: [],
       takesTokens: false,
-      remedy: "run exec-server open again",
+      remedy: "get another one with: exec-server open --print",
       refused: (reason, from) => complain(`refused ${from}: ${reason}`),
     },
   );
