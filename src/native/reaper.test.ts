@@ -67,3 +67,21 @@ test(
   },
   DEADLINE_MS,
 );
+
+test(
+  "nobody listens to signals any more when the last child has ended",
+  async () => {
+    const before = process.listenerCount("SIGCHLD");
+    for (let times = 0; times < 12; times++) {
+      const reaper = new Reaper();
+      reaper.listen();
+      const child = startChild(times);
+      const end = watched(reaper, child);
+      expect(process.listenerCount("SIGCHLD")).toBe(before + 1);
+      child.end();
+      expect((await end).exitCode).toBe(times);
+      expect(process.listenerCount("SIGCHLD")).toBe(before);
+    }
+  },
+  DEADLINE_MS,
+);

@@ -48,16 +48,21 @@ export class Reaper {
   #keepAlive: NodeJS.Timeout | undefined;
   #soon = false;
   #listening = false;
+  readonly #onSignal = (): void => this.#reap();
 
-  /** Call it before starting a child: an end before anyone listens is never reported. */
+  /**
+   * Call it before starting a child: an end before anyone listens is never reported. It listens until the last child
+   * has ended, so that a program can have any number of servers one after another.
+   */
   listen(): void {
     if (this.#listening) return;
     this.#listening = true;
-    process.on("SIGCHLD", () => this.#reap());
+    process.on("SIGCHLD", this.#onSignal);
   }
 
   /** Never calls back synchronously, although the child may have ended before its pid was known. */
   watch(pid: number, onExit: (status: ExitStatus) => void): void {
+    this.listen();
     this.#children.set(pid, onExit);
     // A signal listener does not keep the event loop alive; waiting for a child should.
     this.#keepAlive ??= setInterval(() => this.#reap(), KEEP_ALIVE_MS);
@@ -71,6 +76,7 @@ export class Reaper {
 
   /** Like `watch`, for a child that nobody waits for. */
   watchInBackground(pid: number, onExit: (status: ExitStatus) => void): void {
+    this.listen();
     this.#background.add(pid);
     this.#children.set(pid, onExit);
   }
@@ -105,6 +111,10 @@ export class Reaper {
     if (this.#children.size === this.#background.size) {
       clearInterval(this.#keepAlive);
       this.#keepAlive = undefined;
+    }
+    if (this.#children.size === 0) {
+      this.#listening = false;
+      process.off("SIGCHLD", this.#onSignal);
     }
     onExit?.({
       exitCode: signal === 0 ? (status >> 8) & 0xff : 128 + signal,
