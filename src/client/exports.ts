@@ -11,7 +11,8 @@ export {
   UsageError,
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
-export type { ListedProcess } from "../protocol/process-extensions.ts";
+export type { ClientRights } from "../protocol/server-status.ts";
+export type { ListedProcess, ProcessUsage } from "../protocol/process-extensions.ts";
 export type { Enforced, Keep, ProcessLimits, SignalName } from "../protocol/process.ts";
 export {
   type Sandbox,
@@ -47,7 +48,14 @@ export type {
 } from "./files/file-options.ts";
 export { Files } from "./files/files.ts";
 export type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "./files/trees.ts";
-export { CommandError, Host, type RunOptions, type RunResult, type ShellOptions } from "./host.ts";
+export {
+  CommandError,
+  Host,
+  type ListOptions,
+  type RunOptions,
+  type RunResult,
+  type ShellOptions,
+} from "./host.ts";
 export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export type { OutputChoice, OutputOptions } from "./process/output-options.ts";
 export { type CommunicateOptions, RemoteProcess, type WaitOptions } from "./process/remote-process.ts";

@@ -44,6 +44,13 @@ export interface ShellOptions extends RunOptions {
   readonly shell?: string;
 }
 
+/** Which processes to list, and what about them. */
+export interface ListOptions {
+  readonly scope?: "session" | "kept" | "server";
+  /** Also what they use. */
+  readonly usage?: boolean;
+}
+
 /** Output and exit of a finished command. */
 export type RunResult = Collected;
 
@@ -205,12 +212,14 @@ export class Host implements Caller, AsyncDisposable {
 
   /**
    * Lists this session's processes, running and recently ended; with the scope `kept`, the kept processes of this
-   * principal; with the scope `server`, those and the processes of all sessions, if the server allows it.
+   * principal; with the scope `server`, those and the processes of all sessions, if the server allows it. With `usage`,
+   * running ones have their processor time and memory, on a server that can tell.
    */
-  async processes({ scope }: { scope?: "session" | "kept" | "server" } = {}): Promise<ListedProcess[]> {
+  async processes({ scope, usage = false }: ListOptions = {}): Promise<ListedProcess[]> {
     if (!this.supports("process/list")) throw unsupported("process/list");
     if (scope === "kept" && !this.supports("process/start.keep")) throw unsupported("kept processes");
-    const params = scope === undefined ? {} : { scope };
+    const wantsUsage = usage && this.supports("process/list.usage");
+    const params = { ...(scope === undefined ? {} : { scope }), ...(wantsUsage ? { usage } : {}) };
     return (await this.#session.request("process/list", params)).processes;
   }
 

@@ -45,6 +45,15 @@ export class ControlGroup {
     ]);
   }
 
+  /** Time that its members have used, including those that ended; undefined if the group is gone. */
+  cpuMs(): number | undefined {
+    const text = this.#ifThere("", () =>
+      descriptorReserve.lend(() => readFileSync(`${this.path}/cpu.stat`, "latin1")),
+    );
+    const used = /^usage_usec (\d+)$/m.exec(text)?.[1];
+    return used === undefined ? undefined : Number(used) / 1000;
+  }
+
   signal(signal: NodeJS.Signals): void {
     for (const pid of this.pids()) libc().kill(pid, constants.signals[signal]);
   }

@@ -13,6 +13,9 @@ export interface ProcessStat {
   readonly stopped: boolean;
   /** False for a zombie. */
   readonly alive: boolean;
+  /** Time that it has used, with that of its children that were reaped. */
+  readonly cpuTicks: number;
+  readonly residentPages: number;
 }
 
 // Fields in /proc/PID/stat after the name, which may itself contain blanks and parentheses.
@@ -20,13 +23,17 @@ const STATE = 0;
 const PARENT = 1;
 const GROUP = 2;
 const SESSION = 3;
+/** In user mode, in the kernel, and the same two of reaped children. */
+const CPU_TIMES = [11, 12, 13, 14] as const;
 const THREADS = 17;
 const START = 19;
+const RESIDENT = 21;
 
 /** USER_HZ of Linux, the same on every processor that Node supports. */
-const TICKS_PER_SECOND = 100;
+export const TICKS_PER_SECOND = 100;
 const NANOSECONDS_PER_TICK = 1e9 / TICKS_PER_SECOND;
 const CLOCK_BOOTTIME = 7;
+const AUXV_PAGE_SIZE = 6n;
 
 // Each of these throws if there is no free descriptor, which differs from finding nothing.
 
@@ -45,6 +52,8 @@ export function readStat(pid: number): ProcessStat | undefined {
     stopped: state === "T",
     // The main thread of a program may end before the others.
     alive: (state !== "Z" && state !== "X") || Number(fields[THREADS]) > 1,
+    cpuTicks: CPU_TIMES.reduce((sum, field) => sum + Number(fields[field]), 0),
+    residentPages: Number(fields[RESIDENT]),
   };
 }
 
@@ -76,6 +85,17 @@ export function signalProcess({ pid, startTicks }: ProcessStat, signal: number):
   const now = readStat(pid);
   if (now === undefined || now.startTicks !== startTicks || !now.alive) return false;
   return libc().kill(pid, signal) === 0;
+}
+
+/** Bytes of a page of memory: 4096, except on some processors. */
+export function pageBytes(): number {
+  // Pairs of a kind and a value, as the kernel gives them to every program.
+  const facts = new DataView(
+    new Uint8Array(ifThere(Buffer.alloc(0), () => readFileSync("/proc/self/auxv"))).buffer,
+  );
+  for (let at = 0; at + 16 <= facts.byteLength; at += 16)
+    if (facts.getBigUint64(at, true) === AUXV_PAGE_SIZE) return Number(facts.getBigUint64(at + 8, true));
+  return 4096;
 }
 
 /** Empty if it does not exist, which can change at any moment. */

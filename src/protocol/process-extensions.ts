@@ -4,6 +4,16 @@ import { Base64, Empty, optional, PathUri, ProcessId, Seq, Unsigned } from "./fi
 import { ExitReport, KeptName, OutputStream, TerminalSize } from "./process.ts";
 
 const ShownSize = schema(() => z.object({ rows: Unsigned(), cols: Unsigned() }));
+export const ProcessUsage = schema(() =>
+  z.object({
+    cpuMs: z.number().min(0).describe("Processor time so far"),
+    memoryBytes: Unsigned().describe("Memory in use; what processes share counts for each"),
+    processes: Unsigned().describe("How many there are"),
+    atMs: z.number().int().describe("When it was measured, in milliseconds since the epoch"),
+  }),
+);
+/** What a process uses, with everything that it has started. */
+export type ProcessUsage = Infer<typeof ProcessUsage>;
 
 export const ListedProcess = schema(() =>
   z.object({
@@ -14,6 +24,10 @@ export const ListedProcess = schema(() =>
     cwd: PathUri(),
     label: z.string().nullable(),
     tty: z.boolean(),
+    hasInput: z
+      .boolean()
+      .optional()
+      .describe("Whether it was started with an input that can be written to. Absent from older servers"),
     startedAtMs: z.number().int().describe("Milliseconds since the epoch"),
     state: z.enum(["running", "exited", "closed"]),
     exitCode: z.number().int().nullable(),
@@ -25,6 +39,9 @@ export const ListedProcess = schema(() =>
     owner: z.string().optional().describe("Principal that a kept process belongs to"),
     attached: Unsigned().optional().describe("Number of connections that are attached to a kept process"),
     terminalSize: ShownSize().optional().describe("Size of its terminal, whoever has set it"),
+    usage: ProcessUsage()
+      .optional()
+      .describe("If requested: what it uses with everything that it has started; absent once it has ended"),
   }),
 );
 /** A process as `process/list` shows it. */
@@ -163,11 +180,16 @@ export const processExtensionMethods = {
     family: "exec",
     right: "follow",
     extension: true,
+    extensionParams: ["usage"],
     params: () =>
       z.object({
         scope: optional(z.enum(["session", "kept", "server"])).describe(
           "Default: `session`. `kept` lists the kept processes of this principal and those that it may follow, with their names as ids; `server` lists those and the processes of all sessions, if the server's configuration allows it",
         ),
+        usage: z
+          .boolean()
+          .optional()
+          .describe("Also return what running processes use. It is measured at most every 500 ms"),
       }),
     result: () => z.object({ processes: z.array(ListedProcess()) }),
   }),

@@ -101,7 +101,7 @@ export function createRouter({
     ...tcpHandlers(limits, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
-    ...serverHandlers({ sessions, starter, connections }),
+    ...serverHandlers({ sessions, starter, connections, allowServerScope: limits.allowServerScope }),
     ...(console === undefined ? {} : consoleHandlers(console)),
     ...serverOperationHandlers({ sessions, limits, state, audit }),
   };

@@ -40,6 +40,7 @@ const EXTENSION_FIELDS = [
   "fs/writeFile.mode",
   "initialize.urgentInput",
   "process/detach.forget",
+  "process/list.usage",
   "process/signal.signal",
   "process/snapshot.paint",
   "process/start.closeOnExit",

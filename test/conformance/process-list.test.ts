@@ -73,6 +73,7 @@ verifies("process.list:session", async ({ peer }) =>
         cwd: uri,
         label: "a label",
         tty: true,
+        hasInput: true,
         startedAtMs,
         state: "running",
         exitCode: null,
@@ -87,6 +88,7 @@ verifies("process.list:session", async ({ peer }) =>
         cwd: "file:///",
         label: null,
         tty: false,
+        hasInput: false,
         startedAtMs,
         state: "closed",
         exitCode: 3,
@@ -99,6 +101,26 @@ verifies("process.list:session", async ({ peer }) =>
     expect(processes[1].startedAtMs).toBeLessThanOrEqual(Date.now());
   }),
 );
+
+verifies("process.list:usage", async ({ peer }) => {
+  const connection = await peer();
+  // A child holds 32 MiB, and another process of the session, without a parent to find it by, uses time.
+  const hold = "x=$(head -c 33554432 /dev/zero | tr '\\0' x); echo held; sleep 60; true";
+  const spin = "(while :; do :; done) & ";
+  await connection.request("process/start", start("p", shell(`(${spin}) ; (${hold}) ; true`)));
+  await run(connection, "ended", ["true"]);
+  await untilOutput(connection, "p", /held/);
+  const listed = async () => (await list(connection, { usage: true })).processes;
+  const usage = async () => (await listed())[0].usage;
+  await expect.poll(async () => (await usage()).cpuMs, { timeout: 20_000 }).toBeGreaterThan(200);
+  const { memoryBytes, processes } = await usage();
+  expect(memoryBytes).toBeGreaterThan(32 * MEBIBYTE);
+  // The shell, its two subshells and the sleep.
+  expect(processes).toBe(4);
+  expect((await listed())[1]).not.toHaveProperty("usage");
+  expect((await list(connection)).processes[0]).not.toHaveProperty("usage");
+  await connection.request("process/terminate", { processId: "p" });
+});
 
 verifies("process.list:other-sessions", async ({ peer }) => {
   const [one, other] = [await peer(), await peer()];

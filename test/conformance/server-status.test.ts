@@ -12,6 +12,15 @@ verifies("server.status:tells", async ({ peer, target }) => {
     connections: number,
     sessions: number,
     runningProcesses: number,
+    rights: {
+      principal: expect.any(String),
+      preset: "full",
+      allowed: [
+        ...["session", "info", "readFiles", "writeFiles", "start", "control", "follow"],
+        ...["settings", "discovery", "network"],
+      ],
+      scopes: ["session", "kept"],
+    },
   });
   expect(status.connections).toBeGreaterThanOrEqual(1);
   expect(status.sessions).toBeGreaterThanOrEqual(status.connections);

@@ -166,7 +166,7 @@ const processOperations: Operation[] = [
     run: withProcess((process, signal) => process.communicate("input", options(signal))),
     value: collected,
   },
-  { name: "processes", run: (host) => host.processes(), value: z.array(ListedProcess()) },
+  { name: "processes", run: (host) => host.processes({ usage: true }), value: z.array(ListedProcess()) },
   {
     name: "attach",
     run: async (host, signal) => all<ProcessEvent>((await host.attach("s", "p")).events(options(signal))),

@@ -32,6 +32,7 @@ const EXTENSIONS = [
   "process/flow",
   "process/snapshot",
   "process/list",
+  "process/list.usage",
   "process/attach",
   "process/signal.signal",
   "process/terminate.mode",
@@ -306,6 +307,7 @@ const LISTED = {
   exitCode: null,
   outputBytes: 1,
   retainedBytes: 1,
+  usage: { cpuMs: 1.5, memoryBytes: 1, processes: 1, atMs: 1 },
 };
 
 const HEAD = {

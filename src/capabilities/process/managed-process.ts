@@ -12,6 +12,7 @@ import {
 import type { OutputSink, OutputSource } from "./output/output-source.ts";
 import type { OutputEnd } from "./output/output-holders.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
+import type { MachineUsage, Usage } from "./usage/machine-usage.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
 import { looksDenied } from "./sandbox-denied.ts";
 import { type Screen, TerminalScreen } from "./output/screen/terminal-screen.ts";
@@ -179,6 +180,11 @@ export class ManagedProcess {
   /** Total output, and how much of it is kept. */
   get outputBytes(): { readonly total: number; readonly retained: number } {
     return { total: this.#log.totalBytes, retained: this.#log.retainedBytes };
+  }
+
+  /** What the family uses; undefined once the process has ended. */
+  usage(machine: MachineUsage): Usage | undefined {
+    return this.#status === undefined ? this.#family.usage(machine) : undefined;
   }
 
   /** Calls `listener` on every later event, until the returned function is called. */

@@ -1,5 +1,5 @@
-import { computed, signal } from "@preact/signals";
-import { connect, type Host } from "../../client/browser.ts";
+import { batch, computed, signal } from "@preact/signals";
+import { type ClientRights, connect, type Host } from "../../client/browser.ts";
 import {
   AccessRefused,
   forgetSecret,
@@ -31,6 +31,7 @@ const RENEWAL_MS = 24 * 60 * 60 * 1000;
 
 const state = signal<LinkState>("entering");
 const host = signal<Host | undefined>(undefined);
+const rights = signal<ClientRights | undefined>(undefined);
 const server = signal<ServerState | undefined>(undefined);
 const refusal = signal<string | undefined>(undefined);
 /** When the next attempt to connect begins, while it is awaited. */
@@ -44,6 +45,8 @@ export const serverLink = {
   state,
   /** The latest session, also while it recovers. Undefined before the first. */
   host,
+  /** What the person may do; undefined if the server does not say it. */
+  rights,
   server,
   /** Why the person is asked, if something was refused. */
   refusal,
@@ -51,6 +54,11 @@ export const serverLink = {
   sessions,
   isConnected: computed(() => state.value === "connected"),
 };
+
+/** Whether the person may do that, as far as the server says. */
+export function isAllowed(right: string): boolean {
+  return rights.value?.allowed.includes(right) ?? true;
+}
 
 /** Gets in by the link in the address or what this tab has kept, and stays connected. */
 export async function enter(): Promise<void> {
@@ -138,12 +146,22 @@ async function open(secret: string): Promise<Host> {
     if (changed === "connected") state.value = "connected";
     if (changed === "recovering") state.value = "recovering";
   });
-  host.value = opened;
-  sessions.value++;
-  state.value = "connected";
+  const told = await rightsOn(opened);
+  batch(() => {
+    rights.value = told;
+    host.value = opened;
+    sessions.value++;
+    state.value = "connected";
+  });
   // Its name is told to those who are in.
   void isOver(secret);
   return opened;
+}
+
+/** What the person may do. A server that does not say it refuses what they may not. */
+async function rightsOn(opened: Host): Promise<ClientRights | undefined> {
+  if (!opened.supports("server/status")) return undefined;
+  return (await opened.request("server/status", null)).rights;
 }
 
 /** Whether the server is there, and does not take the secret any more. */

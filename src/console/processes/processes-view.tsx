@@ -1,11 +1,10 @@
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { OutputView } from "../output/output-view.tsx";
 import type { ViewProps } from "../shell/view.ts";
-import { EmptyState } from "../ui/empty-state.tsx";
+import { ListView } from "./list-view.tsx";
+import { addressAt } from "./process-address.ts";
 
-export default function ProcessesView(_props: ViewProps) {
-  return (
-    <ViewFrame title="Processes">
-      <EmptyState icon="processes" title="Nothing runs yet" text="Start a command, and it is listed here." />
-    </ViewFrame>
-  );
+/** All processes, or the output of the one that the path names. */
+export default function ProcessesView({ path }: ViewProps) {
+  const address = addressAt(path);
+  return address === undefined ? <ListView /> : <OutputView key={path} address={address} />;
 }

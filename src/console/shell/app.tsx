@@ -1,5 +1,6 @@
 import { Entering, Entrance } from "../connection/entrance.tsx";
 import { leave, serverLink } from "../connection/server-link.ts";
+import { StartPlace } from "../start/open-start.tsx";
 import { Questions } from "../ui/confirm.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { Banner } from "./banner.tsx";
@@ -66,6 +67,7 @@ function Frame() {
         <Banner />
         <CurrentView />
       </main>
+      <StartPlace />
       <Palette />
       <KeySheet />
     </div>

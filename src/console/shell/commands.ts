@@ -66,6 +66,7 @@ export function listenForKeys(): void {
     if (event.isComposing || ["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
     // A dialog has the keyboard to itself.
     if (document.querySelector("dialog[open]") !== null) return;
+    if (isPress(event)) return;
     const sequence = pressed === "" ? keyName(event) : `${pressed} ${keyName(event)}`;
     const place = placeOf(event.target);
     const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, place));
@@ -83,8 +84,18 @@ export function listenForKeys(): void {
   addEventListener("keydown", onKey, { capture: true });
 }
 
+/** Whether the key presses what has the focus. */
+function isPress({ key, target }: KeyboardEvent): boolean {
+  return (key === "Enter" || key === " ") && target instanceof Element && target.closest(PRESSED) !== null;
+}
+
+const PRESSED = "button, a[href], summary, label, input[type=checkbox], input[type=radio]";
+
 function placeOf(target: EventTarget | null): KeyPlace {
   if (!(target instanceof HTMLElement)) return "page";
+  // Menus and lists have their own arrows.
+  if (target.closest("[role=menu], [role=listbox], [role=tablist], [role=separator]") !== null)
+    return "field";
   if (target.closest("[data-keys=terminal]") !== null) return "terminal";
   const isField = target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
   return isField || target.isContentEditable ? "field" : "page";

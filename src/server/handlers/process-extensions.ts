@@ -1,11 +1,10 @@
 import { encodeBase64 } from "../../base/base64.ts";
-import { uriFromPath } from "../../base/file-uri.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
-import type { TerminalSize } from "../../native/spawn.ts";
+import type { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts";
+import { UsageMeter } from "../../capabilities/process/usage/usage-meter.ts";
 import type { Params, Result } from "../../protocol/index.ts";
-import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { permissionDenied } from "../access/check-rights.ts";
@@ -15,7 +14,7 @@ import { known, visible } from "../processes/known-process.ts";
 import { refusal } from "../refusal.ts";
 import { whenStarted } from "../processes/when-started.ts";
 import { waitForProcess } from "../processes/wait-for-process.ts";
-import type { ProcessEntry } from "../processes/process-table.ts";
+import { listProcesses, wireSize } from "../processes/list-processes.ts";
 import type { Session } from "../sessions/session.ts";
 
 /** Default size of a snapshot, per stream. */
@@ -31,6 +30,7 @@ export interface ProcessExtensionOptions {
 }
 
 export function processExtensionHandlers({ sessions, kept, allowServerScope }: ProcessExtensionOptions) {
+  const meter = new UsageMeter();
   return {
     "process/flow": (client, { processId, paused }) =>
       whenStarted(client.session, processId, () => {
@@ -70,18 +70,16 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
         return new DeferredAnswer(ended.then(() => waitResult(process)));
       }),
 
-    "process/list": (client, { scope }) => {
-      const { session } = client;
-      const listedKept = () =>
-        Array.from(kept.visibleTo(client), ({ name, entry, owner }) => describeKept(name, entry, owner));
-      if (scope === "kept") return { processes: listedKept().toSorted(byStart) };
-      if (scope !== "server") return { processes: listed(session, { own: true }) };
-      if (!allowServerScope)
+    "process/list": (client, { scope, usage }) => {
+      if (scope === "server" && !allowServerScope)
         throw permissionDenied("process/list: this server does not show the processes of other sessions");
-      if (client.rights.preset === "sandboxed")
+      if (scope === "server" && client.rights.preset === "sandboxed")
         throw permissionDenied("process/list: the preset sandboxed does not show the processes of others");
-      const all = Array.from(sessions, (other) => listed(other, { own: other === session })).flat();
-      return { processes: [...all, ...listedKept()].toSorted(byStart) };
+      const list = (machine?: MachineUsage) => ({
+        processes: listProcesses(client, scope ?? "session", { sessions, kept, machine }),
+      });
+      if (usage !== true) return list();
+      return new DeferredAnswer(meter.measure().then((machine) => new LazyAnswer(() => list(machine))));
     },
 
     "process/times": (client, { processId, fromSeq }) =>
@@ -106,41 +104,6 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
   } satisfies Handlers<ClientConnection>;
 }
 
-function byStart(one: ListedProcess, other: ListedProcess): number {
-  return one.startedAtMs - other.startedAtMs;
-}
-
-function listed(session: Session, { own }: { own: boolean }): ListedProcess[] {
-  return Array.from(session.processes, ([processId, entry]) => describe(processId, entry, own));
-}
-
-function describe(processId: string, { process, ...entry }: ProcessEntry, own: boolean): ListedProcess {
-  const { exitCode, report, closed } = process.state;
-  const { total, retained } = process.outputBytes;
-  return {
-    processId,
-    own,
-    pid: process.pid,
-    argv: [...entry.argv],
-    cwd: uriFromPath(entry.cwd),
-    label: entry.label ?? null,
-    tty: process.terminal !== undefined,
-    startedAtMs: entry.startedAtMs,
-    state: closed ? "closed" : exitCode === undefined ? "running" : "exited",
-    exitCode: exitCode ?? null,
-    ...(report?.signal === undefined ? {} : { signal: report.signal }),
-    outputBytes: total,
-    retainedBytes: retained,
-    ...(entry.endedAtMs === undefined ? {} : { endedAtMs: entry.endedAtMs }),
-    ...(process.terminal === undefined ? {} : { terminalSize: wireSize(process.terminal.size) }),
-  };
-}
-
-function describeKept(name: string, entry: ProcessEntry, principal: string): ListedProcess {
-  const attached = entry.audience?.connections ?? 0;
-  return { ...describe(name, entry, false), name, owner: principal, attached };
-}
-
 function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process/snapshot">) {
   const { exitCode } = process.state;
   const streams = process.streams.filter((name) => name === (stream ?? name));
@@ -161,10 +124,6 @@ function screenResult({ lines, cursor: { row, column }, complete, nextSeq, size,
     size: wireSize(size),
     ...painted,
   };
-}
-
-function wireSize({ rows, columns }: TerminalSize) {
-  return { rows, cols: columns };
 }
 
 function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {

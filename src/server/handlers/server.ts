@@ -1,23 +1,39 @@
+import { uriFromPath } from "../../base/file-uri.ts";
+import type { Right } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
+import { PRESET_RIGHTS } from "../access/presets.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import { listableScopes } from "../processes/listable-scopes.ts";
+
+/** The widest preset has them all. */
+const ALL_RIGHTS: ReadonlySet<Right> = PRESET_RIGHTS.full;
 
 export function serverHandlers({
   sessions,
   starter,
   connections,
+  allowServerScope,
 }: {
   sessions: { readonly size: number };
   starter: { readonly running: number };
   connections: () => number;
+  allowServerScope: boolean;
 }) {
   const startedAtMs = Date.now();
   return {
-    "server/status": () => ({
+    "server/status": ({ principal, rights }) => ({
       pid: process.pid,
       startedAtMs,
       connections: connections(),
       sessions: sessions.size,
       runningProcesses: starter.running,
+      rights: {
+        principal,
+        preset: rights.preset,
+        allowed: [...ALL_RIGHTS].filter((right) => rights.allows(right)),
+        scopes: listableScopes(rights, allowServerScope),
+        ...(rights.files === undefined ? {} : { roots: rights.files.roots.map((root) => uriFromPath(root)) }),
+      },
     }),
   } satisfies Handlers<ClientConnection>;
 }

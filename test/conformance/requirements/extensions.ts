@@ -22,7 +22,7 @@ export const extensionRequirements = {
     behavior: "Extension methods are announced in environmentInfo.extensions, or answered with -32601.",
   },
   "server.status:tells": ours(
-    "server/status tells the server's process id, its start, and how many connections, sessions and running processes it has.",
+    "server/status tells the server's process id, its start, and how many connections, sessions and running processes it has, and what the client may do.",
   ),
 
   "server.sessions:lists": ours(
@@ -166,6 +166,9 @@ export const extensionRequirements = {
 
   "process.list:session": ours(
     "The session's processes are listed in the order of their start, ended ones included.",
+  ),
+  "process.list:usage": oursToo(
+    "On request, running processes are listed with the processor time and memory of all that they started.",
   ),
   "process.list:other-sessions": ours("The processes of other sessions are not listed."),
   "process.list:server-scope": ours(

@@ -2,6 +2,7 @@ import type { ControlGroup } from "../../../native/control-group.ts";
 import type { ControlGroups } from "./control-groups.ts";
 import type { ProcessFamily } from "./process-family.ts";
 import type { ProcessGroup } from "./process-groups.ts";
+import type { MachineUsage, Usage } from "../usage/machine-usage.ts";
 
 /** A family that the kernel keeps together, whatever its members do. */
 export class ContainedFamily implements ProcessFamily {
@@ -37,6 +38,12 @@ export class ContainedFamily implements ProcessFamily {
     // The process may not have joined yet.
     this.#group.signal("SIGKILL");
     this.#controlGroups.kill(this.#controlGroup);
+  }
+
+  usage(machine: MachineUsage): Usage {
+    const usage = machine.of(this.#controlGroup.pids());
+    // The kernel also counts members that have ended.
+    return { ...usage, cpuMs: this.#controlGroup.cpuMs() ?? usage.cpuMs };
   }
 
   leaderReaped(): void {

@@ -1,4 +1,5 @@
 import type { OutputEnd } from "../output/output-holders.ts";
+import type { MachineUsage, Usage } from "../usage/machine-usage.ts";
 
 /** Everything that a process has started, as far as it can be found. */
 export interface ProcessFamily {
@@ -12,6 +13,8 @@ export interface ProcessFamily {
   killGroup(): void;
   /** Kills everything, even if it resists. */
   kill(outputs: readonly OutputEnd[]): void;
+  /** What it uses now. Only before the process has been reaped. */
+  usage(machine: MachineUsage): Usage;
   /** The process has been reaped: its pid is no longer its own. */
   leaderReaped(): void;
   /** True if nothing is known to be left. */

@@ -6,6 +6,7 @@ import type { OutputEnd } from "../output/output-holders.ts";
 import { takeSteps } from "../slices.ts";
 import { findDescendants } from "./descendants.ts";
 import type { ProcessFamily } from "./process-family.ts";
+import type { MachineUsage, Usage } from "../usage/machine-usage.ts";
 
 /** How often to look whether the program inside has begun. It takes about 10 ms. */
 const LOOK_MS = 2;
@@ -57,6 +58,10 @@ export class SandboxedFamily implements ProcessFamily {
 
   kill(outputs: readonly OutputEnd[]): void {
     this.#watchers.kill(outputs);
+  }
+
+  usage(machine: MachineUsage): Usage {
+    return this.#watchers.usage(machine);
   }
 
   leaderReaped(): void {

@@ -2,10 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
 import { heldLinks, type WatchedOutput } from "../output/output-holders.ts";
 import { inSlices } from "../slices.ts";
-import { listPids, type ProcessStat, readProcFile, readStat } from "../../../native/process-stat.ts";
-
-/** All processes that this one can see, by pid. */
-export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
+import { type ProcessStat, readProcFile } from "../../../native/process-stat.ts";
+import { type ProcessSnapshot, readSnapshot } from "../process-snapshot.ts";
 
 /** Killed processes need a moment to disappear, and most families leave nothing else. */
 const FIRST_LOOK_MS = 10;
@@ -138,13 +136,4 @@ export class Sweeper {
 /** A child of this server has copies of all its descriptors until it runs its own program. */
 function isBeingStarted({ pid, parent }: ProcessStat): boolean {
   return parent === process.pid && readProcFile(`${pid}/cmdline`) === readProcFile("self/cmdline");
-}
-
-async function readSnapshot(): Promise<ProcessSnapshot> {
-  const snapshot = new Map<number, ProcessStat>();
-  await inSlices(listPids(), (pid) => {
-    const stat = readStat(pid);
-    if (stat !== undefined) snapshot.set(pid, stat);
-  });
-  return snapshot;
 }

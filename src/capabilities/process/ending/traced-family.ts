@@ -6,7 +6,9 @@ import type { ProcessFamily } from "./process-family.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import { type ProcessStat, readStat, signalProcess, ticksNow } from "../../../native/process-stat.ts";
 import { inSlices, takeSteps } from "../slices.ts";
-import type { ProcessSnapshot, Sweeper, SweptFamily } from "./sweeper.ts";
+import type { ProcessSnapshot } from "../process-snapshot.ts";
+import type { Sweeper, SweptFamily } from "./sweeper.ts";
+import type { MachineUsage, Usage } from "../usage/machine-usage.ts";
 
 const NO_MEMBERS = new Map<number, ProcessStat>();
 
@@ -77,6 +79,10 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
       this.#group.signal("SIGKILL");
       this.#sweeper.sweep(this, { outputs: watched, kill: true });
     });
+  }
+
+  usage(machine: MachineUsage): Usage {
+    return machine.ofFamily(this.pid);
   }
 
   leaderReaped(): void {

@@ -1,0 +1,134 @@
+import { formatBytes } from "../ui/format.ts";
+import { signal } from "@preact/signals";
+import { ExecError, type ExitReport, type Host, type RemoteProcess } from "../../client/browser.ts";
+import { isAllowed } from "../connection/server-link.ts";
+import type { ProcessAddress } from "../processes/process-address.ts";
+import { LineStore } from "./line-store.ts";
+import { RawOutput } from "./raw-output.ts";
+
+/** How long output is taken in without a break, so that the page stays alive. */
+const SLICE_MS = 8;
+
+/** Follows the output of a kept process from the oldest that the server has. */
+export class OutputFeed {
+  readonly store = new LineStore();
+  readonly raw = new RawOutput();
+  /** Changes when there is something new to show. */
+  readonly news = signal(0);
+  readonly exit = signal<ExitReport | undefined>(undefined);
+  readonly isClosed = signal(false);
+  readonly failure = signal<unknown>(undefined);
+  readonly process = signal<RemoteProcess | undefined>(undefined);
+  /** Whether it can be written to and signalled. */
+  readonly hasControl = signal(false);
+  readonly #host: Host;
+  readonly #address: ProcessAddress;
+  readonly #abort = new AbortController();
+  /** Places of gaps, and what had arrived before each. */
+  readonly #gaps: { readonly index: number; readonly received: number }[] = [];
+  #isNewsDue = false;
+
+  constructor(host: Host, address: ProcessAddress) {
+    this.#host = host;
+    this.#address = address;
+  }
+
+  async run(): Promise<void> {
+    try {
+      const process = await this.#attach();
+      if (this.#abort.signal.aborted) return void (await process.detach());
+      this.process.value = process;
+      await this.#read(process);
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.failure.value = error;
+    }
+  }
+
+  /** Ends the attachment; the process goes on. */
+  stop(): void {
+    this.#abort.abort();
+    this.process.value?.detach().catch(() => {
+      // It is gone with the connection.
+    });
+  }
+
+  /**
+   * All output that was ever written is known once the process is over: what has not arrived was in the gaps. One gap
+   * has all of it.
+   */
+  tellTotal(outputBytes: number): void {
+    const [gap, another] = this.#gaps;
+    if (gap === undefined || another !== undefined) return;
+    const missing = outputBytes - this.raw.received;
+    if (missing > 0) this.store.updateGap(gap.index, `${formatBytes(missing)} ${EVICTED}`);
+    this.#tell();
+  }
+
+  /** Control if it is allowed, else only to look. */
+  async #attach(): Promise<RemoteProcess> {
+    const { name, owner } = this.#address;
+    const options = owner === undefined ? {} : { owner };
+    if (isAllowed("control"))
+      try {
+        const process = await this.#host.attachKept(name, { ...options, mode: "control" });
+        this.hasControl.value = true;
+        return process;
+      } catch (error) {
+        if (!(error instanceof ExecError && error.code === "PERMISSION_DENIED")) throw error;
+      }
+    return this.#host.attachKept(name, options);
+  }
+
+  async #read(process: RemoteProcess): Promise<void> {
+    let sliceEnd = performance.now() + SLICE_MS;
+    const { signal } = this.#abort;
+    for await (const event of process.events({ signal })) {
+      switch (event.kind) {
+        case "output":
+          this.store.append(event.stream, event.bytes, event.seq);
+          this.raw.append(event.stream, event.bytes);
+          break;
+        case "gap":
+          this.#gaps.push({ index: this.store.end, received: this.raw.received });
+          this.store.appendGap(`Output ${EVICTED}`, event.toSeq);
+          break;
+        case "exited":
+          this.exit.value = event;
+          break;
+        case "closed":
+          this.isClosed.value = true;
+          break;
+        case "failed":
+          throw new ExecError(event.code, event.message);
+      }
+      this.#tell();
+      if (performance.now() < sliceEnd) continue;
+      await nextTask();
+      sliceEnd = performance.now() + SLICE_MS;
+    }
+  }
+
+  /** Once for each frame. */
+  #tell(): void {
+    if (this.#isNewsDue) return;
+    this.#isNewsDue = true;
+    requestAnimationFrame(() => {
+      this.#isNewsDue = false;
+      this.news.value++;
+    });
+  }
+}
+
+const EVICTED = "was given up by the server before this page could get it";
+
+/** Lets the browser draw and take input. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}

@@ -1,0 +1,189 @@
+import { formatBytes } from "../ui/format.ts";
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { Button } from "../ui/button.tsx";
+import { LineLayout, type PlacedLine } from "./line-layout.ts";
+import type { Stream } from "./line-store.ts";
+import type { OutputFeed } from "./output-feed.ts";
+import { StyledText } from "./styled-text.tsx";
+import type { SearchHandle } from "./use-search.ts";
+import type { EventTimes } from "./use-times.ts";
+
+const ROW_PX = 20;
+/** Rows that are drawn above and below what is visible. */
+const SPARE_ROWS = 20;
+/** So near to the end counts as the end. */
+const END_PX = 8;
+
+export interface LinesHandle {
+  /** Scrolls to a line, and stops following. */
+  show(index: number): void;
+  /** Scrolls to the end, and stays there. */
+  follow(): void;
+}
+
+export interface OutputLinesProps {
+  readonly feed: OutputFeed;
+  readonly stream: Stream | undefined;
+  readonly wraps: boolean;
+  readonly times: EventTimes;
+  readonly search: SearchHandle;
+  readonly isFollowing: Signal<boolean>;
+  readonly handle: { current: LinesHandle | undefined };
+}
+
+/** The lines that are visible. Each row has the same height, so places are counted, not measured. */
+export function OutputLines({ feed, stream, wraps, times, search, isFollowing, handle }: OutputLinesProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const ruler = useRef<HTMLSpanElement>(null);
+  const view = useSignal({ top: 0, height: 600, columns: 80 });
+  const layout = useMemo(() => new LineLayout(feed.store), []);
+  const lastTop = useRef(0);
+  void feed.news.value;
+  void search.count.value;
+  const digits = Math.max(4, String(feed.store.lastNumber).length);
+  const gone = layout.update({ columns: wraps ? view.value.columns : undefined, stream });
+  const scroll = (top: number): void => {
+    box.current!.scrollTop = top;
+    lastTop.current = box.current!.scrollTop;
+  };
+  const measure = (): void => {
+    const element = box.current!;
+    const character = ruler.current!.getBoundingClientRect().width / 100;
+    const gutter = ruler.current!.parentElement!.offsetLeft;
+    const columns = Math.max(20, Math.floor((element.clientWidth - gutter - 12) / character));
+    view.value = { top: element.scrollTop, height: element.clientHeight, columns };
+  };
+  useEffect(() => {
+    const element = box.current!;
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
+    const onScroll = (): void => {
+      const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
+      if (isAtEnd) isFollowing.value = true;
+      else if (element.scrollTop < lastTop.current - 1) isFollowing.value = false;
+      lastTop.current = element.scrollTop;
+      view.value = { ...view.value, top: element.scrollTop };
+    };
+    element.addEventListener("scroll", onScroll, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", onScroll);
+    };
+  }, []);
+  useLayoutEffect(measure, [digits, times.isShown]);
+  useLayoutEffect(() => {
+    if (isFollowing.value) scroll(box.current!.scrollHeight);
+    else if (gone > 0) scroll(Math.max(0, box.current!.scrollTop - gone * ROW_PX));
+  });
+  handle.current = {
+    show: (index) => {
+      isFollowing.value = false;
+      scroll(Math.max(0, layout.rowOf(index) * ROW_PX - view.peek().height / 3));
+    },
+    follow: () => {
+      isFollowing.value = true;
+      scroll(box.current!.scrollHeight);
+    },
+  };
+  const total = layout.totalRows * ROW_PX;
+  const top = isFollowing.value
+    ? Math.max(0, total - view.value.height)
+    : Math.max(0, view.value.top - gone * ROW_PX);
+  const firstRow = Math.floor(top / ROW_PX) - SPARE_ROWS;
+  const placed = layout.linesBetween(
+    firstRow,
+    firstRow + Math.ceil(view.value.height / ROW_PX) + 2 * SPARE_ROWS,
+  );
+  return (
+    <div class="out-frame">
+      <div
+        class={`out-box${wraps ? " wraps" : ""}${times.isShown ? " timed" : ""}`}
+        ref={box}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Output"
+        style={{ "--digits": digits }}
+      >
+        <div class="out-line out-ruler" aria-hidden="true">
+          <span class="out-gutter" />
+          <span class="out-text">
+            <span ref={ruler}>{"0".repeat(100)}</span>
+          </span>
+        </div>
+        <div class="out-all" style={{ height: `${total}px` }}>
+          <div class="out-shown" style={{ transform: `translateY(${(placed[0]?.row ?? 0) * ROW_PX}px)` }}>
+            {placed.map((line) => (
+              <ShownLine key={line.index} placed={line} times={times} search={search} wraps={wraps} />
+            ))}
+          </div>
+        </div>
+        {feed.store.end === 0 && feed.process.value !== undefined ? (
+          <p class="out-none">
+            {feed.isClosed.value ? "It wrote nothing." : "It has not written anything yet."}
+          </p>
+        ) : null}
+      </div>
+      {isFollowing.value || total <= view.value.height ? null : (
+        <div class="out-follow">
+          <Button icon="arrow-down" title="To the end (G)" onClick={() => handle.current?.follow()}>
+            {feed.isClosed.value ? "To the end" : "Follow"}
+          </Button>
+        </div>
+      )}
+      {feed.store.first === 0 ? null : (
+        <p class="out-dropped number">
+          The first {feed.store.first.toLocaleString()} lines are no longer in this page, which keeps{" "}
+          {formatBytes(feed.raw.kept)} of {formatBytes(feed.raw.received)}.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function ShownLine({
+  placed: { index, line, rows },
+  times,
+  search,
+  wraps,
+}: {
+  readonly placed: PlacedLine;
+  readonly times: EventTimes;
+  readonly search: SearchHandle;
+  readonly wraps: boolean;
+}) {
+  const height = wraps ? { height: `${rows * ROW_PX}px` } : undefined;
+  if (line.kind === "gap")
+    return (
+      <div class="out-line out-gap">
+        <span class="out-gutter" />
+        <span class="out-text">{line.text}</span>
+      </div>
+    );
+  const timeMs = times.isShown && !line.continues ? times.timeOf(line.seq) : undefined;
+  return (
+    <div class={`out-line ${line.stream}`} style={height}>
+      <span class="out-gutter number" aria-hidden="true">
+        {times.isShown ? <span class="out-time">{timeMs === undefined ? "" : timeText(timeMs)}</span> : null}
+        {line.continues ? "" : line.number}
+      </span>
+      <span class="out-text">
+        <StyledText
+          text={line.text}
+          spans={line.spans}
+          matches={search.inLine(index)}
+          current={search.current()}
+        />
+        {"\n"}
+      </span>
+    </div>
+  );
+}
+
+function timeText(timeMs: number): string {
+  const date = new Date(timeMs);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}

@@ -1,0 +1,81 @@
+import { type Colour, type Span, type Style, TRUE_COLOUR } from "./ansi.ts";
+import type { Match } from "./search.ts";
+
+const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const CUBE = [0, 95, 135, 175, 215, 255];
+
+export interface StyledTextProps {
+  readonly text: string;
+  readonly spans: readonly Span[] | undefined;
+  readonly matches: readonly Match[];
+  readonly current: Match | undefined;
+}
+
+/** A line with its colours and what was searched for. */
+export function StyledText({ text, spans, matches, current }: StyledTextProps) {
+  if (spans === undefined && matches.length === 0) return <>{text}</>;
+  const cuts = new Set([0, text.length]);
+  for (const { start, end } of [...(spans ?? []), ...matches]) cuts.add(start).add(end);
+  const places = [...cuts].sort((one, other) => one - other);
+  let [span, match] = [0, 0];
+  return (
+    <>
+      {places.slice(0, -1).map((start, index) => {
+        while (spans !== undefined && (spans[span]?.end ?? Infinity) <= start) span++;
+        while ((matches[match]?.end ?? Infinity) <= start) match++;
+        const piece = text.slice(start, places[index + 1]);
+        const style =
+          spans?.[span] !== undefined && spans[span]!.start <= start ? spans[span]!.style : undefined;
+        const found =
+          matches[match] !== undefined && matches[match]!.start <= start ? matches[match] : undefined;
+        const styled =
+          style === undefined ? (
+            piece
+          ) : (
+            <span class={classOf(style)} style={coloursOf(style)}>
+              {piece}
+            </span>
+          );
+        if (found === undefined) return styled;
+        const isCurrent = found.index === current?.index && found.start === current.start;
+        return <mark class={isCurrent ? "out-match current" : "out-match"}>{styled}</mark>;
+      })}
+    </>
+  );
+}
+
+function classOf({ bold, faint, italic, underlined, struck }: Style): string | undefined {
+  const names = [
+    bold && "out-bold",
+    faint && "out-faint",
+    italic && "out-italic",
+    underlined && struck ? "out-under-struck" : underlined ? "out-underlined" : struck && "out-struck",
+  ].filter(Boolean);
+  return names.length === 0 ? undefined : names.join(" ");
+}
+
+function coloursOf({ foreground, background, inverse }: Style): Record<string, string> | undefined {
+  const text = foreground === undefined ? undefined : cssColour(foreground);
+  const page = background === undefined ? undefined : cssColour(background);
+  if (inverse) return { color: page ?? "var(--term-page)", background: text ?? "var(--term-text)" };
+  if (text === undefined && page === undefined) return undefined;
+  return {
+    ...(text === undefined ? {} : { color: text }),
+    ...(page === undefined ? {} : { background: page }),
+  };
+}
+
+function cssColour(colour: Colour): string {
+  if (colour < 8) return `var(--term-${NAMES[colour]})`;
+  if (colour < 16) return `var(--term-bright-${NAMES[colour - 8]})`;
+  if (colour >= TRUE_COLOUR) {
+    const rgb = colour - TRUE_COLOUR;
+    return `rgb(${rgb >> 16} ${(rgb >> 8) & 255} ${rgb & 255})`;
+  }
+  if (colour >= 232)
+    return `rgb(${Array(3)
+      .fill(8 + (colour - 232) * 10)
+      .join(" ")})`;
+  const place = colour - 16;
+  return `rgb(${CUBE[Math.floor(place / 36)]} ${CUBE[Math.floor(place / 6) % 6]} ${CUBE[place % 6]})`;
+}

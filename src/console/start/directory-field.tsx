@@ -1,0 +1,65 @@
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { useId } from "preact/hooks";
+import { useHost } from "../connection/use-host.ts";
+import { Field } from "../ui/field.tsx";
+
+const MOST = 200;
+
+export interface DirectoryFieldProps {
+  readonly cwd: Signal<string>;
+  readonly fault: string | undefined;
+  readonly onEdit: () => void;
+}
+
+/** The working directory, completed from what is there. */
+export function DirectoryField({ cwd, fault, onEdit }: DirectoryFieldProps) {
+  const host = useHost();
+  const listId = useId();
+  const found = useSignal<readonly string[]>([]);
+  const parent = useSignal("");
+  useSignalEffect(() => {
+    const directory = cwd.value.slice(0, cwd.value.lastIndexOf("/") + 1);
+    if (directory !== "") parent.value = directory;
+  });
+  useSignalEffect(() => {
+    const directory = parent.value;
+    if (directory === "") return;
+    const abort = new AbortController();
+    host.files.list(directory, { signal: abort.signal }).then(
+      (entries) => {
+        const directories = entries.filter(({ kind }) => kind === "directory").slice(0, MOST);
+        found.value = directories.map(({ name }) => `${directory}${name}`);
+      },
+      () => {
+        found.value = [];
+      },
+    );
+    return () => abort.abort();
+  });
+  return (
+    <Field label="Working directory" error={fault}>
+      {(ids) => (
+        <>
+          <input
+            {...ids}
+            class="code"
+            type="text"
+            list={listId}
+            spellcheck={false}
+            autocomplete="off"
+            value={cwd.value}
+            onInput={(event) => {
+              cwd.value = event.currentTarget.value;
+              onEdit();
+            }}
+          />
+          <datalist id={listId}>
+            {found.value.map((path) => (
+              <option key={path} value={path} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}

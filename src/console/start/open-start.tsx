@@ -1,0 +1,62 @@
+import { signal } from "@preact/signals";
+import type { FunctionComponent } from "preact";
+import { useEffect } from "preact/hooks";
+import { isAllowed } from "../connection/server-link.ts";
+import { useCommands } from "../shell/commands.ts";
+import { toast } from "../ui/toast.tsx";
+
+/** What the dialog begins with. */
+export interface StartWishes {
+  readonly argv?: readonly string[] | undefined;
+  readonly cwdUri?: string | undefined;
+  readonly name?: string | undefined;
+  readonly isTerminal?: boolean | undefined;
+  readonly takesInput?: boolean | undefined;
+}
+
+export interface StartDialogProps {
+  readonly wishes: StartWishes;
+  readonly onClose: () => void;
+}
+
+const asked = signal<StartWishes | undefined>(undefined);
+const dialog = signal<FunctionComponent<StartDialogProps> | undefined>(undefined);
+
+/** Asks what to start, and goes to its terminal or output. */
+export function openStart(wishes: StartWishes = {}): void {
+  asked.value = wishes;
+}
+
+/** The place of the dialog, once in the page. It is loaded when it is first needed. */
+export function StartPlace() {
+  useCommands(
+    () =>
+      isAllowed("start")
+        ? [{ id: "start", title: "Start a process", group: "Processes", keys: "n", run: () => openStart() }]
+        : [],
+    [isAllowed("start")],
+  );
+  const wishes = asked.value;
+  useEffect(() => {
+    if (wishes === undefined || dialog.value !== undefined) return;
+    import("./start-dialog.tsx").then(
+      (part) => {
+        dialog.value = part.StartDialog;
+      },
+      () => {
+        asked.value = undefined;
+        toast({ kind: "bad", text: "The dialog could not be loaded.", remedy: "Load the page again." });
+      },
+    );
+  }, [wishes]);
+  const Dialog = dialog.value;
+  if (wishes === undefined || Dialog === undefined) return null;
+  return (
+    <Dialog
+      wishes={wishes}
+      onClose={() => {
+        asked.value = undefined;
+      }}
+    />
+  );
+}
