@@ -6,6 +6,7 @@ import { useHost } from "../connection/use-host.ts";
 import { useCommands } from "../shell/commands.ts";
 import { navigate } from "../shell/router.ts";
 import { ViewFrame } from "../shell/view-frame.tsx";
+import { TerminalDock } from "../terminals/dock.tsx";
 import { openStart } from "../start/open-start.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
@@ -212,6 +213,7 @@ export function ListView() {
           />
         )}
         <SelectionBar rows={shown.value} selected={selected} />
+        {isAllowed("start") ? <TerminalDock /> : null}
       </div>
       <OpenMenu menu={menu} onSignals={(row, at) => openMenu(row, at, true)} />
     </ViewFrame>

@@ -65,9 +65,13 @@ export function faultOfName(name: string): string | undefined {
     : "A name has up to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit.";
 }
 
+/** Words that say nothing about what runs. */
+const NO_PROGRAMS = new Set(["sudo", "env", "exec", "nice", "nohup", "time"]);
+const KEYWORDS = new Set(["for", "while", "until", "if", "case", "{", "(", "!"]);
+
 /** A free name that tells what runs. */
 export function suggestName(argv: readonly string[], taken: ReadonlySet<string>): string {
-  const program = argv.find((word) => !/^[A-Za-z_]\w*=/.test(word) && word !== "sudo") ?? "";
+  const program = argv.find((word) => !/^[A-Za-z_]\w*=/.test(word) && !NO_PROGRAMS.has(word)) ?? "";
   const last = program.split("/").at(-1) ?? "";
   const base =
     last
