@@ -15,10 +15,7 @@ verifies("server.status:tells", async ({ peer, target }) => {
     rights: {
       principal: expect.any(String),
       preset: "full",
-      allowed: [
-        ...["session", "info", "readFiles", "writeFiles", "start", "control", "follow"],
-        ...["settings", "discovery", "network"],
-      ],
+      allowed: "session info readFiles writeFiles start control follow settings discovery network".split(" "),
       scopes: ["session", "kept"],
     },
   });

@@ -187,7 +187,7 @@ export function withSgr(before: Style, parameters: string): Style {
         else delete style[name];
       }
   }
-  return Object.keys(style).length === 0 ? PLAIN : (style as Style);
+  return Object.keys(style).length === 0 ? PLAIN : style;
 }
 
 const SWITCHES: Readonly<Record<number, readonly (readonly [keyof Style, boolean])[]>> = {

@@ -36,7 +36,7 @@ export class OutputFeed {
   async run(): Promise<void> {
     try {
       const process = await this.#attach();
-      if (this.#abort.signal.aborted) return void (await process.detach());
+      if (this.#abort.signal.aborted) return await process.detach();
       this.process.value = process;
       await this.#read(process);
     } catch (error) {
@@ -125,10 +125,11 @@ const EVICTED = "was given up by the server before this page could get it";
 function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
+    port1.addEventListener("message", () => {
       port1.close();
       resolve();
-    };
+    });
+    port1.start();
     port2.postMessage(undefined);
   });
 }

@@ -39,8 +39,14 @@ export function OutputPane({ row, address }: OutputPaneProps) {
   });
   useCommands(
     () => [
-      { id: "out-find", title: "Search the output", group: "Output", keys: "/", run: search.open },
-      { id: "out-find-too", title: "Search the output", group: "Output", keys: "Ctrl+F", run: search.open },
+      { id: "out-find", title: "Search the output", group: "Output", keys: "/", run: () => search.open() },
+      {
+        id: "out-find-too",
+        title: "Search the output",
+        group: "Output",
+        keys: "Ctrl+F",
+        run: () => search.open(),
+      },
       ...(search.isOpen.value
         ? [
             { id: "out-next", title: "Next match", group: "Output", keys: "n", run: () => search.go(1) },

@@ -1,4 +1,5 @@
 import { type Colour, type Span, type Style, TRUE_COLOUR } from "./ansi.ts";
+import { cutPieces } from "./pieces.ts";
 import type { Match } from "./search.ts";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -14,20 +15,9 @@ export interface StyledTextProps {
 /** A line with its colours and what was searched for. */
 export function StyledText({ text, spans, matches, current }: StyledTextProps) {
   if (spans === undefined && matches.length === 0) return <>{text}</>;
-  const cuts = new Set([0, text.length]);
-  for (const { start, end } of [...(spans ?? []), ...matches]) cuts.add(start).add(end);
-  const places = [...cuts].sort((one, other) => one - other);
-  let [span, match] = [0, 0];
   return (
     <>
-      {places.slice(0, -1).map((start, index) => {
-        while (spans !== undefined && (spans[span]?.end ?? Infinity) <= start) span++;
-        while ((matches[match]?.end ?? Infinity) <= start) match++;
-        const piece = text.slice(start, places[index + 1]);
-        const style =
-          spans?.[span] !== undefined && spans[span]!.start <= start ? spans[span]!.style : undefined;
-        const found =
-          matches[match] !== undefined && matches[match]!.start <= start ? matches[match] : undefined;
+      {cutPieces(text, spans ?? [], matches).map(({ text: piece, style, match }) => {
         const styled =
           style === undefined ? (
             piece
@@ -36,8 +26,8 @@ export function StyledText({ text, spans, matches, current }: StyledTextProps) {
               {piece}
             </span>
           );
-        if (found === undefined) return styled;
-        const isCurrent = found.index === current?.index && found.start === current.start;
+        if (match === undefined) return styled;
+        const isCurrent = match.index === current?.index && match.start === current.start;
         return <mark class={isCurrent ? "out-match current" : "out-match"}>{styled}</mark>;
       })}
     </>

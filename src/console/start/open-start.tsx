@@ -4,20 +4,7 @@ import { useEffect } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
 import { useCommands } from "../shell/commands.ts";
 import { toast } from "../ui/toast.tsx";
-
-/** What the dialog begins with. */
-export interface StartWishes {
-  readonly argv?: readonly string[] | undefined;
-  readonly cwdUri?: string | undefined;
-  readonly name?: string | undefined;
-  readonly isTerminal?: boolean | undefined;
-  readonly takesInput?: boolean | undefined;
-}
-
-export interface StartDialogProps {
-  readonly wishes: StartWishes;
-  readonly onClose: () => void;
-}
+import type { StartDialogProps, StartWishes } from "./start-wishes.ts";
 
 const asked = signal<StartWishes | undefined>(undefined);
 const dialog = signal<FunctionComponent<StartDialogProps> | undefined>(undefined);

@@ -73,11 +73,8 @@ const KEYWORDS = new Set(["for", "while", "until", "if", "case", "{", "(", "!"])
 export function suggestName(argv: readonly string[], taken: ReadonlySet<string>): string {
   const program = argv.find((word) => !/^[A-Za-z_]\w*=/.test(word) && !NO_PROGRAMS.has(word)) ?? "";
   const last = program.split("/").at(-1) ?? "";
-  const base =
-    last
-      .replace(/[^A-Za-z0-9_.-]+/g, "-")
-      .replace(/^[^A-Za-z0-9]+/, "")
-      .slice(0, 100) || "process";
+  const clean = last.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+  const base = KEYWORDS.has(last) ? "script" : clean.slice(0, 100) || "process";
   if (!taken.has(base)) return base;
   let number = 2;
   while (taken.has(`${base}-${number}`)) number++;

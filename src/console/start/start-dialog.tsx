@@ -17,7 +17,7 @@ import { CommandField } from "./command-field.tsx";
 import { DirectoryField } from "./directory-field.tsx";
 import { EnvironmentRows, type Variable } from "./environment-rows.tsx";
 import { pastStarts, type PastStart, rememberStart } from "./history.ts";
-import type { StartDialogProps } from "./open-start.tsx";
+import type { StartDialogProps } from "./start-wishes.ts";
 import { faultOfName, parseCommand, suggestName } from "./parse-command.ts";
 import { faultsOfStart, startKept, type StartFaults } from "./start-kept.ts";
 
