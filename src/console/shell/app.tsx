@@ -27,6 +27,13 @@ export function App() {
 
 function Frame() {
   useCommands(() => [
+    ...VIEWS.map(({ id, title, path, key }) => ({
+      id: `go-${id}`,
+      title,
+      group: "Go to",
+      keys: `g ${key}`,
+      run: () => navigate(path),
+    })),
     { id: "palette", title: "Find a command", group: "General", keys: "Ctrl+K", run: openPalette },
     {
       id: "palette-anywhere",
@@ -49,13 +56,6 @@ function Frame() {
       group: "General",
       run: () => void leave(),
     },
-    ...VIEWS.map(({ id, title, path, key }) => ({
-      id: `go-${id}`,
-      title,
-      group: "Go to",
-      keys: `g ${key}`,
-      run: () => navigate(path),
-    })),
   ]);
   return (
     <div class="frame">

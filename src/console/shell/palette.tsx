@@ -11,9 +11,14 @@ const chosen = signal(0);
 /** It does not offer to open itself. */
 const OWN_COMMANDS = "palette";
 
+/** What is there in every view comes after what this one can do. */
+const EVERYWHERE = new Set(["Go to", "General"]);
+
 const found = computed(() => {
   const words = query.value.toLowerCase().split(/\s+/);
-  return commands.value.filter(({ id, title, group }) => {
+  const isEverywhere = ({ group }: Command): number => Number(EVERYWHERE.has(group));
+  const sorted = commands.value.toSorted((one, other) => isEverywhere(one) - isEverywhere(other));
+  return sorted.filter(({ id, title, group }) => {
     if (id.startsWith(OWN_COMMANDS)) return false;
     const text = `${group} ${title}`.toLowerCase();
     return words.every((word) => text.includes(word));
