@@ -79,6 +79,7 @@ verifies("process.list:session", async ({ peer }) =>
         exitCode: null,
         outputBytes,
         retainedBytes: outputBytes,
+        terminalSize: { cols: 80, rows: 24 },
       },
       {
         processId: "second",
