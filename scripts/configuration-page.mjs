@@ -81,6 +81,8 @@ where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
 \`run_as = "USER"\`, above all tables, is the flag \`--run-as USER\`: everything that clients ask for happens as that user.
 See [as another user](access.md#as-another-user).
 
+\`console = false\`, likewise, is the flag \`--no-console\`: [the web console](console.md) is not served.
+
 ## When a limit is reached
 
 - A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`
