@@ -59,6 +59,8 @@ export class AuditLog {
   #trouble: AuditTrouble | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
+  /** Whether lines have waited long enough while others were written. */
+  #isDue = false;
   #syncTimer: NodeJS.Timeout | undefined;
   readonly #headTimer: NodeJS.Timeout;
   #closed = false;
@@ -164,8 +166,7 @@ export class AuditLog {
     const text = `{"time":"${this.#time()}","event":"${event}"${who}${rest === "{}" ? rest.slice(1) : `,${rest.slice(1)}`}`;
     this.#queue.push(text);
     this.#queuedCharacters += text.length;
-    if (this.#writing === undefined && this.#trouble === undefined)
-      this.#timer ??= setTimeout(() => this.#start(), FLUSH_DELAY_MS).unref();
+    if (this.#trouble === undefined) this.#timer ??= setTimeout(this.#start, FLUSH_DELAY_MS).unref();
   }
 
   /** As `toISOString` has it, which is called once in a second. */
@@ -179,20 +180,26 @@ export class AuditLog {
     return `${this.#secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
   }
 
-  #start(): void {
+  readonly #start = (): void => {
     this.#timer = undefined;
-    this.#writing ??= this.#flush().finally(() => {
+    if (this.#writing !== undefined) {
+      this.#isDue = true;
+      return;
+    }
+    this.#isDue = false;
+    this.#writing = this.#flush().finally(() => {
       this.#writing = undefined;
-      if (this.#closed || !this.#hasWork) return;
-      const delay = this.#trouble === undefined ? FLUSH_DELAY_MS : RETRY_DELAY_MS;
-      this.#timer ??= setTimeout(() => this.#start(), delay).unref();
+      if (this.#closed) return;
+      if (this.#trouble !== undefined) this.#timer ??= setTimeout(this.#start, RETRY_DELAY_MS).unref();
+      else if (this.#isDue) this.#start();
     });
-  }
+  };
 
+  /** Writes the lines that wait now. Those that come meanwhile wait for others: a write costs as much as many lines. */
   async #flush(): Promise<void> {
     try {
-      while (this.#hasWork) {
-        if (this.#batch === undefined) await this.#prepare();
+      for (let lines = this.#queue.size; this.#batch !== undefined || lines > 0; ) {
+        if (this.#batch === undefined) lines -= await this.#prepare();
         const { bytes, head } = this.#batch!;
         await this.#file.append(bytes);
         this.#batch = undefined;
@@ -206,8 +213,8 @@ export class AuditLog {
     }
   }
 
-  /** Takes lines from the queue and seals them. A new file begins with a line of its own. */
-  async #prepare(): Promise<void> {
+  /** Takes lines from the queue and seals them; returns how many. A new file begins with a line of its own. */
+  async #prepare(): Promise<number> {
     const lines: string[] = [];
     let head = this.#head;
     const seal = (facts: string): number => {
@@ -224,6 +231,7 @@ export class AuditLog {
       this.#printHead();
       seal(this.#opening(isDone ? state : "full"));
     }
+    const before = this.#queue.size;
     let room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
     while (this.#queue.size > 0 && room > 0) {
       const facts = this.#queue.shift()!;
@@ -231,6 +239,7 @@ export class AuditLog {
       room -= seal(facts);
     }
     this.#batch = { bytes: Buffer.from(lines.join("")), head };
+    return before - this.#queue.size;
   }
 
   #open(reason: string, { torn }: Continuation): void {
@@ -262,7 +271,8 @@ export class AuditLog {
     this.#options.logger.error("the audit log cannot be written", { reason: message });
     // It is written once that is possible again, and is what the next attempt tries to write.
     this.#push("failed", { reason: message });
-    if (!this.#closed) this.#timer ??= setTimeout(() => this.#start(), RETRY_DELAY_MS).unref();
+    clearTimeout(this.#timer);
+    this.#timer = this.#closed ? undefined : setTimeout(this.#start, RETRY_DELAY_MS).unref();
   }
 
   #recovered(): void {
