@@ -46,7 +46,10 @@ export interface CallWatch {
   allowed(params: unknown, attachment: Attachment | undefined): void;
 }
 
-interface Route<Context> extends Precedence {
+/** A method that is served. */
+export interface Route<Context> extends Precedence {
+  readonly name: MethodName;
+  /** Throws an RpcError for invalid parameters, a closed gate or a missing right, in this order. */
   readonly call: Call<Context>;
 }
 
@@ -80,6 +83,7 @@ export class Router<Context> {
       // The handler's parameter type comes from this schema, which `parse` applies.
       const run = handler as Run<Context>;
       this.#routes.set(name, {
+        name: name as MethodName,
         ...(definition.lane && { lane: definition.lane }),
         ...(definition.ordered && { ordered: definition.ordered }),
         ...(definition.overtakes && { overtakes: definition.overtakes }),
@@ -99,22 +103,14 @@ export class Router<Context> {
     return this.#routes.get(name) ?? NONE;
   }
 
-  /** Throws an RpcError for an unknown method, invalid parameters, a closed gate or a missing right, in this order. */
-  call(
-    name: string,
-    context: Context,
-    params: unknown,
-    attachment?: Attachment,
-    watch?: CallWatch,
-  ): HandlerResult<unknown> {
-    const route = this.#routes.get(name);
-    if (route === undefined)
-      throw new RpcError(
-        RpcCode.methodNotFound,
-        `exec-server stub does not implement \`${shorten(name)}\` yet`,
-      );
-    return route.call(context, params, attachment, watch);
+  /** Undefined for a method that is not served, which `unknownMethod` answers. */
+  find(name: string): Route<Context> | undefined {
+    return this.#routes.get(name);
   }
+}
+
+export function unknownMethod(name: string): RpcError {
+  return new RpcError(RpcCode.methodNotFound, `exec-server stub does not implement \`${shorten(name)}\` yet`);
 }
 
 /**

@@ -75,7 +75,7 @@ it("an observer is told of a connection, its requests, their answers and its pro
   expect(calls.find(([hook]) => hook === "processEnded")).toEqual([
     "processEnded",
     process,
-    { exitCode: 0, signal: undefined, outputBytes: 6 },
+    { exitCode: 0, signal: undefined, outputBytes: 6, endedAtMs: expect.any(Number) },
   ]);
 });
 

@@ -35,7 +35,10 @@ export interface ServerObserver {
 }
 
 /** What an observer is told of a request. */
-export type RequestHooks = Pick<ServerObserver, "veto" | "requested" | "answered">;
+export interface RequestHooks extends Pick<ServerObserver, "veto" | "requested" | "answered"> {
+  /** Every answer, for who needs to know no more of a request than this: it costs the least. */
+  timed?(startedAtMs: number, error: WireError | undefined): void;
+}
 
 export type { RefusalCause, RefusedConnection } from "../base/refused-connection.ts";
 
@@ -88,6 +91,8 @@ export interface ObservedEnd {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly outputBytes: number;
+  /** Value of `performance.now()`. */
+  readonly endedAtMs: number;
 }
 
 type Hook = Exclude<keyof ServerObserver, "veto" | "hooksFor">;

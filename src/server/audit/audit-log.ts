@@ -3,7 +3,10 @@ import { Fifo } from "../../base/fifo.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AuditFile, type Continuation } from "./audit-file.ts";
-import { type AuditHead, formatHead, NO_LINES, sealLine } from "./chain.ts";
+import { type AuditHead, formatHead, NO_LINES } from "./chain.ts";
+import { Drafts } from "./drafts.ts";
+import { type Facts, type Members, membersOf } from "./members.ts";
+import { SealedLines } from "./sealed-lines.ts";
 
 /** How long a line may wait for others, so that one write takes many. */
 const FLUSH_DELAY_MS = 20;
@@ -14,6 +17,8 @@ const MAX_BATCH_CHARACTERS = 256 * 1024;
 /** Lines that wait for a slow or full disk. */
 const MAX_QUEUED_CHARACTERS = 16 * 1024 * 1024;
 const MAX_QUEUED_LINES = 65_536;
+/** Lines whose length is not known yet: few compared with those bounds. */
+const MAX_DRAFTS = 64;
 /** From here on requests are refused, so that what cannot be refused, such as an end, still has room. */
 const FULL_SHARE = 0.75;
 const HEAD_LINES = 10_000;
@@ -46,12 +51,16 @@ interface Batch {
 export class AuditLog {
   readonly #file: AuditFile;
   readonly #options: AuditLogOptions;
+  /** They get their text when lines are written, or when there are many. */
+  readonly #drafts = new Drafts();
+  /** Texts of lines. */
   readonly #queue = new Fifo<string>();
   #queuedCharacters = 0;
   /** Lines that had no room. */
   #lost = 0;
   #lostInAll = 0;
   #head: AuditHead;
+  readonly #sealed: SealedLines;
   /** Undefined until the first line of this server is in the file. */
   #printed: AuditHead | undefined;
   /** Sealed, but not written yet. */
@@ -64,9 +73,6 @@ export class AuditLog {
   #syncTimer: NodeJS.Timeout | undefined;
   readonly #headTimer: NodeJS.Timeout;
   #closed = false;
-  #second = Number.NaN;
-  /** The text of that second, up to its milliseconds. */
-  #secondText = "";
 
   /** Throws a CapabilityError if the file cannot be used. */
   constructor(options: AuditLogOptions) {
@@ -74,6 +80,7 @@ export class AuditLog {
     this.#options = options;
     this.#file = file;
     this.#head = end.head;
+    this.#sealed = new SealedLines(end.head);
     this.#open("started", end);
     this.#headTimer = setInterval(() => this.#printHead(), HEAD_INTERVAL_MS).unref();
   }
@@ -114,8 +121,8 @@ export class AuditLog {
     );
   }
 
-  /** Adds a line with these facts. `who` is JSON that comes before them: members, each with a comma before it. */
-  add(event: string, facts: object, who = ""): void {
+  /** Adds a line with these facts. `who` comes before them. */
+  add(event: string, facts: Facts, who: Members = ""): void {
     if (this.#closed) return;
     if (this.#queuedCharacters > MAX_QUEUED_CHARACTERS || this.#queue.size >= MAX_QUEUED_LINES) {
       this.#lost += 1;
@@ -145,7 +152,7 @@ export class AuditLog {
     this.#printHead();
     if (this.#hasWork)
       this.#options.logger.error("the end of the audit log could not be written", {
-        lines: this.#queue.size,
+        lines: this.#queue.size + this.#drafts.size,
       });
     this.#file.close();
   }
@@ -157,27 +164,20 @@ export class AuditLog {
   }
 
   get #hasWork(): boolean {
-    return this.#batch !== undefined || this.#queue.size > 0;
+    return this.#batch !== undefined || this.#queue.size + this.#drafts.size > 0;
   }
 
-  #push(event: string, facts: object, who = ""): void {
-    const rest = JSON.stringify(facts);
-    // Copying everything into one object first would take as long as all else together.
-    const text = `{"time":"${this.#time()}","event":"${event}"${who}${rest === "{}" ? rest.slice(1) : `,${rest.slice(1)}`}`;
-    this.#queue.push(text);
-    this.#queuedCharacters += text.length;
+  #push(event: string, facts: Facts, who: Members = ""): void {
+    this.#drafts.add(event, facts, who);
+    if (this.#drafts.size === MAX_DRAFTS || this.#trouble !== undefined) this.#compose();
     if (this.#trouble === undefined) this.#timer ??= setTimeout(this.#start, FLUSH_DELAY_MS).unref();
   }
 
-  /** As `toISOString` has it, which is called once in a second. */
-  #time(): string {
-    const now = Date.now();
-    const ms = now % 1000;
-    if (now - ms !== this.#second) {
-      this.#second = now - ms;
-      this.#secondText = new Date(now).toISOString().slice(0, -4);
-    }
-    return `${this.#secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
+  #compose(): void {
+    this.#drafts.compose((text) => {
+      this.#queue.push(text);
+      this.#queuedCharacters += text.length;
+    });
   }
 
   readonly #start = (): void => {
@@ -198,6 +198,7 @@ export class AuditLog {
   /** Writes the lines that wait now. Those that come meanwhile wait for others: a write costs as much as many lines. */
   async #flush(): Promise<void> {
     try {
+      this.#compose();
       for (let lines = this.#queue.size; this.#batch !== undefined || lines > 0; ) {
         if (this.#batch === undefined) lines -= await this.#prepare();
         const { bytes, head } = this.#batch!;
@@ -215,31 +216,26 @@ export class AuditLog {
 
   /** Takes lines from the queue and seals them; returns how many. A new file begins with a line of its own. */
   async #prepare(): Promise<number> {
-    const lines: string[] = [];
-    let head = this.#head;
-    const seal = (facts: string): number => {
-      const sealed = sealLine(head, facts);
-      lines.push(sealed.text);
-      head = sealed.head;
-      return sealed.text.length;
-    };
+    const sealed = this.#sealed;
+    sealed.clear(this.#head);
     const state = this.#file.state();
     if (state !== "intact" || this.#file.size >= this.#options.maxBytes) {
       await this.#file.renew();
       const isDone = state === "gone" || state === "changed";
       if (isDone) this.#options.logger.warn(`the audit log was ${DONE[state]} by somebody else`);
       this.#printHead();
-      seal(this.#opening(isDone ? state : "full"));
+      sealed.add(this.#opening(isDone ? state : "full"));
     }
-    const before = this.#queue.size;
-    let room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
-    while (this.#queue.size > 0 && room > 0) {
-      const facts = this.#queue.shift()!;
-      this.#queuedCharacters -= facts.length;
-      room -= seal(facts);
+    const waiting = this.#queue.size;
+    const begun = sealed.characters;
+    const room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
+    while (this.#queue.size > 0 && sealed.characters - begun < room) {
+      const members = this.#queue.shift()!;
+      this.#queuedCharacters -= members.length;
+      sealed.add(members);
     }
-    this.#batch = { bytes: Buffer.from(lines.join("")), head };
-    return before - this.#queue.size;
+    this.#batch = { bytes: sealed.bytes(), head: sealed.head };
+    return waiting - this.#queue.size;
   }
 
   #open(reason: string, { torn }: Continuation): void {
@@ -247,7 +243,7 @@ export class AuditLog {
   }
 
   #opening(reason: string): string {
-    return JSON.stringify({ time: new Date().toISOString(), event: "opened", ...this.#opened(reason) });
+    return `"time":"${new Date().toISOString()}","event":"opened"${membersOf(this.#opened(reason))}`;
   }
 
   #opened(reason: string): object {

@@ -17,7 +17,8 @@ import type {
 import { answerBytes } from "./answer-bytes.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { AuditHead } from "./chain.ts";
-import { PendingStarts } from "./pending-starts.ts";
+import { type Facts, type Members, membersOf } from "./members.ts";
+import { PendingStarts, startFacts } from "./pending-starts.ts";
 import { cut, redactArgv } from "./redact.ts";
 import { RefusalLines } from "./refusal-lines.ts";
 import { type Rule, RULES } from "./rules.ts";
@@ -62,8 +63,8 @@ export class Audit implements ServerObserver {
   /** Numbers of requests that have a line, for the line of their failure. */
   readonly #numbers = new WeakMap<ObservedRequest, number>();
   readonly #starts = new PendingStarts();
-  /** Of each connection: the JSON that its lines have in common. */
-  readonly #who = new WeakMap<ObservedConnection, string>();
+  /** Of each connection: what its lines have in common. */
+  readonly #who = new WeakMap<ObservedConnection, Members>();
   /** Facts of requests that get their line with their answer. */
   readonly #reads = new WeakMap<ObservedRequest, object>();
   /** What an answer adds to a tally. */
@@ -88,7 +89,7 @@ export class Audit implements ServerObserver {
   }
 
   /** Adds a line that another program has made of what happens there. */
-  relay(event: string, facts: object, who: string): void {
+  relay(event: string, facts: object, who: Members): void {
     this.#log.add(event, facts, who);
   }
 
@@ -176,7 +177,7 @@ export class Audit implements ServerObserver {
         });
         return;
       case "start":
-        this.#starts.add(request, rule.process?.(params), () => rule.facts(params));
+        this.#starts.add(request, rule, params);
         return;
       case "read":
         this.#reads.set(request, rule.facts(params));
@@ -221,15 +222,23 @@ export class Audit implements ServerObserver {
   }
 
   processStarted({ connection, processId, pid, isConfined, argv }: ObservedProcess): void {
-    const facts = this.#starts.started(connection, processId) ?? redactArgv(argv);
-    this.#add(connection, "start", { process: cut(processId), pid, sandbox: isConfined, ...facts });
+    const start = this.#starts.started(connection, processId);
+    this.#add(connection, "start", () => {
+      const facts = start === undefined ? redactArgv(argv) : start.rule.facts(start.params);
+      return `,"process":${quoted(processId)},"pid":${pid},"sandbox":${isConfined}${membersOf(facts)}`;
+    });
   }
 
-  processEnded(process: ObservedProcess, { exitCode, signal, outputBytes }: ObservedEnd): void {
+  processEnded(process: ObservedProcess, end: ObservedEnd): void {
     const { connection, processId, pid, startedAtMs } = process;
     this.#tallies.end(connection, ["process", processId]);
-    const afterMs = Math.round(performance.now() - startedAtMs);
-    this.#add(connection, "ended", { process: cut(processId), pid, exitCode, signal, outputBytes, afterMs });
+    this.#add(connection, "ended", () => {
+      const { exitCode, signal, outputBytes, endedAtMs } = end;
+      const code = exitCode === undefined ? "" : `,"exitCode":${exitCode}`;
+      const by = signal === undefined ? "" : `,"signal":${quoted(signal)}`;
+      const afterMs = Math.round(endedAtMs - startedAtMs);
+      return `,"process":${quoted(processId)},"pid":${pid}${code}${by},"outputBytes":${outputBytes},"afterMs":${afterMs}`;
+    });
   }
 
   /** Without the message, which may repeat what the client sent. */
@@ -249,7 +258,7 @@ export class Audit implements ServerObserver {
     });
   }
 
-  #add(connection: ObservedConnection, event: string, facts: object): void {
+  #add(connection: ObservedConnection, event: string, facts: Facts): void {
     let who = this.#who.get(connection);
     if (who === undefined) {
       const { number, principal } = connection;
@@ -260,8 +269,13 @@ export class Audit implements ServerObserver {
   }
 }
 
+function quoted(text: string): string {
+  return JSON.stringify(cut(text));
+}
+
 /** What a request is about, whether it is carried out or not. */
 function factsOf(rule: Rule<unknown>, params: unknown): object {
+  if (rule.kind === "start") return startFacts(rule, params);
   if ("facts" in rule) return rule.facts(params, undefined);
   if (!("of" in rule)) return {};
   const [kind, id] = rule.of(params);

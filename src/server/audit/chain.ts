@@ -1,5 +1,4 @@
 import { hash as hashOf } from "node:crypto";
-import { printableJsonText } from "../../base/printable-json.ts";
 
 /** `prev` of the first line of all. */
 export const NO_HASH = "0".repeat(64);
@@ -26,21 +25,6 @@ const SEAL_BYTES = 9 + 64 + 2;
 const SEAL = /^,"hash":"([0-9a-f]{64})"\}$/;
 const HASH = /^[0-9a-f]{64}$/;
 
-/**
- * The next line: `facts` is the text of a JSON object, which becomes its content. The line starts with its number and
- * the hash of the line before, and ends with its own hash and a line feed.
- */
-export function sealLine(
-  before: AuditHead,
-  facts: string,
-): { readonly text: string; readonly head: AuditHead } {
-  const line = before.line + 1;
-  const shown = printableJsonText(facts);
-  const covered = `{"n":${line},"prev":"${before.hash}",${shown.slice(1, -1)}`;
-  const hash = sha256(covered);
-  return { text: `${covered},"hash":"${hash}"}\n`, head: { line, hash } };
-}
-
 /** A line as it was read, without its line feed. */
 export interface ReadLine {
   readonly n: number;
@@ -61,7 +45,7 @@ export function readLine(bytes: Buffer): ReadLine | undefined {
   const { n, prev } = facts ?? {};
   if (facts === undefined || !Number.isSafeInteger(n) || typeof prev !== "string" || !HASH.test(prev))
     return undefined;
-  return { n: n as number, prev, hash, fits: sha256(bytes.subarray(0, covered)) === hash, facts };
+  return { n: n as number, prev, hash, fits: hashOf("sha256", bytes.subarray(0, covered)) === hash, facts };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -73,8 +57,4 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   } catch {
     return undefined;
   }
-}
-
-function sha256(content: string | Buffer): string {
-  return hashOf("sha256", content);
 }

@@ -18,6 +18,7 @@ export type Rule<P = never> =
   /** A line for the process that it has started, or for its failure. */
   | {
       readonly kind: "start";
+      /** Absent if the client does not choose it. */
       readonly process?: (params: P) => string;
       readonly facts: (params: P) => object;
     }
@@ -218,9 +219,8 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
 };
 
 function startFacts(params: Params<"process/start">): object {
-  const { processId, cwd, env, envPolicy, tty, keep, sandbox, arg0, argv } = params;
+  const { cwd, env, envPolicy, tty, keep, sandbox, arg0, argv } = params;
   return {
-    process: cut(processId),
     name: cutOptional(keep?.name),
     ...redactArgv(argv),
     arg0: cutOptional(arg0),

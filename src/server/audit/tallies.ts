@@ -70,11 +70,12 @@ export class Tallies {
   /** That process, file or connection is gone. */
   end(connection: ObservedConnection, [kind, id]: readonly [string, string]): void {
     const tallies = this.#connections.get(connection);
+    if (tallies === undefined) return;
     const name = nameOf(id);
-    for (const [key, tally] of tallies ?? []) {
+    for (const [key, tally] of tallies) {
       if (tally.kind !== kind || tally.id !== name) continue;
       this.#tell(connection, tally);
-      tallies?.delete(key);
+      tallies.delete(key);
     }
   }
 

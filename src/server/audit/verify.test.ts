@@ -1,6 +1,14 @@
 import { expect, it } from "vitest";
-import { type AuditHead, formatHead, NO_LINES, readLine, sealLine } from "./chain.ts";
+import { type AuditHead, formatHead, NO_LINES, readLine } from "./chain.ts";
+import { SealedLines } from "./sealed-lines.ts";
 import { type AuditPart, type KnownHead, verifyAudit } from "./verify.ts";
+
+/** The next line, with the members of this JSON object. */
+function sealLine(before: AuditHead, facts: string): { text: string; head: AuditHead } {
+  const lines = new SealedLines(before);
+  lines.add(facts.slice(1, -1));
+  return { text: lines.bytes().toString(), head: lines.head };
+}
 
 /** A log of so many lines. */
 function makeLog(count: number, from: AuditHead = NO_LINES): { lines: string[]; heads: AuditHead[] } {

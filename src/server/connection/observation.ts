@@ -1,9 +1,9 @@
 import { toWire } from "../../rpc/error-wire.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { WireError } from "../../protocol/envelope.ts";
 import type { CallWatch } from "../../rpc/router.ts";
 import type { Attachment } from "../../rpc/incoming-request.ts";
 import type {
-  ObservedAnswer,
   ObservedConnection,
   ObservedProcess,
   ObservedRequest,
@@ -12,7 +12,7 @@ import type {
 } from "../observer.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { Peer } from "./peer.ts";
-import type { RequestObservers } from "./request-observers.ts";
+import type { MethodObservers, RequestObservers } from "./request-observers.ts";
 
 /** Is called with a process that was started. */
 export type ProcessObservation = (
@@ -28,8 +28,8 @@ export class ConnectionObservation implements ObservedConnection {
   readonly tokenName: string | undefined;
   readonly #observer: ServerObserver;
   readonly #requests: RequestObservers;
-  /** For all requests that nobody wants to know of, unless they are forbidden. */
-  readonly #unobserved: UnobservedRequest | undefined;
+  /** Watches that are free for the next request. */
+  readonly #free: BriefWatch[] = [];
   #peer: Peer | undefined;
   #sessionId: string | undefined;
 
@@ -44,7 +44,6 @@ export class ConnectionObservation implements ObservedConnection {
     this.from = facts.from;
     this.principal = facts.principal;
     this.tokenName = facts.tokenName;
-    if (observer.denied !== undefined) this.#unobserved = new UnobservedRequest(observer, this);
   }
 
   get session(): string | undefined {
@@ -73,10 +72,15 @@ export class ConnectionObservation implements ObservedConnection {
   }
 
   begin(method: string, traceparent: string | undefined): RequestWatch | undefined {
-    const hooks = this.#requests.of(method);
-    if (hooks === null) return this.#unobserved?.begin(method, traceparent);
-    const startedAtMs = this.#requests.clock.now();
-    return new RequestObservation(this.#observer, hooks, this, { method, traceparent, startedAtMs });
+    const observers = this.#requests.of(method);
+    if (observers.hooks !== undefined) {
+      const startedAtMs = this.#requests.clock.now();
+      return new RequestObservation(this.#observer, observers, this, { method, traceparent, startedAtMs });
+    }
+    if (observers.timed === undefined && this.#observer.denied === undefined) return undefined;
+    const watch = this.#free.pop() ?? new BriefWatch(this.#observer, this, this.#free);
+    watch.begin(method, traceparent, observers, this.#requests.clock.now());
+    return watch;
   }
 
   start(processId: string): ProcessObservation | undefined {
@@ -88,14 +92,15 @@ export class ConnectionObservation implements ObservedConnection {
         processId,
         pid: process.pid,
         ...facts,
-        startedAtMs: performance.now(),
+        startedAtMs: this.#requests.clock.now(),
       };
       observer.processStarted?.(observed);
       if (observer.processEnded === undefined) return;
       const tellEnd = (): void => {
         const { exitCode, report } = process.state;
         const outputBytes = process.outputBytes.total;
-        observer.processEnded?.(observed, { exitCode, signal: report?.signal, outputBytes });
+        const endedAtMs = this.#requests.clock.now();
+        observer.processEnded?.(observed, { exitCode, signal: report?.signal, outputBytes, endedAtMs });
       };
       process.listen((event) => {
         if (event.kind === "closed") tellEnd();
@@ -108,7 +113,8 @@ export class ConnectionObservation implements ObservedConnection {
 export interface RequestWatch extends CallWatch {
   /** The request failed in the step in which it came. Handlers may forbid too, but that is their answer. */
   refused(error: unknown, params: unknown): void;
-  answered(answer: ObservedAnswer): void;
+  /** Called once at most, and last. */
+  answered(result: unknown, error: WireError | undefined): void;
 }
 
 type RequestFacts = Pick<ObservedRequest, "method" | "traceparent" | "startedAtMs">;
@@ -120,17 +126,19 @@ class RequestObservation implements ObservedRequest, RequestWatch {
   readonly traceparent: string | undefined;
   readonly startedAtMs: number;
   readonly #observer: ServerObserver;
-  readonly #hooks: RequestHooks;
+  readonly #hooks: RequestHooks | undefined;
+  readonly #timed: RequestHooks["timed"];
   #wasAllowed = false;
 
   constructor(
     observer: ServerObserver,
-    hooks: RequestHooks,
+    { hooks, timed }: MethodObservers,
     connection: ObservedConnection,
     { method, traceparent, startedAtMs }: RequestFacts,
   ) {
     this.#observer = observer;
     this.#hooks = hooks;
+    this.#timed = timed;
     this.connection = connection;
     this.method = method;
     this.traceparent = traceparent;
@@ -138,10 +146,10 @@ class RequestObservation implements ObservedRequest, RequestWatch {
   }
 
   allowed(params: unknown, attachment: Attachment | undefined): void {
-    const error = this.#hooks.veto?.(this, params);
+    const error = this.#hooks?.veto?.(this, params);
     if (error !== undefined) throw error;
     this.#wasAllowed = true;
-    this.#hooks.requested?.(this, params, attachment);
+    this.#hooks?.requested?.(this, params, attachment);
   }
 
   refused(error: unknown, params: unknown): void {
@@ -151,31 +159,46 @@ class RequestObservation implements ObservedRequest, RequestWatch {
     this.#observer.denied(this, params, wire!);
   }
 
-  answered(answer: ObservedAnswer): void {
-    this.#hooks.answered?.(this, answer);
+  answered(result: unknown, error: WireError | undefined): void {
+    this.#hooks?.answered?.(this, error === undefined ? { result } : { error });
+    this.#timed?.(this.startedAtMs, error);
   }
 }
 
+const MAX_FREE = 64;
+const NOBODY: MethodObservers = { hooks: undefined, timed: undefined };
+
 /**
- * Stands for one request after another: whether a request is refused is known in the step in which it begins.
+ * Follows a request of which nobody wants to know more than the time it took, or that it was forbidden. It is used
+ * again for others: creating one for each would take as long as all else about it.
  */
-class UnobservedRequest implements RequestWatch {
+class BriefWatch implements RequestWatch {
   readonly #observer: ServerObserver;
   readonly #connection: ObservedConnection;
+  readonly #free: BriefWatch[];
+  #timed: RequestHooks["timed"];
+  #startedAtMs = 0;
   #method = "";
   #traceparent: string | undefined;
   #wasAllowed = false;
 
-  constructor(observer: ServerObserver, connection: ObservedConnection) {
+  constructor(observer: ServerObserver, connection: ObservedConnection, free: BriefWatch[]) {
     this.#observer = observer;
     this.#connection = connection;
+    this.#free = free;
   }
 
-  begin(method: string, traceparent: string | undefined): this {
+  begin(
+    method: string,
+    traceparent: string | undefined,
+    { timed }: MethodObservers,
+    startedAtMs: number,
+  ): void {
     this.#method = method;
     this.#traceparent = traceparent;
+    this.#timed = timed;
+    this.#startedAtMs = startedAtMs;
     this.#wasAllowed = false;
-    return this;
   }
 
   allowed(): void {
@@ -184,9 +207,12 @@ class UnobservedRequest implements RequestWatch {
 
   refused(error: unknown, params: unknown): void {
     if (this.#wasAllowed) return;
-    const facts = { method: this.#method, traceparent: this.#traceparent, startedAtMs: performance.now() };
-    new RequestObservation(this.#observer, {}, this.#connection, facts).refused(error, params);
+    const facts = { method: this.#method, traceparent: this.#traceparent, startedAtMs: this.#startedAtMs };
+    new RequestObservation(this.#observer, NOBODY, this.#connection, facts).refused(error, params);
   }
 
-  answered(): void {}
+  answered(_: unknown, error: WireError | undefined): void {
+    if (this.#free.length < MAX_FREE) this.#free.push(this);
+    this.#timed?.(this.#startedAtMs, error);
+  }
 }

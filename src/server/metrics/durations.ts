@@ -9,11 +9,12 @@ export class Durations {
   readonly counts = new Float64Array(DURATION_BOUNDS.length + 1);
   sumSeconds = 0;
 
-  add(seconds: number): void {
-    this.sumSeconds += seconds;
+  /** Adds what took as long so many times. */
+  add(seconds: number, times = 1): void {
+    this.sumSeconds += seconds * times;
     let index = 0;
     while (index < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[index]!) index += 1;
-    this.counts[index]! += 1;
+    this.counts[index]! += times;
   }
 
   get total(): number {

@@ -38,7 +38,7 @@ const started = (isConfined: boolean): ObservedProcess => ({
 });
 
 function answer(metrics: ServerMetrics, request: ObservedRequest, answer: ObservedAnswer): void {
-  metrics.hooksFor(request.method).answered?.(request, answer);
+  metrics.hooksFor(request.method).timed?.(request.startedAtMs, answer.error);
 }
 
 /** Lines of our own families, without their comments. */
@@ -57,8 +57,9 @@ it("the state, the limits and all counts have a line", async () => {
   metrics.denied(request("fs/writeFile", 0));
   metrics.processStarted(started(true));
   metrics.processStarted(started(false));
-  metrics.processEnded(started(false), { exitCode: 0, signal: undefined, outputBytes: 7 });
-  metrics.processEnded(started(false), { exitCode: undefined, signal: "SIGKILL", outputBytes: 8 });
+  const endedAtMs = performance.now();
+  metrics.processEnded(started(false), { exitCode: 0, signal: undefined, outputBytes: 7, endedAtMs });
+  metrics.processEnded(started(false), { exitCode: undefined, signal: "SIGKILL", outputBytes: 8, endedAtMs });
   const lines = await scrape(metrics);
   for (const line of [
     "connections 2",

@@ -79,7 +79,8 @@ export class Exposition {
   }
 
   #addRequests(metrics: ServerMetrics): void {
-    const used = () => [...metrics.methods].filter(([, { answered, denied }]) => answered + denied > 0);
+    const used = () =>
+      [...metrics.methods].filter(([, { durations, denied }]) => durations.total + denied > 0);
     this.#histogram({
       name: "request_duration_seconds",
       help: "Time from a request to its answer, by method. Waiting for a process or a body is part of it.",

@@ -1,6 +1,6 @@
 import { type MethodName, methods } from "../../protocol/index.ts";
+import type { WireError } from "../../protocol/envelope.ts";
 import type {
-  ObservedAnswer,
   ObservedConnection,
   ObservedEnd,
   ObservedProcess,
@@ -17,7 +17,6 @@ export class MethodFigures {
   readonly durations = new Durations();
   /** By code of the JSON-RPC error. */
   readonly errors = new Map<number, number>();
-  answered = 0;
   denied = 0;
 }
 
@@ -80,7 +79,7 @@ export class ServerMetrics implements ServerObserver {
   /** The figures of a method are looked up once. */
   hooksFor(method: string): RequestHooks {
     const figures = this.#of(method);
-    return { answered: (request, answer) => this.#count(figures, request, answer) };
+    return { timed: (startedAtMs, error) => this.#count(figures, startedAtMs, error) };
   }
 
   /** Counts what was answered in this turn of the event loop, so that it can be read. */
@@ -88,8 +87,7 @@ export class ServerMetrics implements ServerObserver {
     this.#pending.flush();
   }
 
-  #count(figures: MethodFigures, { startedAtMs }: ObservedRequest, { error }: ObservedAnswer): void {
-    figures.answered += 1;
+  #count(figures: MethodFigures, startedAtMs: number, error: WireError | undefined): void {
     this.#pending.add(figures.durations, startedAtMs);
     if (error === undefined) return;
     count(figures.errors, error.code);
@@ -102,9 +100,10 @@ export class ServerMetrics implements ServerObserver {
     else this.processesUnconfined += 1;
   }
 
-  processEnded({ startedAtMs }: ObservedProcess, { exitCode, signal, outputBytes }: ObservedEnd): void {
+  processEnded({ startedAtMs }: ObservedProcess, end: ObservedEnd): void {
+    const { exitCode, signal, outputBytes, endedAtMs } = end;
     count(this.processEnds, signal !== undefined ? "signal" : exitCode === 0 ? "zero" : "nonzero");
-    this.processSeconds.add((performance.now() - startedAtMs) / 1000);
+    this.processSeconds.add((endedAtMs - startedAtMs) / 1000);
     this.outputBytes += outputBytes;
   }
 

@@ -45,10 +45,10 @@ export class Happenings {
       case "answered": {
         const { error } = happening;
         const request = this.#request(happening.request);
-        if (request !== undefined)
-          requests
-            .of(request.method)
-            ?.answered?.(request, error === undefined ? { result: undefined } : { error });
+        if (request === undefined) break;
+        const { hooks, timed } = requests.of(request.method);
+        hooks?.answered?.(request, error === undefined ? { result: undefined } : { error });
+        timed?.(request.startedAtMs, error);
         break;
       }
       case "denied": {
@@ -67,7 +67,8 @@ export class Happenings {
       case "ended": {
         const process = this.#processes.get(happening.process);
         this.#processes.delete(happening.process);
-        if (process !== undefined) observer?.processEnded?.(process, happening.end);
+        if (process !== undefined)
+          observer?.processEnded?.(process, { ...happening.end, endedAtMs: performance.now() });
       }
     }
   }

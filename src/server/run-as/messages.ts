@@ -80,7 +80,7 @@ export type Happening =
       readonly process: number;
       readonly facts: Pick<ObservedProcess, "processId" | "pid" | "argv" | "isConfined">;
     }
-  | { readonly kind: "ended"; readonly process: number; readonly end: ObservedEnd };
+  | { readonly kind: "ended"; readonly process: number; readonly end: Omit<ObservedEnd, "endedAtMs"> };
 
 export interface HappenedRequest {
   readonly connection: number;

@@ -1,6 +1,7 @@
 import type { AuditRecords } from "../audit/audit.ts";
 import type { AuditTrouble } from "../audit/audit-log.ts";
 import { NO_LINES } from "../audit/chain.ts";
+import { type Facts, type Members, plainFacts } from "../audit/members.ts";
 import type { ObservedProcess, ObservedRequest, ServerObserver } from "../observer.ts";
 import type { Happening, HappenedRequest, LogLevel } from "./messages.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -76,8 +77,12 @@ export class Reporter {
         facts: { processId, pid, argv, isConfined },
       });
     },
-    processEnded: (process, end) =>
-      void this.tell({ kind: "ended", process: this.#numbers.get(process) ?? 0, end }),
+    processEnded: (process, { exitCode, signal, outputBytes }) =>
+      void this.tell({
+        kind: "ended",
+        process: this.#numbers.get(process) ?? 0,
+        end: { exitCode, signal, outputBytes },
+      }),
   };
 
   #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> | undefined): void {
@@ -113,9 +118,9 @@ export class RelayedRecords implements AuditRecords {
     return this.#reporter.waiting > MAX_WAITING * FULL_SHARE;
   }
 
-  add(event: string, facts: object, who = ""): void {
+  add(event: string, facts: Facts, who: Members = ""): void {
     if (this.#lost > 0 && this.#tell("gap", { lost: this.#lost }, "")) this.#lost = 0;
-    if (!this.#tell(event, facts, who)) this.#lost += 1;
+    if (!this.#tell(event, plainFacts(facts), who)) this.#lost += 1;
   }
 
   async close(): Promise<void> {

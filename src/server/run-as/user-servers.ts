@@ -109,7 +109,7 @@ export class UserServers {
     if (this.#isClosed) throw new CapabilityError("OS_ERROR", "the server is closing");
     if (this.#servers.size >= MAX_USERS)
       throw new CapabilityError("LIMIT_REACHED", `clients run as ${MAX_USERS} users already`);
-    if (Object.keys(methods).some((method) => this.#requests.of(method)?.veto !== undefined))
+    if (Object.keys(methods).some((method) => this.#requests.of(method).hooks?.veto !== undefined))
       throw new CapabilityError("UNSUPPORTED", "an observer with a veto cannot be asked for another user");
     // The list of users may have changed since.
     if (findAccount(account.name)?.uid !== account.uid)

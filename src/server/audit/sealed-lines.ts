@@ -1,0 +1,53 @@
+import { hash as hashOf } from "node:crypto";
+import { printableJsonText } from "../../base/printable-json.ts";
+import type { AuditHead } from "./chain.ts";
+
+/** Room for the lines of a busy server. Larger batches have a buffer of their own. */
+const KEPT_BYTES = 64 * 1024;
+/** Of a character, in UTF-8. A pair of surrogates has four for two. */
+const MAX_CHARACTER_BYTES = 3;
+
+/** Lines of a log, each chained to the one before. They are used again for the next batch. */
+export class SealedLines {
+  readonly #buffer = Buffer.allocUnsafeSlow(KEPT_BYTES);
+  #text = "";
+  #head: AuditHead;
+
+  /** The lines will follow this one. */
+  constructor(head: AuditHead) {
+    this.#head = head;
+  }
+
+  get head(): AuditHead {
+    return this.#head;
+  }
+
+  get characters(): number {
+    return this.#text.length;
+  }
+
+  /** Starts again: the next lines follow this one. */
+  clear(head: AuditHead): void {
+    this.#text = "";
+    this.#head = head;
+  }
+
+  /**
+   * Adds a line: its number, the hash of the line before, these members of a JSON object, its own hash, a line feed. The
+   * hash covers all bytes before it.
+   */
+  add(members: string): void {
+    const line = this.#head.line + 1;
+    const covered = printableJsonText(`{"n":${line},"prev":"${this.#head.hash}",${members}`);
+    const hash = hashOf("sha256", covered);
+    this.#text += `${covered},"hash":"${hash}"}\n`;
+    this.#head = { line, hash };
+  }
+
+  /** Valid until it is called again. */
+  bytes(): Buffer {
+    const text = this.#text;
+    if (text.length * MAX_CHARACTER_BYTES > KEPT_BYTES) return Buffer.from(text);
+    return this.#buffer.subarray(0, this.#buffer.write(text));
+  }
+}
