@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { sharedCalls } from "../metrics/shared-calls.ts";
 import { findBundle } from "../own-bundle.ts";
 
 /** By the ending of a name. Nothing else is served. */
@@ -35,11 +36,14 @@ export class ConsoleAssets {
     this.#given = directory;
   }
 
-  /** Undefined if the page has not been built. It is read each time, because another build changes it. */
-  async index(): Promise<Buffer | undefined> {
+  /**
+   * Undefined if the page has not been built. It is read each time, because another build changes it, but once for all
+   * who ask at the same time.
+   */
+  readonly index = sharedCalls(async () => {
     const directory = this.#directory();
     return directory === undefined ? undefined : readOrNothing(join(directory, "index.html"));
-  }
+  });
 
   /** Undefined if there is none of this name. */
   async asset(name: string): Promise<Asset | undefined> {
@@ -51,10 +55,10 @@ export class ConsoleAssets {
     const path = join(directory, "assets", name);
     const loading = load(path, type);
     this.#assets.set(name, loading);
-    // What is missing is not kept: names are made up by whoever asks.
-    const asset = await loading.catch(() => undefined);
-    if (asset === undefined) this.#assets.delete(name);
-    return asset;
+    // What is missing is not kept, because whoever asks makes up names, and neither is a fault, which may pass.
+    const forget = (): boolean => this.#assets.delete(name);
+    loading.then((asset) => asset ?? forget(), forget);
+    return loading;
   }
 
   #directory(): string | undefined {

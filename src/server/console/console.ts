@@ -44,7 +44,8 @@ export interface ConsoleSurroundings {
 export class Console implements Site {
   readonly origins: readonly string[];
   readonly #assets: ConsoleAssets;
-  readonly #links = new LinkTokens<Holder>();
+  /** Of the bearers of tokens. */
+  readonly #links = new LinkTokens<Holder["bearer"]>();
   readonly #surroundings: ConsoleSurroundings;
   readonly #secrets: SessionSecrets;
   readonly #bearers = new WeakMap<Credential, string>();
@@ -82,7 +83,7 @@ export class Console implements Site {
 
   /** Makes a link for whoever holds this credential, or without one for the user of the server. */
   createLink(credential?: Credential): NewLink {
-    return this.#links.create({ bearer: credential && this.#bearers.get(credential) });
+    return this.#links.create(credential && this.#bearers.get(credential));
   }
 
   /** A link for a browser of the user of the server. With authentication it holds nothing, because the page asks. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LINK_LIFETIME_MS, LinkTokens, MAX_PENDING_LINKS } from "./link-tokens.ts";
+import { LINK_LIFETIME_MS, LinkTokens, MAX_LINKS_OF_ONE } from "./link-tokens.ts";
 
 it("a link works once, for its holder", () => {
   const links = new LinkTokens<string>();
@@ -22,11 +22,20 @@ it("a link expires", () => {
   expect(links.spend(second.token)).toEqual({ state: "expired" });
 });
 
-it("a flood of links keeps only the newest, and forgets what is long over", () => {
-  const links = new LinkTokens<number>();
-  const tokens = Array.from({ length: 1_000 }, (_, index) => links.create(index).token);
+it("a flood of links of one holder keeps only its newest, and all those of others", () => {
+  const links = new LinkTokens<string>();
+  const ann = links.create("ann");
+  const tokens = Array.from({ length: 1_000 }, () => links.create("bob").token);
   const states = tokens.map((token) => links.spend(token).state);
-  expect(states.filter((state) => state === "valid")).toHaveLength(MAX_PENDING_LINKS);
-  expect(states.slice(-MAX_PENDING_LINKS).every((state) => state === "valid")).toBe(true);
+  expect(states.filter((state) => state === "valid")).toHaveLength(MAX_LINKS_OF_ONE);
+  expect(states.slice(-MAX_LINKS_OF_ONE).every((state) => state === "valid")).toBe(true);
   expect(states[0]).toBe("unknown");
+  expect(links.spend(ann.token).state).toBe("valid");
+});
+
+it("links of many holders have a bound, too", () => {
+  const links = new LinkTokens<number>();
+  const tokens = Array.from({ length: 1_500 }, (_, index) => links.create(index).token);
+  const states = tokens.map((token) => links.spend(token).state);
+  expect(states.filter((state) => state === "valid")).toHaveLength(1_024);
 });

@@ -2,8 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 
 /** How long a link waits for its browser. */
 export const LINK_LIFETIME_MS = 60 * 60_000;
-/** Links that wait; a further one takes the place of the oldest. */
-export const MAX_PENDING_LINKS = 32;
+/** Links of one holder that wait; a further one takes the place of the oldest. So nobody ends the links of others. */
+export const MAX_LINKS_OF_ONE = 16;
+/** Links of all. */
+const MAX_LINKS = 1_024;
 /** Links of which it is still known that they are over. */
 const MAX_REMEMBERED = 256;
 const TOKEN_BYTES = 32;
@@ -43,11 +45,10 @@ export class LinkTokens<Holder> {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const expiresAtMs = this.#now() + LINK_LIFETIME_MS;
     this.#pending.set(hashOf(token), { expiresAtMs, holder });
-    if (this.#pending.size > MAX_PENDING_LINKS)
-      for (const oldest of this.#pending.keys()) {
-        this.#end(oldest, "expired");
-        break;
-      }
+    const all = [...this.#pending];
+    const own = all.filter(([, link]) => link.holder === holder);
+    if (own.length > MAX_LINKS_OF_ONE) this.#end(own[0]![0], "expired");
+    else if (all.length > MAX_LINKS) this.#end(all[0]![0], "expired");
     return { token, expiresAtMs };
   }
 

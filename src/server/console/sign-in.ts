@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 export type Caller = Omit<Presented, "authorization"> & { readonly from: string };
 
 export interface SignInOptions {
-  readonly links: LinkTokens<Holder>;
+  readonly links: LinkTokens<Holder["bearer"]>;
   readonly secrets: SessionSecrets;
   /** Checks tokens. Undefined without authentication: then only links are traded. */
   readonly authenticate: Authenticate | undefined;
@@ -44,7 +44,7 @@ export class SignIn {
     if (typeof token !== "string" || token === "") return BAD_REQUEST;
     const { links, secrets, takesTokens } = this.#options;
     const link = links.spend(token);
-    if (link.state === "valid") return { secret: secrets.seal(link.holder) };
+    if (link.state === "valid") return { secret: secrets.seal({ bearer: link.holder }) };
     // Without authentication, or for a link that was one, the reason is known here.
     if (link.state !== "unknown" || !takesTokens)
       return this.#failed(this.#with(LINK_ERRORS[link.state]), caller);

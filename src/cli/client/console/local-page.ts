@@ -20,6 +20,12 @@ const MAX_REASON_BYTES = 123;
  */
 export async function serveLocalPage(open: OpenTransport): Promise<string> {
   const log = new LoginLog(silentLogger);
+  let last: string | undefined;
+  // A page tries again and again.
+  const complainOnce = (reason: string): void => {
+    if (reason !== last) complain(reason);
+    last = reason;
+  };
   const console = new Console(
     {},
     {
@@ -29,7 +35,7 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
       publicUrls: [],
       takesTokens: false,
       remedy: "get another one with: exec-server open --print",
-      refused: (reason, from) => complain(`refused ${from}: ${reason}`),
+      refused: (reason) => complainOnce(reason),
     },
   );
   const listener = await listenWebSocket({
@@ -40,18 +46,22 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
     authenticatePage: (presented) => console.admit(presented),
     // Elsewhere nobody can tell whose connection it is.
     ...(process.platform === "linux" ? { excludeUser: async (ends) => refuseOtherUser(ends, log) } : {}),
-    accept: (page) => void connect(page, open),
+    accept: (page) => void connect(page, open, complainOnce),
   });
   console.listensOn(listener.url);
   return console.link();
 }
 
-async function connect(page: Transport, open: OpenTransport): Promise<void> {
+async function connect(
+  page: Transport,
+  open: OpenTransport,
+  failed: (reason: string) => void,
+): Promise<void> {
   try {
     carryMessages(page, await open(new AbortController().signal));
   } catch (error) {
     const reason = messageOf(error);
-    complain(reason);
+    failed(reason);
     page.close({
       code: TRY_AGAIN,
       reason: Buffer.from(reason).subarray(0, MAX_REASON_BYTES).toString("latin1"),
