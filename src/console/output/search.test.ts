@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { LineStore } from "./line-store.ts";
+import { cutPieces } from "./pieces.ts";
+import { OutputSearch } from "./search.ts";
+
+const encoder = new TextEncoder();
+
+function search(text: string, query: string): OutputSearch {
+  const store = new LineStore();
+  store.append("stdout", encoder.encode(text), 1);
+  const found = new OutputSearch(store, query);
+  expect(found.run(Infinity)).toBe(true);
+  return found;
+}
+
+test("small letters find capitals, capitals find themselves", () => {
+  expect(search("Error error\nERROR\n", "error").matches).toEqual([
+    { index: 0, start: 0, end: 5 },
+    { index: 0, start: 6, end: 11 },
+    { index: 1, start: 0, end: 5 },
+  ]);
+  expect(search("Error error\nERROR\n", "Error").matches).toHaveLength(1);
+  // The small form of this letter is longer.
+  expect(search("\u0130\u0130 error", "error").matches).toEqual([{ index: 0, start: 3, end: 8 }]);
+});
+
+test("a search goes on where it stopped, with what came meanwhile", () => {
+  const store = new LineStore();
+  store.append("stdout", encoder.encode("a\n".repeat(1000)), 1);
+  const found = new OutputSearch(store, "a");
+  let clock = 0;
+  // The time is over at the second look at the clock.
+  expect(found.run(0, () => clock++)).toBe(false);
+  expect(found.matches).toHaveLength(256);
+  store.append("stdout", encoder.encode("aa"), 2);
+  expect(found.run(Infinity)).toBe(true);
+  expect(found.matches).toHaveLength(1002);
+  store.append("stdout", encoder.encode("a\n"), 3);
+  found.run(Infinity);
+  expect(found.matches).toHaveLength(1003);
+  expect(found.inLine(1000)).toHaveLength(3);
+  expect(found.nearest(500)).toBe(500);
+});
+
+test("matches in lines that were dropped are forgotten", () => {
+  const store = new LineStore({ maxLines: 600, maxCharacters: 1_000_000 });
+  store.append("stdout", encoder.encode("a\n".repeat(600)), 1);
+  const found = new OutputSearch(store, "a");
+  found.run(Infinity);
+  store.append("stdout", encoder.encode("b\n".repeat(5000)), 2);
+  found.run(Infinity);
+  expect(found.matches).toEqual([]);
+});
+
+test("a line is cut where its look changes and where matches are", () => {
+  const red = { foreground: 1 };
+  const match = { index: 0, start: 2, end: 5 };
+  const pieces = cutPieces("plain red", [{ start: 4, end: 9, style: red }], [match]);
+  expect(pieces).toEqual([
+    { text: "pl", style: undefined, match: undefined },
+    { text: "ai", style: undefined, match },
+    { text: "n", style: red, match },
+    { text: " red", style: red, match: undefined },
+  ]);
+});
