@@ -9,7 +9,7 @@ export const ClientRights = schema(() =>
     allowed: z
       .array(z.string())
       .describe(
-        "Any of `session`, `info`, `settings`, `discovery`, `readFiles`, `writeFiles`, `start`, `control`, `follow`, `network`",
+        "Any of `session`, `info`, `settings`, `discovery`, `readFiles`, `writeFiles`, `start`, `control`, `follow`, `network`, `operate`, `audit`",
       ),
     scopes: z.array(z.string()).describe("Scopes of `process/list` that are not refused"),
     roots: z.array(PathUri()).optional().describe("The only directories within reach, if there are such"),

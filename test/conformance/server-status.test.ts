@@ -15,7 +15,10 @@ verifies("server.status:tells", async ({ peer, target }) => {
     rights: {
       principal: expect.any(String),
       preset: "full",
-      allowed: "session info readFiles writeFiles start control follow settings discovery network".split(" "),
+      allowed:
+        "session info readFiles writeFiles start control follow settings discovery network operate audit".split(
+          " ",
+        ),
       scopes: ["session", "kept"],
     },
   });

@@ -19,13 +19,15 @@ export class OutputFeed {
   readonly isClosed = signal(false);
   readonly failure = signal<unknown>(undefined);
   readonly process = signal<RemoteProcess | undefined>(undefined);
+  /** Output that the server no longer had; known after the end. */
+  readonly evictedBytes = signal(0);
   /** Whether it can be written to and signalled. */
   readonly hasControl = signal(false);
   readonly #host: Host;
   readonly #address: ProcessAddress;
   readonly #abort = new AbortController();
-  /** Places of gaps, and what had arrived before each. */
-  readonly #gaps: { readonly index: number; readonly received: number }[] = [];
+  /** Places of gaps, as far as it matters whether there is only one. */
+  readonly #gaps: number[] = [];
   #isNewsDue = false;
 
   constructor(host: Host, address: ProcessAddress) {
@@ -52,15 +54,14 @@ export class OutputFeed {
     });
   }
 
-  /**
-   * All output that was ever written is known once the process is over: what has not arrived was in the gaps. One gap
-   * has all of it.
-   */
+  /** All output that was ever written is known once the process is over: what has not arrived was in the gaps. */
   tellTotal(outputBytes: number): void {
-    const [gap, another] = this.#gaps;
-    if (gap === undefined || another !== undefined) return;
     const missing = outputBytes - this.raw.received;
-    if (missing > 0) this.store.updateGap(gap.index, `${formatBytes(missing)} ${EVICTED}`);
+    if (missing <= 0 || this.#gaps.length === 0) return;
+    const [only, another] = this.#gaps;
+    if (only !== undefined && another === undefined)
+      this.store.updateGap(only, `${formatBytes(missing)} of output ${EVICTED}`);
+    this.evictedBytes.value = missing;
     this.#tell();
   }
 
@@ -89,7 +90,7 @@ export class OutputFeed {
           this.raw.append(event.stream, event.bytes);
           break;
         case "gap":
-          this.#gaps.push({ index: this.store.end, received: this.raw.received });
+          if (this.#gaps.length < 2) this.#gaps.push(this.store.end);
           this.store.appendGap(`Output ${EVICTED}`, event.toSeq);
           break;
         case "exited":

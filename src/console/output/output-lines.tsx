@@ -14,6 +14,8 @@ const ROW_PX = 20;
 const SPARE_ROWS = 20;
 /** So near to the end counts as the end. */
 const END_PX = 8;
+/** What scrolls so soon after a person did something was meant by them. */
+const PERSON_MS = 1000;
 
 export interface LinesHandle {
   /** Scrolls to a line, and stops following. */
@@ -48,9 +50,11 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     lastTop.current = box.current!.scrollTop;
   };
   const measure = (): void => {
-    const element = box.current!;
-    const character = ruler.current!.getBoundingClientRect().width / 100;
-    const gutter = ruler.current!.parentElement!.offsetLeft;
+    const element = box.current;
+    // An observer may report once more after the end.
+    if (element === null || ruler.current === null) return;
+    const character = ruler.current.getBoundingClientRect().width / 100;
+    const gutter = ruler.current.parentElement!.offsetLeft;
     const columns = Math.max(20, Math.floor((element.clientWidth - gutter - 12) / character));
     view.value = { top: element.scrollTop, height: element.clientHeight, columns };
   };
@@ -58,17 +62,27 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     const element = box.current!;
     const sizes = new ResizeObserver(measure);
     sizes.observe(element);
+    const over = new AbortController();
+    const { signal } = over;
+    // The place also changes when lines are dropped; only a person stops following.
+    let byPersonMs = Number.NEGATIVE_INFINITY;
+    const onPerson = (): void => {
+      byPersonMs = performance.now();
+    };
+    for (const kind of ["wheel", "touchmove", "pointerdown", "pointermove", "keydown"])
+      element.addEventListener(kind, onPerson, { passive: true, signal });
     const onScroll = (): void => {
       const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
+      const isByPerson = performance.now() - byPersonMs < PERSON_MS;
       if (isAtEnd) isFollowing.value = true;
-      else if (element.scrollTop < lastTop.current - 1) isFollowing.value = false;
+      else if (isByPerson && element.scrollTop < lastTop.current - 1) isFollowing.value = false;
       lastTop.current = element.scrollTop;
       view.value = { ...view.value, top: element.scrollTop };
     };
-    element.addEventListener("scroll", onScroll, { passive: true });
+    element.addEventListener("scroll", onScroll, { passive: true, signal });
     return () => {
       sizes.disconnect();
-      element.removeEventListener("scroll", onScroll);
+      over.abort();
     };
   }, []);
   useLayoutEffect(measure, [digits, times.isShown]);
@@ -132,14 +146,21 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
           </Button>
         </div>
       )}
-      {feed.store.first === 0 ? null : (
-        <p class="out-dropped number">
-          The first {feed.store.first.toLocaleString()} lines are no longer in this page, which keeps{" "}
-          {formatBytes(feed.raw.kept)} of {formatBytes(feed.raw.received)}.
-        </p>
-      )}
+      <WhatIsMissing feed={feed} />
     </div>
   );
+}
+
+/** Says what is not among the lines, and why. */
+function WhatIsMissing({ feed }: { readonly feed: OutputFeed }) {
+  const { store, raw, evictedBytes } = feed;
+  const sentences = [
+    store.first > 0 &&
+      `This page keeps the last ${(store.end - store.first).toLocaleString("en")} lines; ${store.first.toLocaleString("en")} before them were dropped.`,
+    evictedBytes.value > 0 &&
+      `Of ${formatBytes(raw.received + evictedBytes.value)} of output, ${formatBytes(evictedBytes.value)} came faster than this page could take them.`,
+  ].filter((sentence) => sentence !== false);
+  return sentences.length === 0 ? null : <p class="out-dropped number">{sentences.join(" ")}</p>;
 }
 
 function ShownLine({

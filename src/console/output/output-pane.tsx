@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
@@ -34,9 +34,10 @@ export function OutputPane({ row, address }: OutputPaneProps) {
     void feed.run();
     return () => feed.stop();
   }, []);
-  useSignalEffect(() => {
-    if (feed.isClosed.value) feed.tellTotal(row.listed.outputBytes);
-  });
+  const { state, outputBytes } = row.listed;
+  useEffect(() => {
+    if (feed.isClosed.value && state === "closed") feed.tellTotal(outputBytes);
+  }, [feed.isClosed.value, state, outputBytes]);
   useCommands(
     () => [
       { id: "out-find", title: "Search the output", group: "Output", keys: "/", run: () => search.open() },
