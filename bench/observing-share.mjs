@@ -4,32 +4,14 @@ import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { mapProgram } from "../scripts/build-program.mjs";
 import { prepareProfile } from "./inspector.mjs";
+import { OPERATED } from "./operator-works.mjs";
 import { oursTarget } from "./servers.mjs";
-import { inLanes, withDeadline } from "./waiting.mjs";
+import { withDeadline } from "./waiting.mjs";
 
-/** A server as an operator runs it. Its working directory is one of its own. */
-const OPERATED = ["--audit", "audit.jsonl", "--metrics"];
 const OBSERVING =
   /src\/server\/(?:audit|metrics|observer\.ts|connection\/(?:observation|request-observers|turn-clock)\.ts)|node_modules\/prom-client\//;
 const PROGRAM = new URL("../dist/program.js", import.meta.url);
 const SAMPLING_MICROSECONDS = 100;
-
-const REQUESTS_IN_FLIGHT = 64;
-const STARTS_AT_A_TIME = 16;
-
-export const WORKS = {
-  requests: {
-    warmUp: 100_000,
-    run: (session, count) =>
-      inLanes(count, REQUESTS_IN_FLIGHT, () => session.wire.request("environment/status")),
-    count: 300_000,
-  },
-  starts: {
-    warmUp: 1_500,
-    run: (session, count) => inLanes(count, STARTS_AT_A_TIME, () => session.run(["true"])),
-    count: 3_000,
-  },
-};
 
 /** Finds the source file of a place in the program. */
 async function sourcesOf() {
@@ -68,13 +50,13 @@ function timesIn({ nodes, samples, timeDeltas }, sourceOf) {
 }
 
 /** Profiles one server at some work. */
-async function profileServer(flags, { warmUp, run, count }, share) {
+async function profileServer(flags, { warmUp, run, profiled }, share) {
   const { nodeArguments, profile } = await prepareProfile(SAMPLING_MICROSECONDS);
   const server = await oursTarget(nodeArguments, flags).open("ws");
   try {
     const session = await server.openSession();
     await withDeadline(run(session, warmUp), "warming up");
-    return await profile(() => withDeadline(run(session, Math.round(count * share)), "the work"));
+    return await profile(() => withDeadline(run(session, Math.round(profiled * share)), "the work"));
   } finally {
     await server.stop();
   }
