@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import type { Logger } from "../../base/logger.ts";
 import { clientCertificateOf } from "../../transport/websocket/client-certificates.ts";
-import type { Site } from "../../transport/websocket/http-pages.ts";
+import type { Asker, Site } from "../../transport/websocket/http-pages.ts";
 import { pathOf } from "../../transport/websocket/http-refusal.ts";
 import { addressOf } from "../../transport/websocket/socket-address.ts";
 import type { Authenticate, Presented } from "../access/authentication.ts";
@@ -102,9 +102,9 @@ export class Console implements Site {
     return VIEW.test(path) || path.startsWith(ASSETS) || path === SESSION || path === STATE;
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void> {
+  async answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void> {
     const path = pathOf(request);
-    if (path === SESSION) await this.#trade(request, response, isOwnPage);
+    if (path === SESSION) await this.#trade(request, response, asker);
     else if (!isRead(request)) sendError(response, ONLY_READ);
     else if (path === STATE) sendJson(response, 200, await this.#state(request));
     else if (path.startsWith(ASSETS)) await this.#asset(path.slice(ASSETS.length), request, response);
@@ -117,14 +117,20 @@ export class Console implements Site {
     else sendAsset(request, response, asset);
   }
 
-  async #trade(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void> {
+  async #trade(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void> {
     if (request.method !== "POST") {
       sendError(response, ONLY_POST);
       return;
     }
     const site = request.headers["sec-fetch-site"];
-    if (!isOwnPage || (site !== undefined && site !== "same-origin")) {
+    if (!asker.isOwnPage || (site !== undefined && site !== "same-origin")) {
       sendError(response, FOREIGN);
+      return;
+    }
+    // Whoever could not connect must not use up the link of somebody who can.
+    const refusal = await asker.refused();
+    if (refusal !== undefined) {
+      sendError(response, { status: 403, error: "not-admitted", message: refusal });
       return;
     }
     const body = await readJson(request);
@@ -169,7 +175,7 @@ export class Console implements Site {
 
 /** The origin of pages from the server with this URL. */
 function pageOrigin(url: string): string {
-  return new URL(url.replace(/^ws/, "http")).origin;
+  return new URL(new URL(url).href.replace(/^ws/, "http")).origin;
 }
 
 function isRead({ method }: IncomingMessage): boolean {

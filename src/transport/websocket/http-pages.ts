@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOf, reasonOf, type Refusal } from "./http-refusal.ts";
 import { addressOf } from "./socket-address.ts";
-import { examine, type UpgradeOptions } from "./websocket-upgrade.ts";
+import { examine, refuseHolder, type UpgradeOptions } from "./websocket-upgrade.ts";
 
 /** Something that a server answers to plain requests, such as probes. */
 export interface Page {
@@ -24,8 +24,16 @@ export interface Site {
   readonly origins: readonly string[];
   /** Whether it answers this request, even if with an error. */
   covers(request: IncomingMessage): boolean;
-  /** Answers a request whose host and origin have been checked. `isOwnPage`: it has the origin of the site itself. */
-  answer(request: IncomingMessage, response: ServerResponse, isOwnPage: boolean): Promise<void>;
+  /** Answers a request whose host and origin have been checked. */
+  answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void>;
+}
+
+/** Who asks a site. */
+export interface Asker {
+  /** Whether the request has the origin of the site itself. */
+  readonly isOwnPage: boolean;
+  /** Why whoever asks could not connect, whatever they show; it is then reported. */
+  refused(): Promise<string | undefined>;
 }
 
 /** By their paths. */
@@ -49,6 +57,18 @@ export function refuseMethod({ method }: IncomingMessage): Refusal | undefined {
   return { cause: "request", status: 405, body: "", headers: { allow: "GET,HEAD" } };
 }
 
+/** Who sent a request to a site. */
+export function askerOf(request: IncomingMessage, isOwnPage: boolean, options: UpgradeOptions): Asker {
+  return {
+    isOwnPage,
+    refused: async () => {
+      const refusal = await refuseHolder(request.socket, options);
+      if (refusal !== undefined) report(request, refusal, options);
+      return refusal?.body;
+    },
+  };
+}
+
 /** Answers a request for a page, whose host, origin and method have been checked. */
 export async function answerPage<Credential>(
   page: Page,
@@ -58,11 +78,7 @@ export async function answerPage<Credential>(
 ): Promise<void> {
   const refusal = page.isProtected ? await refusePage(page, request, options) : undefined;
   if (refusal !== undefined) {
-    options.refused?.({
-      cause: refusal.cause,
-      reason: `${pathOf(request)}: ${reasonOf(refusal)}`,
-      from: addressOf(request.socket),
-    });
+    report(request, refusal, options);
     sendPlain(response, refusal);
     return;
   }
@@ -79,6 +95,15 @@ async function refusePage<Credential>(
   if (refusal !== undefined) return refusal;
   const body = page.refuse?.(credential);
   return body === undefined ? undefined : { cause: "request", status: 403, body };
+}
+
+function report(
+  request: IncomingMessage,
+  refusal: Refusal,
+  { refused }: Pick<UpgradeOptions, "refused">,
+): void {
+  const reason = `${pathOf(request)}: ${reasonOf(refusal)}`;
+  refused?.({ cause: refusal.cause, reason, from: addressOf(request.socket) });
 }
 
 export function sendPlain(response: ServerResponse, { status, body, headers }: Omit<Refusal, "cause">): void {

@@ -5,6 +5,7 @@ import { socketUrl } from "../../base/socket-url.ts";
 import { subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import {
   answerPage,
+  askerOf,
   type Page,
   type PageAnswer,
   type Pages,
@@ -78,7 +79,7 @@ export async function listenWebSocket<Credential = unknown>(
         ? (refuse(request, rules, page) ?? (page === undefined ? refusePlain(request) : undefined))
         : refuseRequest(request, rules, true);
     const answer = (): Promise<void> | undefined =>
-      site?.answer(request, response, isOwnPage(request, rules)) ??
+      site?.answer(request, response, askerOf(request, isOwnPage(request, rules), options)) ??
       (page && answerPage(page, request, response, options));
     turns.take(request.socket, response, () => {
       if (refusal !== undefined) sendPlain(response, refusal);

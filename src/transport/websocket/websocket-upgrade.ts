@@ -130,24 +130,38 @@ export function examine<Credential>(
   options: UpgradeOptions<Credential>,
   from?: "own-page",
 ): Promise<Examined<Credential>> | undefined {
-  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
-  const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
-  const excluded = ends && options.exclude?.(ends);
-  const foreign = ends && options.excludeUser?.(ends);
+  const excluded = refuseHolder(socket, options);
   const clientCertificate = clientCertificateOf(socket);
+  const ofSubprotocol = subprotocolAuthorization(headers["sec-websocket-protocol"]);
   const presented = {
-    authorization: headers.authorization ?? subprotocolAuthorization(headers["sec-websocket-protocol"]),
+    // A page cannot set the header: what is there is meant for a proxy.
+    authorization: from === "own-page" ? ofSubprotocol : (headers.authorization ?? ofSubprotocol),
     from: addressOf(socket),
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
   };
   const authenticated =
     from === "own-page" ? options.authenticatePage?.(presented) : options.authenticate?.(presented);
-  if (!excluded && !foreign && authenticated === undefined) return undefined;
-  return Promise.all([excluded, foreign, authenticated]).then(([inside, other, answer]) => {
-    if (inside) return { refusal: { cause: "sandbox", status: 403, body: inside } };
-    if (other) return { refusal: { cause: "user", status: 403, body: other } };
+  if (excluded === undefined && authenticated === undefined) return undefined;
+  return Promise.all([excluded, authenticated]).then(([refusal, answer]) => {
+    if (refusal !== undefined) return { refusal };
     if (answer === undefined) return {};
     return "refusal" in answer ? { refusal: { cause: "login", status: 401, body: answer.refusal } } : answer;
+  });
+}
+
+/** Why the holder of the other end must not connect, whatever it shows. Undefined if nobody asks. */
+export function refuseHolder(
+  socket: Socket,
+  { exclude, excludeUser }: Pick<UpgradeOptions, "exclude" | "excludeUser">,
+): Promise<Refusal | undefined> | undefined {
+  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
+  const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
+  const excluded = ends && exclude?.(ends);
+  const foreign = ends && excludeUser?.(ends);
+  if (!excluded && !foreign) return undefined;
+  return Promise.all([excluded, foreign]).then(([inside, other]) => {
+    if (inside) return { cause: "sandbox", status: 403, body: inside };
+    return other ? { cause: "user", status: 403, body: other } : undefined;
   });
 }
 

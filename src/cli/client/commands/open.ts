@@ -55,7 +55,7 @@ async function linkOf(target: Target, options: OpenOptions): Promise<string | un
   // A browser knows neither this authority nor this certificate.
   if (!/^wss?:\/\/[^/]+\/?$/.test(url) || ca !== undefined || cert !== undefined) return undefined;
   const { token } = await host.request("console/link", null);
-  return `${new URL(url.replace(/^ws/, "http")).origin}/#link=${token}`;
+  return `${new URL(new URL(url).href.replace(/^ws/, "http")).origin}/#link=${token}`;
 }
 
 async function show(link: string, options: OpenOptions): Promise<void> {

@@ -1,0 +1,67 @@
+import { afterEach, expect, it } from "vitest";
+import { silentLogger } from "../../src/base/logger.ts";
+import { Console } from "../../src/server/console/console.ts";
+import { serve } from "../../src/server/index.ts";
+import { listenWebSocket, type WebSocketListener } from "../../src/transport/websocket/websocket-server.ts";
+import { browse, pageStatus, signIn, tokenOf, trade } from "./console-browser.ts";
+
+// Who is kept from the console although a link is known, and what stands between it and a browser.
+
+const listeners: WebSocketListener[] = [];
+
+afterEach(async () => {
+  for (const listener of listeners.splice(0)) await listener.close();
+});
+
+it.each(["exclude", "excludeUser"] as const)("nobody whom %s keeps out can spend a link", async (check) => {
+  let reason: string | undefined = "not for you";
+  const refusals: string[] = [];
+  const site = new Console(
+    {},
+    {
+      logger: silentLogger,
+      version: undefined,
+      isLocal: true,
+      publicUrls: [],
+      takesTokens: false,
+      refused: () => {},
+    },
+  );
+  const listener = await listenWebSocket({
+    host: "127.0.0.1",
+    port: 0,
+    site,
+    [check]: async () => reason,
+    authenticatePage: (presented) => site.admit(presented),
+    refused: ({ reason: told }) => void refusals.push(told),
+    accept: () => {},
+  });
+  listeners.push(listener);
+  site.listensOn(listener.url);
+  const token = tokenOf(site.link());
+  const refused = await trade(listener.url, { token });
+  expect([refused.status, refused.json()]).toEqual([403, { error: "not-admitted", message: "not for you" }]);
+  expect(refusals).toEqual(["/console/session: not for you"]);
+  expect((await browse(listener.url, "/console/state")).status).toBe(200);
+  reason = undefined;
+  expect((await trade(listener.url, { token })).status).toBe(200);
+});
+
+it("a proxy that asks for a password of its own hides no session of a page", async () => {
+  await using server = await serve({ console: true });
+  const secret = await signIn(server.url, server.consoleLink());
+  const authorization = `Basic ${Buffer.from("ann:password").toString("base64")}`;
+  expect(await pageStatus(server.url, secret, { authorization })).toBe(101);
+  expect(await pageStatus(server.url, `${secret}x`, { authorization: `Bearer ${secret}` })).toBe(401);
+});
+
+it.each(["WSS://Exec.Example.com", " wss://exec.example.com/", "Https://exec.example.com:443"])(
+  "a link is one that browsers open, however the public URL %j is written",
+  async (publicUrl) => {
+    await using server = await serve({ console: true, publicUrls: [publicUrl] });
+    const link = server.consoleLink();
+    expect(link).toMatch(/^https:\/\/exec\.example\.com\/#link=[\w-]{43}$/);
+    const page = { host: "exec.example.com", origin: "https://exec.example.com" };
+    expect((await trade(server.url, { token: tokenOf(link) }, page)).status).toBe(200);
+  },
+);
