@@ -23,6 +23,8 @@ beforeEach(async () => {
   await writeFile(join(page, "assets/main-AB12.js.gz"), gzipSync(SCRIPT));
   await writeFile(join(page, "assets/style-CD34.css"), "body{}");
   await writeFile(join(page, "secret.txt"), "not for anybody");
+  // Of a type that is served, but in another place.
+  await writeFile(join(page, "outside.js"), "not for anybody");
 });
 
 afterEach(async () => rm(directory, { recursive: true }));
@@ -126,6 +128,8 @@ it("assets are immutable, compressed for whoever takes it, and have their types"
 it("nothing outside the directory of the assets can be read", async () => {
   await using server = await serving();
   for (const name of [
+    "../outside.js",
+    "x/../../outside.js",
     "../secret.txt",
     "..%2fsecret.txt",
     "%2e%2e/index.html",
