@@ -69,6 +69,7 @@ export function followLinks(): void {
     const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
     if (opensElsewhere || link.target !== "" || link.hasAttribute("download")) return;
     event.preventDefault();
-    navigate(link.pathname);
+    if (link.hash === "") navigate(link.pathname);
+    else document.getElementById(link.hash.slice(1))?.focus();
   });
 }

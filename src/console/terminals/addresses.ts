@@ -1,4 +1,4 @@
-import { below, pathTo } from "../shell/router.ts";
+import { below, pathTo } from "../shell/addresses.ts";
 import { keyOf, type PaneLayout } from "./layout.ts";
 
 /** Names of kept processes cannot have this character, so that the end of a path can tell the mode. */
@@ -17,7 +17,8 @@ export function paneAt(path: string): PaneLayout | undefined {
   const key = follows ? given.slice(0, -FOLLOW.length) : given;
   const slash = key.lastIndexOf("/");
   const name = key.slice(slash + 1);
-  if (name === "") return undefined;
+  // Browsers resolve dots in paths: the address of such a terminal would be the one of something else.
+  if (name === "" || key.split("/").some((part) => part === "." || part === "..")) return undefined;
   return {
     kind: "pane",
     name,

@@ -2,9 +2,9 @@
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
 const BRACKETS = { open: "\u001b[200~", close: "\u001b[201~" };
-/** The end of a paste, also as one byte in place of the first two. */
+/** What begins sequences of keys, as two characters or as one. */
 // oxlint-disable-next-line no-control-regex
-const END_MARK = /(?:\x1b\[|\x9b)201~/g;
+const ESCAPE = /\x1b|\x9b/g;
 
 /** What is in a text that somebody wants to paste. */
 export interface PasteContents {
@@ -27,6 +27,7 @@ export function mustAsk({ lines, controls }: PasteContents, { bracketed }: { bra
 export function pasted(text: string, { bracketed }: { bracketed: boolean }): string {
   const typed = text.replace(/\r\n|\n/g, "\r");
   if (!bracketed) return typed;
-  // A text that ends the paste by itself would be typed from there on.
-  return `${BRACKETS.open}${typed.replace(END_MARK, "[201~")}${BRACKETS.close}`;
+  // A text that ends the paste by itself would be typed from there on. Taking only the end mark out can make another one
+  // of what is around it.
+  return `${BRACKETS.open}${typed.replace(ESCAPE, "\u241b")}${BRACKETS.close}`;
 }
