@@ -28,6 +28,8 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
   const host = useHost();
   const isStarting = useSignal(false);
   const state = model.state.value;
+  // A terminal that ended with its server is there for a moment before the page is connected to the next one.
+  const isBusy = isStarting.value || !serverLink.isConnected.value;
   const act = async (work: () => Promise<void>): Promise<void> => {
     isStarting.value = true;
     try {
@@ -42,7 +44,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
     <Button
       kind="primary"
       icon="play"
-      disabled={isStarting.value}
+      disabled={isBusy}
       onClick={() =>
         void act(async () => {
           await startAgain(host, pane.name, lastCommand(keyOf(pane)), model.grid.value);
@@ -63,7 +65,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
             <Button
               icon="trash"
               title="Its output is gone then, and its name is free"
-              disabled={isStarting.value}
+              disabled={isBusy}
               onClick={() =>
                 void act(async () => {
                   await model.forget();

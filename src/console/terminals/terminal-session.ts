@@ -107,7 +107,7 @@ export class TerminalSession {
 
   /** Whether the window has the size of somebody else. */
   get isForeignSize(): boolean {
-    return !isSameSize(this.#surface, this.#room);
+    return this.#state.kind === "open" && !isSameSize(this.#surface, this.#room);
   }
 
   /** Attaches, and shows everything until the process ends or `close` is called. Never rejects. */
@@ -154,6 +154,8 @@ export class TerminalSession {
   fit(room: GridSize): void {
     if (isSameSize(room, this.#room)) return;
     this.#room = room;
+    const hasNoProcess = this.#state.kind !== "open" && this.#state.kind !== "opening";
+    if (hasNoProcess) this.#surface.resize(room.cols, room.rows);
     if (this.#state.kind !== "open" || this.#mode !== "control") return;
     this.#resize(room).catch(() => {
       // The connection is lost; the size is sent again with the next one.
