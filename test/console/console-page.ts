@@ -46,6 +46,12 @@ export class ConsolePage implements AsyncDisposable {
       this.#problems.push(`error of the page: ${error.stack ?? error.message}`),
     );
     page.on("crash", () => this.#problems.push("the page crashed"));
+    page.on("dialog", (dialog) => {
+      this.#problems.push(`a dialog of the browser: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("popup", (popup) => this.#problems.push(`another page: ${popup.url()}`));
+    page.on("download", (download) => this.#problems.push(`a download: ${download.url()}`));
     page.on("console", (message) => {
       if (message.type() === "error") this.#problems.push(`console: ${message.text()}`);
     });

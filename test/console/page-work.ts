@@ -1,0 +1,63 @@
+import type { Browser, Page } from "playwright-core";
+
+/** What a page did while something happened to it. */
+export interface PageWork {
+  /** Processor time of the longest task of its main thread. */
+  readonly longestTaskMs: number;
+  /** The same with the time that other programs took. */
+  readonly longestTaskWallMs: number;
+  readonly tasks: number;
+}
+
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** Watches the main thread of a page. It must be the only one that the browser shows. */
+export async function workDuring(
+  browser: Browser,
+  page: Page,
+  happens: () => Promise<void>,
+): Promise<PageWork> {
+  await browser.startTracing(page, { categories: ["toplevel"] });
+  await happens();
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
+    readonly traceEvents: readonly TraceEvent[];
+  };
+  const threads = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const tasks = traceEvents.filter(
+    ({ name, pid, tid }) => name === "ThreadControllerImpl::RunTask" && threads.has(`${pid} ${tid}`),
+  );
+  if (tasks.length === 0 || tasks.every(({ tdur }) => tdur === undefined))
+    throw new Error(`the trace has ${traceEvents.length} events, and no processor time of tasks`);
+  return {
+    longestTaskMs: Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000,
+    longestTaskWallMs: Math.max(...tasks.map(({ dur = 0 }) => dur)) / 1000,
+    tasks: tasks.length,
+  };
+}
+
+/** Bytes that the page holds for its scripts, after a collection. */
+export async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    await session.send("HeapProfiler.collectGarbage");
+    const { usedSize, backingStorageSize = 0 } = (await session.send("Runtime.getHeapUsage")) as {
+      usedSize: number;
+      backingStorageSize?: number;
+    };
+    return usedSize + backingStorageSize;
+  } finally {
+    await session.detach();
+  }
+}
