@@ -38,7 +38,7 @@ export async function workDuring(
   const tasks = traceEvents.filter(
     ({ name, pid, tid }) => name === "ThreadControllerImpl::RunTask" && threads.has(`${pid} ${tid}`),
   );
-  if (tasks.length === 0 || tasks.every(({ tdur }) => tdur === undefined))
+  if (!tasks.some(({ tdur }) => tdur !== undefined))
     throw new Error(`the trace has ${traceEvents.length} events, and no processor time of tasks`);
   return {
     longestTaskMs: Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000,

@@ -1,7 +1,7 @@
 import type { PaneModel } from "./pane-model.tsx";
 
 const KEYS = [
-  ["Esc", "\u001b", "Escape"],
+  ["Esc", "\u001b", "Esc"],
   ["Tab", "\t", "Tab"],
 ] as const;
 const ARROWS = [
@@ -34,7 +34,7 @@ export function PhoneKeys({ model }: { readonly model: PaneModel }) {
       {KEYS.map(([label, keys, name]) => key(label, name, () => model.press(keys)))}
       {key(
         "Ctrl",
-        "Control, for the next key",
+        "Ctrl, for the next key",
         () => {
           model.isControlHeld.value = !model.isControlHeld.value;
           model.focus();
