@@ -65,7 +65,9 @@ async function surroundings(page: Page): Promise<unknown> {
     ).length,
     /** The elements around the terminal, by their names. */
     around: [...document.querySelectorAll("body *")]
-      .filter((element) => element.closest(".xterm, .term-notice, .term-people, [aria-live], .toasts") === null)
+      .filter(
+        (element) => element.closest(".xterm, .term-notice, .term-people, [aria-live], .toasts") === null,
+      )
       .map((element) => element.localName)
       .join(" "),
   }));
