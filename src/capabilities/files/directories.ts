@@ -8,6 +8,8 @@ import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 
 const MAX_DIRECTORY_ENTRIES = 50_000;
+/** A message has at most 262 144 values, and an entry with its details has 8: nobody could read the answer. */
+const MAX_DETAILED_ENTRIES = 32_000;
 /** Replacement for bytes that are not UTF-8. */
 const NO_TEXT = "\uFFFD";
 
@@ -83,6 +85,11 @@ export async function readDirectoryDetails(place: Place): Promise<DetailedEntry[
     // As bytes, so that each name can be looked up.
     const names = await readdir(directory, { encoding: "buffer" });
     checkCount(names.length);
+    if (names.length > MAX_DETAILED_ENTRIES)
+      throw new CapabilityError(
+        "UNSUPPORTED",
+        `${names.length} entries are too many to list with details; limit is ${MAX_DETAILED_ENTRIES}`,
+      );
     const entries: DetailedEntry[] = [];
     const turns = new Turns();
     for (const name of names) {
