@@ -67,7 +67,7 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
         </div>
       </header>
       <div class="out-facts">
-        <code class="out-command" title={visibleText(commandLine(listed.argv))}>
+        <code class="out-command" tabIndex={0} title={visibleText(commandLine(listed.argv))}>
           {visibleText(commandLine(listed.argv))}
         </code>
         <dl>
@@ -132,7 +132,9 @@ function Chart({
     <div class="out-fact out-chart">
       <dt>{name}</dt>
       <dd class="number">{text}</dd>
-      <Sparkline values={values} length={HISTORY} label={`${name}: ${text}`} />
+      <dd class="out-line">
+        <Sparkline values={values} length={HISTORY} label={`${name}: ${text}`} />
+      </dd>
     </div>
   );
 }

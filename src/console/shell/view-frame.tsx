@@ -15,7 +15,10 @@ export function ViewFrame({ title, actions, children }: ViewFrameProps) {
         <h1>{title}</h1>
         <div class="view-actions">{actions}</div>
       </header>
-      <div class="view-body">{children}</div>
+      {/* It scrolls, by keys as well. */}
+      <div class="view-body" tabIndex={0}>
+        {children}
+      </div>
     </section>
   );
 }

@@ -84,7 +84,17 @@ function Tab({ tab, isCurrent }: { readonly tab: TabLayout; readonly isCurrent: 
         <span class="term-tab-name">{name}</span>
         {panes.length > 1 ? <span class="number term-tab-count">{panes.length}</span> : null}
       </button>
-      <IconButton icon="close" label={`Close ${name}`} onClick={() => askToClose(panes)} />
+      {/* For the mouse: a list of tabs has only tabs, and keys close the current one. */}
+      <button
+        class="icon-button"
+        type="button"
+        tabIndex={-1}
+        aria-hidden="true"
+        title={`Close ${name}`}
+        onClick={() => askToClose(panes)}
+      >
+        <Icon name="close" />
+      </button>
     </div>
   );
 }

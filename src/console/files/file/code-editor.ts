@@ -101,7 +101,7 @@ export class CodeEditor {
         // Mixed line ends are part of the text, so that none is lost.
         options.ending === "mixed" ? EditorState.lineSeparator.of("\n") : [],
         EditorState.readOnly.of(options.isReadOnly),
-        EditorView.contentAttributes.of({ "aria-label": `Text of ${options.name}` }),
+        EditorView.contentAttributes.of({ "aria-label": `Text of ${options.name}`, tabindex: "0" }),
         lineNumbers(),
         foldGutter(),
         highlightSpecialChars(),
