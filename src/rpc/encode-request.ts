@@ -1,3 +1,4 @@
+import { Base64Bytes } from "../base/base64-bytes.ts";
 import { messageOf, UsageError } from "../base/errors.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
 import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
@@ -70,7 +71,8 @@ function hasMoreValues(params: unknown, most: number): boolean {
   while (unseen.length > 0) {
     const value = unseen.pop();
     values += 1;
-    if (typeof value === "object" && value !== null)
+    // Bytes become one text.
+    if (typeof value === "object" && value !== null && !(value instanceof Base64Bytes))
       for (const member of Object.values(value)) if (member !== undefined) unseen.push(member);
     if (values + unseen.length > most) return true;
   }
