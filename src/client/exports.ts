@@ -44,6 +44,7 @@ export type {
   SymlinkOptions,
   WalkOptions,
   WalkResult,
+  WriteBlobOptions,
   WriteOptions,
 } from "./files/file-options.ts";
 export { Files } from "./files/files.ts";

@@ -237,6 +237,16 @@ const fileOperations: Operation[] = [
     value: z.literal(3_000_000),
   },
   {
+    name: "writeBlob",
+    run: ({ files }, signal) => files.writeBlob("/w/f", new Blob(["x".repeat(3_000_000)]), options(signal)),
+    value: nothing,
+  },
+  {
+    name: "readStream that is resumed",
+    run: ({ files }, signal) => all(files.readStream("/w/f", { resume: true, ...options(signal) })),
+    value: z.array(bytes),
+  },
+  {
     name: "list",
     run: ({ files }, signal) => files.list("/w/d", options(signal)),
     value: z.array(strict({ name, kind })),

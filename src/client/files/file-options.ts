@@ -10,6 +10,11 @@ export interface ReadOptions extends RequestOptions {
 export interface ReadStreamOptions extends RequestOptions {
   /** Start offset in bytes. Default: 0. */
   readonly offset?: number;
+  /**
+   * Goes on where it was after a lost connection, unless the file was changed meanwhile, which is an error. Default:
+   * false, a lost connection ends the stream.
+   */
+  readonly resume?: boolean;
 }
 
 /** How to write a file. */
@@ -20,6 +25,12 @@ export interface WriteOptions extends RequestOptions {
    * a new file, and an existing file keeps its permissions.
    */
   readonly mode?: number;
+}
+
+/** How to write a Blob. */
+export interface WriteBlobOptions extends RequestOptions {
+  /** Is called with the number of bytes that were sent, of all that the Blob has. */
+  readonly onProgress?: (bytes: number) => void;
 }
 
 /** How to create a link. */

@@ -10,6 +10,7 @@ import { SandboxedCaller } from "./sandboxed-caller.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "../session/unsupported.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
+import { uploadBlob } from "./blob-upload.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
 import { checkMode } from "./file-mode.ts";
@@ -22,6 +23,7 @@ import type {
   SymlinkOptions,
   WalkOptions,
   WalkResult,
+  WriteBlobOptions,
   WriteOptions,
 } from "./file-options.ts";
 import {
@@ -34,6 +36,7 @@ import {
 } from "./file-stat.ts";
 import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
+import { readResumed } from "./read-resumed.ts";
 import type { CopyEnd, CopyKind, LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
@@ -373,7 +376,9 @@ export class Files {
     const { offset = 0 } = options;
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new UsageError(`offset must be a whole number, 0 or greater, not ${String(offset)}`);
-    return this.#streams.read(path, { ...pick(options), offset });
+    const request = { ...pick(options), offset };
+    if (options.resume !== true) return this.#streams.read(path, request);
+    return readResumed(this.#streams, path, () => this.stat(path, pick(options)), request);
   }
 
   /**
@@ -394,6 +399,17 @@ export class Files {
     const bytes = await collectForMessage(path, source, request);
     await this.write(path, bytes, options);
     return bytes.length;
+  }
+
+  /**
+   * Creates or replaces a file with the contents of a Blob, such as a file that the user of a page has chosen. Goes on
+   * where it was after a lost connection. Until it is complete, it is in a hidden file beside its place, whose name
+   * begins with `.exec-server-part-`; a failure leaves the old file. A server that does not announce `fs/openPart`,
+   * `fs/rename` and `fs/chmod` gets it in place, and from the beginning after a lost connection.
+   */
+  async writeBlob(path: string, blob: Blob, options: WriteBlobOptions = {}): Promise<void> {
+    uriOf(path);
+    await uploadBlob(this.#treeAccess(), path, blob, options);
   }
 
   /** The validated mode for a request. A server without `extension` would ignore it. */

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { FileError } from "../file-error.ts";
+import { withRestarts } from "../restarts.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
 import type { Destination, Hasher, Job, LargeFile, Source, Version } from "./sides.ts";
-import { ChangedFileError, differs, type TreeCopy, withRestarts } from "./tree-copy.ts";
+import { ChangedFileError, differs, type TreeCopy } from "./tree-copy.ts";
 
 /** Beginning of the names of files that are continued by the next copy. */
 const PART = ".exec-server-part-";

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { FileError } from "../file-error.ts";
 import type { FileStat } from "../file-stat.ts";
+import { withRestarts } from "../restarts.ts";
 import type { TreeAccess } from "../trees.ts";
 import { RemoteHashes } from "./remote-hashes.ts";
 import {
@@ -15,7 +16,7 @@ import {
   type Seen,
   UNFINISHED_MODE,
 } from "./sides.ts";
-import { joinRemote, linkInTheWay, notADirectory, withRestarts } from "./tree-copy.ts";
+import { joinRemote, linkInTheWay, notADirectory } from "./tree-copy.ts";
 
 /** Reading and entering for everyone, which a new directory grants with most umasks. */
 const OPEN_TO_ALL = 0o055;

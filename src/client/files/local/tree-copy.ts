@@ -1,4 +1,4 @@
-import { ConnectionError, UsageError } from "../../../base/errors.ts";
+import { UsageError } from "../../../base/errors.ts";
 import { checkText } from "../../../base/system-text.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
@@ -7,8 +7,6 @@ import { runTasks, type Task } from "./task-stack.ts";
 
 const DEFAULT_CONCURRENCY = 8;
 const MAX_CONCURRENCY = 64;
-/** How often in a row a file may be restarted because its connection was lost. */
-const MAX_RESTARTS = 10;
 /** Maximum number of large files at a time. Each keeps several blocks in memory, and a connection busy on its own. */
 const LARGE_FILES_AT_ONCE = 2;
 /** Larger files are copied block by block. */
@@ -148,25 +146,6 @@ export class TreeCopy {
   #tell(path: string): void {
     this.options.onProgress?.({ ...this.#counts, path });
   }
-}
-
-/** Retries what a lost connection interrupted, as long as the session continues. An attempt reports its progress. */
-export async function withRestarts(attempt: (progressed: () => void) => Promise<void>): Promise<void> {
-  for (let restarts = 0; ; restarts += 1) {
-    try {
-      await attempt(() => {
-        restarts = 0;
-      });
-      return;
-    } catch (error) {
-      if (!isCut(error) || restarts >= MAX_RESTARTS) throw error;
-    }
-  }
-}
-
-/** Whether the connection was lost, but not the session. */
-function isCut(error: unknown): boolean {
-  return error instanceof ConnectionError && error.code !== "SESSION_LOST";
 }
 
 /** Throws unless the text can be a path of this machine. */
