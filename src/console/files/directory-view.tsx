@@ -3,20 +3,27 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { DetailedEntry } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { useCommands } from "../shell/commands.ts";
+import { type Command, useCommands } from "../shell/commands.ts";
 import { navigate } from "../shell/router.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { Menu, type MenuItem } from "../ui/menu.tsx";
+import { directoryActions, entryActions } from "./directory-actions.ts";
 import { Directory } from "./directory.ts";
+import { DropZone } from "./drop-zone.tsx";
 import { chooseEntries } from "./entries.ts";
 import { FileList } from "./file-list.tsx";
 import { FilesFrame } from "./files-frame.tsx";
-import { formatBytes } from "./format.ts";
+import { FilterField } from "./filter-field.tsx";
+import { JobList } from "./jobs/job-list.tsx";
+import { upload } from "./jobs/upload.ts";
 import { addressOf, isExact, joinPath } from "./paths.ts";
+import { placeIn, rememberPlace } from "./places.ts";
 import { order, showsHidden } from "./preferences.ts";
 import { keepListed, NOTHING, type Selection, selectOnly } from "./selection.ts";
-import { placeIn, rememberPlace } from "./places.ts";
+import { SelectionBar, Summary } from "./status-bars.tsx";
+import { useUploads } from "./use-uploads.tsx";
 
 export interface DirectoryViewProps {
   readonly path: string;
@@ -25,12 +32,14 @@ export interface DirectoryViewProps {
 
 /** A directory, as it changes. */
 export function DirectoryView({ path, home }: DirectoryViewProps) {
-  const { files } = useHost();
+  const host = useHost();
+  const { files } = host;
   const directory = useMemo(() => new Directory(files, path), [files, path]);
   const filter = useSignal("");
   const place = useMemo(() => placeIn(path), [path]);
   const selection = useSignal<Selection>(place.current === undefined ? NOTHING : selectOnly(place.current));
   const filterField = useRef<HTMLInputElement>(null);
+  const menu = useSignal<{ readonly at: MenuAt; readonly items: readonly MenuItem[] } | undefined>(undefined);
   useEffect(() => {
     void directory.open();
     return () => directory.close();
@@ -59,26 +68,57 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
   const open = ({ name }: DetailedEntry): void => {
     if (isExact(name)) navigate(addressOf(joinPath(path, name)));
   };
-  const focusList = (): void => document.querySelector<HTMLElement>(".files-list")?.focus();
-  useCommands(() => [
-    {
-      id: "files-filter",
-      title: "Filter by name",
-      group: "Files",
-      keys: "/",
-      run: () => filterField.current?.focus(),
-    },
-    { id: "files-hidden", title: "Show or hide hidden files", group: "Files", keys: ".", run: switchHidden },
-    {
-      id: "files-refresh",
-      title: "List again",
-      group: "Files",
-      keys: "r",
-      run: () => void directory.refresh(),
-    },
-  ]);
+  const select = (name: string): void => {
+    selection.value = selectOnly(name);
+  };
   const entries = directory.entries.value;
   const error = directory.error.value;
+  const context = { host, files, directory: path, home, all: entries ?? [], select };
+  const { names, current } = selection.value;
+  const chosen = shown.filter(({ name }) => (names.size === 0 ? name === current : names.has(name)));
+  const onSelected = entryActions(context, chosen, open);
+  const onDirectory = directoryActions(context);
+  const latestActions = useRef(onSelected);
+  latestActions.current = onSelected;
+  const uploads = useUploads(files, path);
+  useCommands(
+    () => [
+      {
+        id: "files-filter",
+        title: "Filter by name",
+        group: "Files",
+        keys: "/",
+        run: () => filterField.current?.focus(),
+      },
+      {
+        id: "files-hidden",
+        title: "Show or hide hidden files",
+        group: "Files",
+        keys: ".",
+        run: switchHidden,
+      },
+      {
+        id: "files-refresh",
+        title: "List again",
+        group: "Files",
+        keys: "r",
+        run: () => void directory.refresh(),
+      },
+      { id: "files-upload", title: "Upload files", group: "Files", keys: "u", run: uploads.chooseFiles },
+      {
+        id: "files-upload-directory",
+        title: "Upload a directory",
+        group: "Files",
+        run: uploads.chooseDirectory,
+      },
+      ...commandsOf(onDirectory),
+      ...commandsOf(onSelected.filter(({ id }) => id !== "open")),
+    ],
+    [path, chosen.length === 0, chosen.length === 1],
+  );
+  const openMenu = (at: MenuAt, items: readonly MenuItem[]): void => {
+    menu.value = items.length === 0 ? undefined : { at, items };
+  };
   return (
     <FilesFrame
       path={path}
@@ -86,25 +126,13 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
       directory={path}
       actions={
         <>
-          <input
-            ref={filterField}
-            class="files-filter"
-            type="search"
-            aria-label="Filter by name"
-            placeholder="Filter"
+          <FilterField
+            field={filterField}
             value={filter.value}
-            onInput={(event) => {
-              filter.value = event.currentTarget.value;
+            onInput={(text) => {
+              filter.value = text;
             }}
-            onKeyDown={(event) => {
-              if (event.key === "Escape") {
-                filter.value = "";
-                focusList();
-              } else if (event.key === "Enter" && shown[0] !== undefined) open(shown[0]);
-              else if (event.key === "ArrowDown") focusList();
-              else return;
-              event.preventDefault();
-            }}
+            onOpen={() => shown[0] !== undefined && open(shown[0])}
           />
           <IconButton
             icon="eye"
@@ -113,10 +141,35 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
             pressed={showsHidden.value}
             onClick={switchHidden}
           />
+          <IconButton
+            icon="upload"
+            label="Upload"
+            keys="u"
+            onClick={(event) => openMenu(event.currentTarget as Element, uploads.items)}
+          />
+          <IconButton
+            icon="plus"
+            label="New"
+            keys="n"
+            onClick={(event) => openMenu(event.currentTarget as Element, onDirectory)}
+          />
         </>
       }
       foot={
-        entries === undefined ? null : <Summary all={entries} shown={shown} isLive={directory.isLive.value} />
+        <>
+          <JobList />
+          {entries === undefined ? null : names.size > 0 ? (
+            <SelectionBar
+              entries={chosen}
+              actions={onSelected}
+              onClear={() => {
+                selection.value = { ...selection.value, names: new Set() };
+              }}
+            />
+          ) : (
+            <Summary all={entries} shown={shown} isLive={directory.isLive.value} />
+          )}
+        </>
       }
     >
       {error === undefined ? null : (
@@ -126,30 +179,53 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
           </ErrorBox>
         </div>
       )}
-      {entries === undefined || error !== undefined ? null : shown.length === 0 ? (
-        <Nothing all={entries} isFiltered={filter.value !== ""} />
-      ) : (
-        <FileList
-          files={files}
-          directory={path}
-          entries={shown}
-          selection={selection.value}
-          order={order.value}
-          startTop={place.top}
-          onSelect={(selected) => {
-            selection.value = selected;
-            rememberPlace(path, { current: selected.current });
+      {entries === undefined || error !== undefined ? null : (
+        <DropZone directory={path} onDrop={(given) => upload(files, path, given)}>
+          {shown.length === 0 ? (
+            <Nothing all={entries} isFiltered={filter.value !== ""} />
+          ) : (
+            <FileList
+              files={files}
+              directory={path}
+              entries={shown}
+              selection={selection.value}
+              order={order.value}
+              startTop={place.top}
+              onSelect={(selected) => {
+                selection.value = selected;
+                rememberPlace(path, { current: selected.current });
+              }}
+              onOrder={(wanted) => {
+                order.value = wanted;
+              }}
+              onOpen={open}
+              onMenu={(at) => {
+                // With the row that was just selected.
+                setTimeout(() => openMenu(at, latestActions.current));
+              }}
+              onScroll={(top) => rememberPlace(path, { top })}
+            />
+          )}
+        </DropZone>
+      )}
+      {uploads.fields}
+      {menu.value === undefined ? null : (
+        <Menu
+          label="Actions"
+          {...menu.value}
+          onClose={() => {
+            menu.value = undefined;
           }}
-          onOrder={(chosen) => {
-            order.value = chosen;
-          }}
-          onOpen={open}
-          onMenu={() => {}}
-          onScroll={(top) => rememberPlace(path, { top })}
         />
       )}
     </FilesFrame>
   );
+}
+
+type MenuAt = Element | { readonly x: number; readonly y: number };
+
+function commandsOf(items: readonly MenuItem[]): readonly Command[] {
+  return items.map(({ id, title, keys, run }) => ({ id: `files-${id}`, title, group: "Files", keys, run }));
 }
 
 function switchHidden(): void {
@@ -176,27 +252,4 @@ function Nothing({
       ? "Drop files here to upload them."
       : "Everything in it is hidden: names that begin with a dot. Press . to list them.";
   return <EmptyState icon="folder" title="This directory is empty" text={text} />;
-}
-
-interface SummaryProps {
-  readonly all: readonly DetailedEntry[];
-  readonly shown: readonly DetailedEntry[];
-  readonly isLive: boolean;
-}
-
-function Summary({ all, shown, isLive }: SummaryProps) {
-  const bytes = shown.reduce((sum, { kind, size }) => sum + (kind === "file" ? size : 0), 0);
-  const more = all.length - shown.length;
-  return (
-    <footer class="files-foot number">
-      <span>
-        {shown.length.toLocaleString()} {shown.length === 1 ? "entry" : "entries"}
-        {more === 0 ? "" : `, ${more.toLocaleString()} not shown`}
-      </span>
-      <span>{formatBytes(bytes)}</span>
-      {isLive ? null : (
-        <span title="Changes do not show by themselves; press r to list again.">not live</span>
-      )}
-    </footer>
-  );
 }

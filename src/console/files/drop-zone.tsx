@@ -1,0 +1,49 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { describeError } from "../connection/describe-error.ts";
+import { Icon } from "../ui/icon.tsx";
+import { toast } from "../ui/toast.tsx";
+import { visibleText } from "../ui/visible-text.ts";
+import { droppedFiles } from "./jobs/given-files.ts";
+import type { Given } from "./jobs/upload-plan.ts";
+
+export interface DropZoneProps {
+  readonly directory: string;
+  readonly onDrop: (given: Given) => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+/** Takes files and directories that are dragged from the desktop. */
+export function DropZone({ directory, onDrop, children }: DropZoneProps) {
+  const isOver = useSignal(false);
+  const takes = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true;
+  return (
+    <div
+      class="files-drop"
+      onDragOver={(event) => {
+        if (!takes(event)) return;
+        event.preventDefault();
+        isOver.value = true;
+      }}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) isOver.value = false;
+      }}
+      onDrop={(event) => {
+        isOver.value = false;
+        if (!takes(event)) return;
+        event.preventDefault();
+        void droppedFiles(event.dataTransfer!)
+          .then(onDrop)
+          .catch((error: unknown) => toast({ kind: "bad", ...describeError(error) }));
+      }}
+    >
+      {children}
+      {isOver.value ? (
+        <div class="files-drop-note">
+          <Icon name="upload" />
+          Upload to {visibleText(directory)}
+        </div>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import type { Given, GivenFile } from "./upload-plan.ts";
+
+/** More files than these are left to the command line. */
+const MOST_FILES = 50_000;
+
+/** The files of a field that a person filled. */
+export function chosenFiles(list: FileList): Given {
+  const files = [...list].map((file) => ({ file, relative: file.webkitRelativePath || file.name }));
+  return { files, directories: [] };
+}
+
+/** What a person dropped. Must be called while the event is handled: afterwards it is gone. */
+export function droppedFiles(transfer: DataTransfer): Promise<Given> {
+  const entries = [...transfer.items]
+    .map((item) => item.webkitGetAsEntry())
+    .filter((entry) => entry !== null);
+  return collect(entries);
+}
+
+async function collect(entries: readonly FileSystemEntry[]): Promise<Given> {
+  const files: GivenFile[] = [];
+  const directories: string[] = [];
+  const add = async (entry: FileSystemEntry, above: string): Promise<void> => {
+    const relative = above === "" ? entry.name : `${above}/${entry.name}`;
+    if (entry.isFile) {
+      if (files.length === MOST_FILES)
+        throw new Error(
+          `more than ${MOST_FILES} files are too many for a page; copy them with exec-server cp`,
+        );
+      const file = await new Promise<File>((resolve, reject) =>
+        (entry as FileSystemFileEntry).file(resolve, reject),
+      );
+      files.push({ file, relative });
+      return;
+    }
+    directories.push(relative);
+    const reader = (entry as FileSystemDirectoryEntry).createReader();
+    for (;;) {
+      const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+        reader.readEntries(resolve, reject),
+      );
+      if (some.length === 0) return;
+      for (const child of some) await add(child, relative);
+    }
+  };
+  for (const entry of entries) await add(entry, "");
+  return { files, directories };
+}

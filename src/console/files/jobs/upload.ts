@@ -1,0 +1,75 @@
+import type { Files } from "../../../client/browser.ts";
+import { confirm } from "../../ui/confirm.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+import { joinPath, nameOf } from "../paths.ts";
+import { jobs } from "./jobs.ts";
+import { eachOf, type Job } from "./job-queue.ts";
+import { type Given, planUpload, type PlannedUpload, topNames } from "./upload-plan.ts";
+import { withHost } from "./with-host.ts";
+
+/** Small files wait for the server most of the time. */
+const FILES_AT_ONCE = 4;
+
+/** Uploads into a directory, after a question if something would be replaced. */
+export async function upload(files: Files, directory: string, given: Given): Promise<void> {
+  const plan = planUpload(directory, given);
+  if (plan.files.length === 0 && plan.directories.length === 0) return;
+  const replaced = await filesInTheWay(files, directory, given, plan);
+  if (replaced.length > 0 && !(await mayReplace(replaced))) return;
+  const [first] = topNames(given);
+  const what = plan.files.length === 1 ? nameOf(plan.files[0]!.path) : `${plan.files.length} files`;
+  jobs.add(`Upload ${visibleText(plan.files.length === 0 ? first! : what)}`, (job) => run(job, plan));
+}
+
+async function run(job: Job, plan: PlannedUpload): Promise<void> {
+  let finished = 0;
+  const underWay = new Map<string, number>();
+  const tell = (): void => {
+    const partly = [...underWay.values()].reduce((sum, bytes) => sum + bytes, 0);
+    job.tell({ value: finished + partly, max: plan.bytes, unit: "bytes" });
+  };
+  tell();
+  for (const path of plan.directories)
+    await withHost(job.signal, (host) => host.files.mkdir(path, { signal: job.signal }));
+  await eachOf(plan.files, FILES_AT_ONCE, job.signal, async ({ blob, path }, signal) => {
+    const onProgress = (bytes: number): void => {
+      underWay.set(path, bytes);
+      tell();
+    };
+    await withHost(signal, (host) => host.files.writeBlob(path, blob, { signal, onProgress }));
+    underWay.delete(path);
+    finished += blob.size;
+    tell();
+  });
+}
+
+/** Files that are there already. Directories are merged. */
+async function filesInTheWay(
+  files: Files,
+  directory: string,
+  given: Given,
+  plan: PlannedUpload,
+): Promise<readonly string[]> {
+  const there = new Set<string>();
+  const names = topNames(given);
+  for (const { name, kind } of await files.list(directory)) {
+    if (!names.has(name)) continue;
+    const path = joinPath(directory, name);
+    if (kind !== "directory") there.add(path);
+    else
+      for (const entry of (await files.walk(path)).entries) if (entry.kind === "file") there.add(entry.path);
+  }
+  return plan.files.map(({ path }) => path).filter((path) => there.has(path));
+}
+
+function mayReplace(paths: readonly string[]): Promise<boolean> {
+  const [first] = paths;
+  return confirm({
+    title: paths.length === 1 ? `Replace ${visibleText(nameOf(first!))}?` : `Replace ${paths.length} files?`,
+    text: `There ${paths.length === 1 ? "is a file" : "are files"} with the same name. What ${
+      paths.length === 1 ? "it holds" : "they hold"
+    } would be lost.`,
+    action: "Replace",
+    danger: true,
+  });
+}

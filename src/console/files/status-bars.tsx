@@ -1,0 +1,65 @@
+import type { DetailedEntry } from "../../client/browser.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import type { MenuItem } from "../ui/menu.tsx";
+import { formatBytes } from "./format.ts";
+
+export interface SummaryProps {
+  readonly all: readonly DetailedEntry[];
+  readonly shown: readonly DetailedEntry[];
+  readonly isLive: boolean;
+}
+
+/** How much is listed. */
+export function Summary({ all, shown, isLive }: SummaryProps) {
+  const more = all.length - shown.length;
+  return (
+    <footer class="files-foot number">
+      <span>
+        {counted(shown.length)}
+        {more === 0 ? "" : `, ${more.toLocaleString()} not shown`}
+      </span>
+      <span>{formatBytes(bytesIn(shown))}</span>
+      {isLive ? null : (
+        <span title="Changes do not show by themselves. Press r to list again.">not live</span>
+      )}
+    </footer>
+  );
+}
+
+export interface SelectionBarProps {
+  readonly entries: readonly DetailedEntry[];
+  readonly actions: readonly MenuItem[];
+  readonly onClear: () => void;
+}
+
+/** What is selected, and what can be done with it. */
+export function SelectionBar({ entries, actions, onClear }: SelectionBarProps) {
+  return (
+    <footer class="files-foot files-selected number" role="group" aria-label="Selected files">
+      <IconButton icon="close" label="Select nothing" onClick={onClear} />
+      <span class="files-selected-count">
+        {entries.length === 1 ? "1 selected" : `${entries.length.toLocaleString()} selected`}
+        {entries.some(({ kind }) => kind === "file") ? `, ${formatBytes(bytesIn(entries))}` : ""}
+      </span>
+      {actions.map(({ id, title, icon, keys, danger, run }) => (
+        <Button
+          key={id}
+          kind={danger ? "danger" : "quiet"}
+          {...(icon === undefined ? {} : { icon })}
+          title={keys === undefined ? title : `${title} (${keys})`}
+          onClick={run}
+        >
+          {title}
+        </Button>
+      ))}
+    </footer>
+  );
+}
+
+function counted(count: number): string {
+  return `${count.toLocaleString()} ${count === 1 ? "entry" : "entries"}`;
+}
+
+function bytesIn(entries: readonly DetailedEntry[]): number {
+  return entries.reduce((sum, { kind, size }) => sum + (kind === "file" ? size : 0), 0);
+}
