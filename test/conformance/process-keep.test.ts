@@ -374,6 +374,7 @@ verifies("process.list:kept", async ({ peer }) => {
       exitCode: null,
       outputBytes: expect.any(Number),
       retainedBytes: expect.any(Number),
+      hasInput: true,
       name: names[0],
       owner: expect.stringMatching(/^user:./),
       attached: 2,
