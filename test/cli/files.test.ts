@@ -48,7 +48,7 @@ test.concurrent("ls -l shows mode, size, time and where a link leads", async () 
   const lines = stdout.trimEnd().split("\n");
   expect(lines[0]).toBe("-rw-r-----      6 B  2024-03-04 05:06  a.txt");
   expect(lines[1]).toMatch(/^-rw-r--r--  2\.0 KiB  \d{4}-\d\d-\d\d \d\d:\d\d  evil\\x1b\[31m\\nname$/);
-  expect(lines[2]).toBe("lrwxrwxrwx      7 B  ?                 link -> nowhere");
+  expect(lines[2]).toMatch(/^lrwxrwxrwx      7 B  \d{4}-\d\d-\d\d \d\d:\d\d  link -> nowhere$/);
   expect(lines[3]).toMatch(/^drwxr-xr-x /);
 });
 
@@ -80,6 +80,7 @@ test.concurrent("ls --json prints one document for several paths", async () => {
     kind: "file",
     size: 6,
     mode: "0640",
+    modified: "2024-03-04T05:06:00.000Z",
   });
 });
 
