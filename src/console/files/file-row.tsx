@@ -4,7 +4,8 @@ import type { DetailedEntry, Files } from "../../client/browser.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { visibleText } from "../ui/visible-text.ts";
-import { formatBytes, formatDate, formatMode } from "./format.ts";
+import { formatBytes } from "../ui/format.ts";
+import { formatDate, formatMode } from "./format.ts";
 import { addressOf, isExact, joinPath } from "./paths.ts";
 
 export interface FileRowProps {

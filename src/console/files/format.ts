@@ -1,17 +1,3 @@
-const UNITS = ["kB", "MB", "GB", "TB", "PB"];
-
-/** A size for people, with three digits: `873 B`, `1.24 MB`. */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  let value = bytes;
-  let unit = -1;
-  do {
-    value /= 1000;
-    unit++;
-  } while (value >= 999.5 && unit < UNITS.length - 1);
-  return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
-}
-
 const TYPES: Record<string, string> = { directory: "d", link: "l", file: "-", other: "?" };
 const LETTERS = ["r", "w", "x"];
 

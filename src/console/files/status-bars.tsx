@@ -1,7 +1,7 @@
 import type { DetailedEntry } from "../../client/browser.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import type { MenuItem } from "../ui/menu.tsx";
-import { formatBytes } from "./format.ts";
+import { formatBytes } from "../ui/format.ts";
 
 export interface SummaryProps {
   readonly all: readonly DetailedEntry[];

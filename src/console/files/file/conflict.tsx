@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { formatBytes } from "../format.ts";
+import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../paths.ts";
 
 export type ConflictChoice = "cancel" | "reload" | "overwrite";

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
 import { hexRows } from "../file-content.ts";
-import { formatBytes } from "../format.ts";
+import { formatBytes } from "../../ui/format.ts";
 import type { Loaded } from "./file-document.ts";
 
 export interface HexViewProps {

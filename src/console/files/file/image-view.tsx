@@ -4,7 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { ErrorBox } from "../../ui/error-box.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
-import { formatBytes } from "../format.ts";
+import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../paths.ts";
 import type { Loaded } from "./file-document.ts";
 

@@ -6,7 +6,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import type { FileContent } from "../file-content.ts";
 import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
-import { formatBytes } from "../format.ts";
+import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../paths.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { DiskNote } from "./disk-note.tsx";

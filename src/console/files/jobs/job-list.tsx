@@ -2,7 +2,7 @@ import { describeError } from "../../connection/describe-error.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Progress } from "../../ui/progress.tsx";
-import { formatBytes } from "../format.ts";
+import { formatBytes } from "../../ui/format.ts";
 import type { Job } from "./job-queue.ts";
 import { jobs } from "./jobs.ts";
 
