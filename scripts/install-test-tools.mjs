@@ -19,8 +19,11 @@ const PACKAGES = {
   // A machine that is reached over ssh; only the tests start the server.
   ssh: "openssh-client",
   "/usr/sbin/sshd": "openssh-server",
+  // Carries a fleet; only the tests start it.
+  "/usr/sbin/nats-server": "nats-server",
   // Judges the unit in deploy/systemd.
   "systemd-analyze": "systemd",
 };
 
-if (!ensurePrograms(PACKAGES, { "openssh-server": "ssh" })) process.exitCode = 1;
+if (!ensurePrograms(PACKAGES, { "openssh-server": "ssh", "nats-server": "nats-server" }))
+  process.exitCode = 1;

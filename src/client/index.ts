@@ -1,7 +1,9 @@
+export { type FleetAddress } from "../fleet/fleet-address.ts";
 export { type ClientTls } from "./connect/client-tls.ts";
 export {
   connect,
   type ConnectTarget,
+  type FleetTarget,
   type NodeConnectOptions,
   type ServerCommand,
 } from "./connect/connect.ts";

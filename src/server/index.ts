@@ -43,6 +43,7 @@ export type {
   ServerObserver,
   RequestHooks,
 } from "./observer.ts";
+export { type FleetOptions } from "./fleet/fleet-options.ts";
 export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
 export { type AcceptOptions, createServer, type Server } from "./server.ts";
 export type { ServerOptions } from "./server-options.ts";

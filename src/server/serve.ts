@@ -11,6 +11,7 @@ import { createAuthenticator } from "./access/authentication.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics/metrics-page.ts";
+import type { FleetOptions } from "./fleet/fleet-options.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { createServerFor, rightsContext, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -32,6 +33,11 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
    * token if `authentication` is set. Default: false.
    */
   readonly console?: boolean | ConsoleOptions;
+  /**
+   * Joins a fleet, in which clients reach this server over NATS. It needs `authentication`, because everyone who reaches
+   * NATS could connect. Default: none.
+   */
+  readonly fleet?: FleetOptions;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
@@ -67,6 +73,10 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     throw new UsageError(
       `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
     );
+  if (options.fleet !== undefined && authentication === undefined && !insecureNoAuth)
+    throw new UsageError(
+      "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do it all the same",
+    );
   const logger = options.logger ?? silentLogger;
   const files = tls && new TlsFiles(tls, logger);
   const material = files?.load();
@@ -76,7 +86,11 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const metrics = options.metrics ? new ServerMetrics() : undefined;
   const keyFile = typeof options.console === "object" ? options.console.keyFile : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
-  const hidden = hiding([...secrets, ...table], { ...options, observers });
+  const { credentials, nkey, key } = options.fleet ?? {};
+  const fleetSecrets = [credentials, nkey, key].flatMap((path) =>
+    path === undefined ? [] : [resolve(path)],
+  );
+  const hidden = hiding([...secrets, ...table, ...fleetSecrets], { ...options, observers });
   const console =
     address.kind === "websocket" && options.console
       ? new Console(options.console === true ? {} : options.console, {
@@ -97,9 +111,18 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     maskedPaths: keyFile === undefined ? [] : [resolve(keyFile)],
     console,
   });
+  let leave: (() => Promise<void>) | undefined;
   try {
     await server.prepare();
+    if (options.fleet !== undefined) {
+      // Only a fleet needs the library of NATS.
+      const { joinFleet } = await import("./fleet/join-fleet.ts");
+      const maxMessageBytes = options.limits?.maxMessageBytes;
+      const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
+      leave = await joinFleet(server, options.fleet, surroundings);
+    }
     const log = new LoginLog(logger);
+    const localPreset = options.local?.preset ?? "full";
     const listener = await listenWebSocket({
       ...address,
       ...(material === undefined
@@ -107,7 +130,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
         : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
       ...(metrics === undefined
         ? {}
-        : { pages: new Map([["/metrics", await metricsPage(metrics, server)]]) }),
+        : { pages: new Map([["/metrics", await metricsPage(metrics, server, localPreset)]]) }),
       ...admissionFor(
         server,
         { ...options, observers },
@@ -126,6 +149,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       unwatch?.();
       authenticator?.close();
       await Promise.all([listener.close(), server.close()]);
+      await leave?.();
     };
     return {
       url: listener.url,
@@ -142,6 +166,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   } catch (error) {
     authenticator?.close();
     await server.close();
+    await leave?.();
     throw listenError(error, address);
   }
 }

@@ -11,6 +11,8 @@ export interface TargetInfo {
   readonly transport: RequirementTransport;
   /** Each stdio peer is a bridge to one server. Only if it is named. */
   readonly bridged?: true;
+  /** Memory, with a server of NATS in between. Only if it is named. */
+  readonly overNats?: true;
   /** The lines of stdio come from and go to a server in the program of the tests. */
   readonly inside?: true;
 }
@@ -37,6 +39,7 @@ const known: readonly TargetInfo[] = [
   { name: "codex-cli", kind: "codex", transport: "cli" },
   { name: "ours-bridge", kind: "ours", transport: "stdio", bridged: true },
   { name: "codex-bridge", kind: "codex", transport: "stdio", bridged: true },
+  { name: "ours-nats", kind: "ours", transport: "memory", overNats: true },
 ];
 
 /** The targets of a requirement: those of the environment, else all that add something. */
@@ -61,8 +64,8 @@ function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
   // program, of which every peer would need a process: for everything else, only the carrier is the same.
   const aboutStdio = requirement.transports?.includes("stdio") ?? false;
   return known.filter(
-    ({ transport, bridged, inside = false }) =>
-      bridged !== true && (transport !== "stdio" || inside !== aboutStdio),
+    ({ transport, bridged, overNats, inside = false }) =>
+      bridged !== true && overNats !== true && (transport !== "stdio" || inside !== aboutStdio),
   );
 }
 
@@ -152,6 +155,7 @@ async function startPrograms(info: TargetInfo): Promise<Target> {
 }
 
 async function startMemory(info: TargetInfo): Promise<Target> {
+  if (info.overNats === true) return startOverNats(info);
   const { createServer } = await import("../../src/server/index.ts");
   const server = createServer({ environment: process.env });
   return {
@@ -163,6 +167,21 @@ async function startMemory(info: TargetInfo): Promise<Target> {
     },
     async stop() {
       await server.close();
+    },
+  };
+}
+
+async function startOverNats(info: TargetInfo): Promise<Target> {
+  const { createServer } = await import("../../src/server/index.ts");
+  const { openFleetScene } = await import("../fixtures/fleet-scene.ts");
+  const server = createServer({ environment: process.env });
+  const scene = await openFleetScene(server);
+  return {
+    ...info,
+    connect: async () => openMemoryPeer(await scene.dial()),
+    async stop() {
+      await server.close();
+      await scene[Symbol.asyncDispose]();
     },
   };
 }

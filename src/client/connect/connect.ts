@@ -1,4 +1,5 @@
 import { silentLogger } from "../../base/logger.ts";
+import type { FleetAddress } from "../../fleet/fleet-address.ts";
 import { type ChildCommand, startChild } from "../../transport/child.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
@@ -19,10 +20,25 @@ import type { Host } from "../host.ts";
 /** A command that serves on its stdin and stdout. Its process group ends with the client. */
 export type ServerCommand = Omit<ChildCommand, "logger">;
 
+/** An executor of a fleet, which is reached over NATS. */
+export interface FleetTarget {
+  readonly fleet: FleetAddress;
+  /** Name of the executor. */
+  readonly id: string;
+}
+
 /**
- * Where a server is: its URL, a command to start, a transport, a function that opens transports, or the server itself.
+ * Where a server is: its URL, a command to start, an executor of a fleet, a transport, a function that opens transports,
+ * or the server itself.
  */
-export type ConnectTarget = string | URL | ServerCommand | Transport | OpenTransport | InProcessServer;
+export type ConnectTarget =
+  | string
+  | URL
+  | ServerCommand
+  | FleetTarget
+  | Transport
+  | OpenTransport
+  | InProcessServer;
 
 /** How to connect from a program in Node. */
 export interface NodeConnectOptions extends ConnectOptions, ClientTls {}
@@ -49,9 +65,20 @@ export function transportsTo(
   if (typeof target === "string" || target instanceof URL)
     return { resumable: true, open: webSockets(String(target), options) };
   if (typeof target === "function") return { resumable: true, open: target };
+  if ("fleet" in target) return { resumable: true, open: executors(target, options) };
   if (isTransport(target)) return { resumable: false, open: async () => target };
   const logger = options.logger ?? silentLogger;
   return { resumable: false, open: () => startChild({ ...target, logger }) };
+}
+
+function executors({ fleet, id }: FleetTarget, options: NodeConnectOptions): OpenTransport {
+  const token = options.token === undefined ? undefined : headerToken(options.token);
+  const timeoutMs = connectTimeout(options);
+  return async (signal) => {
+    // Only a fleet needs the library of NATS.
+    const { reach } = await import("../../fleet/reach.ts");
+    return reach(fleet, id, { token, timeoutMs, signal });
+  };
 }
 
 function webSockets(url: string, options: NodeConnectOptions): OpenTransport {

@@ -41,7 +41,7 @@ function observing(events: TransportEvents, onMessage: OnMessage): TransportEven
     },
     ...(events.tooLong === undefined ? {} : { tooLong: () => events.tooLong?.() }),
     drain: () => events.drain(),
-    close: (reason) => events.close(reason),
+    close: (reason, code) => events.close(reason, code),
   };
 }
 

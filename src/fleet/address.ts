@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
+import type { NodeConnectionOptions } from "@nats-io/transport-node";
+import { messageOf, UsageError } from "../base/errors.ts";
+import type { FleetAddress } from "./fleet-address.ts";
+import { INBOXES } from "./subjects.ts";
+
+const SERVER = /^(?:nats|tls):\/\/[^\s/@]+\/?$/;
+const SEED = /^S[A-Z2-7]{57}$/;
+const INBOX_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Options of the library of NATS. Throws a UsageError for an address that cannot be used. */
+export function natsOptions(address: FleetAddress): NodeConnectionOptions {
+  const servers = serversOf(address);
+  const { credentials, nkey, user, password, ca, cert, key } = address;
+  if ([credentials, nkey, user].filter((one) => one !== undefined).length > 1)
+    throw new UsageError("a fleet is entered with one of `credentials`, `nkey` and `user`");
+  if ((user === undefined) !== (password === undefined))
+    throw new UsageError("a user of a fleet needs both: `user` and `password`");
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError("a client certificate needs both: `cert` and `key`");
+  const isSecure = servers.some((server) => server.startsWith("tls:"));
+  if ((ca ?? cert) !== undefined && !isSecure)
+    throw new UsageError("`ca`, `cert` and `key` need servers with tls://");
+  if (isSecure && !servers.every((server) => server.startsWith("tls:")))
+    throw new UsageError("either all servers of a fleet have tls://, or none");
+  return {
+    servers,
+    // The files are read again for every connection, because they are renewed.
+    ...(credentials === undefined
+      ? {}
+      : { authenticator: credsAuthenticator(() => secretFile("credentials", credentials)) }),
+    ...(nkey === undefined ? {} : { authenticator: nkeyAuthenticator(() => seedOf(nkey)) }),
+    ...(user === undefined || password === undefined ? {} : { user, pass: password }),
+    ...(isSecure ? { tls: tlsFiles(address) } : {}),
+  };
+}
+
+/** Below this, a client of the fleet receives. */
+export function inboxOf({ inbox }: FleetAddress): string {
+  if (inbox !== undefined && !INBOX_NAME.test(inbox))
+    throw new UsageError("`inbox` must have 1 to 64 letters, digits, '-' or '_'");
+  return `${INBOXES}.${inbox ?? randomBytes(9).toString("base64url")}`;
+}
+
+function serversOf({ servers }: FleetAddress): string[] {
+  const list = typeof servers === "string" ? [servers] : [...servers];
+  if (list.length === 0) throw new UsageError("a fleet needs at least one server of NATS");
+  for (const server of list)
+    if (!SERVER.test(server))
+      throw new UsageError(
+        `invalid server of a fleet ${JSON.stringify(server)}; expected nats://HOST:PORT or tls://HOST:PORT`,
+      );
+  return list;
+}
+
+function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?: string; keyFile?: string } {
+  for (const path of [ca, cert, key]) if (path !== undefined) secretFile("file", path);
+  return {
+    ...(ca === undefined ? {} : { caFile: ca }),
+    ...(cert === undefined ? {} : { certFile: cert }),
+    ...(key === undefined ? {} : { keyFile: key }),
+  };
+}
+
+/** A file of keys may have comments around its seed. */
+function seedOf(path: string): Uint8Array {
+  const words = secretFile("nkey", path).toString("latin1").split(/\s/);
+  const seed = words.find((word) => SEED.test(word));
+  if (seed === undefined) throw new UsageError(`the file ${path} holds no seed of an nkey`);
+  return Buffer.from(seed);
+}
+
+function secretFile(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new UsageError(`cannot read the ${name} of the fleet in ${path}: ${messageOf(error)}`);
+  }
+}

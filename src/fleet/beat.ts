@@ -1,0 +1,73 @@
+import { FLEET_PROTOCOL } from "./subjects.ts";
+
+/** What an executor tells about itself, every two seconds and whenever it is asked. */
+export interface Beat {
+  readonly id: string;
+  /** Name of this run of its program. */
+  readonly run: string;
+  /** When it joined, in milliseconds since 1970. Of two with one name, the later one stays. */
+  readonly since: number;
+  /** Version of its server. */
+  readonly version?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Processes that run. */
+  readonly running: number;
+  /** How many more it is meant to run. */
+  readonly free: number;
+  /** Average number of runnable programs of its machine in the last minute, for each of its cores. */
+  readonly load: number;
+  /** Whether it takes new work. `gone` is its last beat. */
+  readonly state: "ready" | "draining" | "gone";
+}
+
+const MAX_LABELS = 64;
+const MAX_TEXT_CHARACTERS = 256;
+const MAX_BEAT_BYTES = 64 * 1024;
+
+export function encodeBeat(beat: Beat): Buffer {
+  return Buffer.from(JSON.stringify({ protocol: FLEET_PROTOCOL, ...beat }));
+}
+
+/** Undefined for anything else. Whoever may publish beats must not be able to put anything else into the list. */
+export function decodeBeat(data: Buffer): Beat | undefined {
+  if (data.length > MAX_BEAT_BYTES) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(data.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { protocol, id, run, since, version, labels, running, free, load, state } = value as Record<
+    string,
+    unknown
+  >;
+  if (protocol !== FLEET_PROTOCOL || !isText(id) || !isText(run)) return undefined;
+  if (!isCount(since) || !isCount(running) || !isCount(free) || !isCount(load)) return undefined;
+  if (state !== "ready" && state !== "draining" && state !== "gone") return undefined;
+  const known = readLabels(labels);
+  if (known === undefined || (version !== undefined && !isText(version))) return undefined;
+  const told: Beat = { id, run, since, labels: known, running, free, load, state };
+  return version === undefined ? told : { ...told, version };
+}
+
+/** Whether one run replaces another one of the same name. */
+export function isNewer(one: Pick<Beat, "since" | "run">, other: Pick<Beat, "since" | "run">): boolean {
+  return one.since === other.since ? one.run > other.run : one.since > other.since;
+}
+
+function readLabels(value: unknown): Record<string, string> | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const entries = Object.entries(value);
+  if (entries.length > MAX_LABELS || !entries.every(([key, text]) => isText(key) && isText(text)))
+    return undefined;
+  return Object.fromEntries(entries);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_TEXT_CHARACTERS;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}

@@ -1,0 +1,118 @@
+import { after, formatDuration } from "../base/duration.ts";
+import { ConnectionError } from "../base/errors.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { Bus, BusMessage } from "./bus.ts";
+import { abortFrame, FrameKind, jsonFrame, readJson } from "./frames.ts";
+import type { Mailboxes } from "./mailboxes.ts";
+import { checkExecutorId, dialSubject, FLEET_PROTOCOL, isExecutorInbox } from "./subjects.ts";
+import { VirtualConnection } from "./virtual-connection.ts";
+
+/** A dial or its answer may be lost while one of the two connects again. */
+const REPEAT_MS = 1_000;
+
+export interface DialOptions {
+  readonly token?: string | undefined;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** The connection has ended. */
+  readonly ended?: () => void;
+}
+
+/**
+ * Opens a connection to an executor. Rejects with a ConnectionError, at once if there is no such executor, or with the
+ * signal's reason.
+ */
+export function dial(
+  bus: Bus,
+  mailboxes: Mailboxes,
+  id: string,
+  options: DialOptions = {},
+): Promise<Transport> {
+  const { token, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+  const subject = dialSubject(checkExecutorId(id));
+  return new Promise((resolve, reject) => {
+    let connection: VirtualConnection | undefined;
+    let chosen: string | undefined;
+    const mailbox = mailboxes.add((message) => {
+      const isAccept = !message.isUndeliverable && message.data[0] === FrameKind.accept;
+      if (connection === undefined) answer(message);
+      else if (isAccept) choose(acceptedBy(message, id));
+      else connection.receive(message);
+    });
+    const settle = (): void => {
+      cancelTimer();
+      clearInterval(repeat);
+      unwatch();
+      signal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      mailbox.remove();
+      reject(error);
+    };
+    const failed = (why: string, details?: { code?: "TIMED_OUT"; status?: number }): void =>
+      fail(new ConnectionError(`failed to connect to executor ${id}: ${why}`, details));
+    const abort = (): void => fail(signal?.reason);
+    const cancelTimer = after(timeoutMs, () =>
+      failed(`it did not answer within ${formatDuration(timeoutMs)}`, { code: "TIMED_OUT" }),
+    );
+    const unwatch = bus.watch({
+      reconnected: () => ask(),
+      denied: (denied) => {
+        if (denied === subject || denied === mailboxes.subject)
+          failed(`NATS does not permit this client to use the subject ${denied}`, { status: 403 });
+      },
+      ended: (reason) => failed(reason),
+    });
+    const ask = (): void => {
+      const request = { version: FLEET_PROTOCOL, ...(token === undefined ? {} : { token }) };
+      if (bus.isConnected) bus.publish(subject, jsonFrame(FrameKind.dial, request), mailbox.subject);
+    };
+    const repeat = setInterval(ask, REPEAT_MS);
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+    else ask();
+
+    function answer(message: BusMessage): void {
+      if (message.isUndeliverable) {
+        failed("no executor of this name is connected to the fleet");
+        return;
+      }
+      if (message.data[0] === FrameKind.refuse) {
+        const { reason, status } = readJson(message.data);
+        const why = typeof reason === "string" ? reason : "it refused";
+        failed(why, typeof status === "number" ? { status } : {});
+        return;
+      }
+      if (message.data[0] === FrameKind.accept) choose(acceptedBy(message, id));
+    }
+
+    /** Two executors may use one name for a moment: the first to answer is chosen, the other is told. */
+    function choose(peer: string | undefined): void {
+      if (peer === undefined || peer === chosen) return;
+      if (chosen !== undefined) {
+        bus.publish(peer, abortFrame("another executor of the same name was chosen"));
+        return;
+      }
+      settle();
+      chosen = peer;
+      connection = new VirtualConnection({
+        bus,
+        own: mailbox.subject,
+        peer,
+        isDialler: true,
+        peerName: `executor ${id}`,
+        ended: () => {
+          mailbox.remove();
+          options.ended?.();
+        },
+      });
+      resolve(connection);
+    }
+  });
+}
+
+function acceptedBy(message: BusMessage, id: string): string | undefined {
+  const { subject } = readJson(message.data);
+  return typeof subject === "string" && isExecutorInbox(subject, id) ? subject : undefined;
+}

@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { dialFrom, openEnd } from "../../test/fixtures/virtual-pair.ts";
+import type { Transport } from "../transport/transport.ts";
+import { type Beat, decodeBeat, encodeBeat } from "./beat.ts";
+import { Mailboxes } from "./mailboxes.ts";
+import { type Condition, Membership } from "./membership.ts";
+import { Roster } from "./roster.ts";
+
+beforeEach(() =>
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
+  }),
+);
+afterEach(() => vi.useRealTimers());
+
+const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const IDLE: Condition = { running: 0, free: 4, load: 0.5, state: "ready" };
+const BEAT: Beat = { id: "a", run: "r", since: 1, labels: { zone: "eu" }, ...IDLE };
+
+test("executors are listed at once, by name, with what they tell", async () => {
+  const nats = new FakeNats();
+  join(nats, "web-2", { labels: { zone: "eu" }, version: "1.2.3" });
+  join(nats, "web-1");
+  const { roster } = look(nats);
+  await wait(60);
+  await roster.ready;
+  expect(roster.list()).toMatchObject([
+    { id: "web-1", labels: {}, ...IDLE },
+    { id: "web-2", labels: { zone: "eu" }, version: "1.2.3", ...IDLE },
+  ]);
+});
+
+test("the list of an empty fleet does not keep anybody waiting", async () => {
+  const { roster } = look(new FakeNats());
+  await wait(5);
+  await roster.ready;
+  expect(roster.list()).toEqual([]);
+});
+
+test("a watcher is told who joins, changes and leaves, and nothing twice", async () => {
+  const nats = new FakeNats();
+  const { changes } = look(nats);
+  await wait(100);
+  let running = 0;
+  const { membership } = join(nats, "a", { condition: () => ({ ...IDLE, running }) });
+  await wait(10_000);
+  running = 3;
+  membership.tell();
+  await wait(10);
+  membership.leave("over");
+  await wait(10);
+  expect(changes).toEqual(["joined a 0", "changed a 3", "left a 3"]);
+});
+
+test("an executor that is silent is gone after some seconds, and is back with its next beat", async () => {
+  const nats = new FakeNats();
+  const { bus } = join(nats, "a");
+  const { roster, changes } = look(nats);
+  await wait(100);
+  bus.disconnect();
+  await wait(9_000);
+  expect([changes, roster.list()]).toEqual([["joined a 0", "left a 0"], []]);
+  bus.reconnect();
+  await wait(10);
+  expect(roster.list()).toHaveLength(1);
+});
+
+test("a watcher that lost the bus itself does not think that everyone is gone", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  const { bus, changes } = look(nats);
+  await wait(100);
+  bus.disconnect();
+  await wait(60_000);
+  bus.reconnect();
+  await wait(5_000);
+  expect(changes).toEqual(["joined a 0"]);
+});
+
+test("of two executors with one name the newer stays, and the older is told and cut off", async () => {
+  const nats = new FakeNats();
+  const older = join(nats, "a");
+  await wait(100);
+  const bus = nats.connect();
+  const dialled = dialFrom(bus, "a");
+  await wait(10);
+  const client = openEnd(await dialled, bus);
+  client.transport.send("x");
+  await wait(10);
+  const newer = join(nats, "a");
+  const { roster } = look(nats);
+  await wait(100);
+  const reason = "a newer executor of the name a has joined the fleet";
+  expect(client.closed).toEqual([reason]);
+  expect([older.replaced, newer.replaced]).toEqual([[true], []]);
+  expect(roster.list()).toHaveLength(1);
+  const again = dialFrom(bus, "a");
+  await wait(10);
+  await again;
+  expect([older.accepted.length, newer.accepted.length]).toEqual([1, 1]);
+});
+
+test("an older executor that could not be reached when it was replaced leaves when it comes back", async () => {
+  const nats = new FakeNats();
+  const older = join(nats, "a");
+  await wait(100);
+  older.bus.disconnect();
+  const newer = join(nats, "a");
+  await wait(10_000);
+  expect(older.replaced).toEqual([]);
+  older.bus.reconnect();
+  await wait(100);
+  expect([older.replaced, newer.replaced]).toEqual([[true], []]);
+});
+
+test("an executor that has left accepts nobody, also whom it was about to accept", async () => {
+  const nats = new FakeNats();
+  let decide = (): void => {};
+  const decided = new Promise<void>((resolve) => {
+    decide = resolve;
+  });
+  const { membership, accepted } = join(nats, "a", { decided });
+  const bus = nats.connect();
+  const dialled = dialFrom(bus, "a", { timeoutMs: 5_000 }).catch((error: Error) => error.message);
+  await wait(5);
+  membership.leave("over");
+  decide();
+  await wait(6_000);
+  expect(await dialled).toContain("no executor of this name is connected to the fleet");
+  expect(accepted).toEqual([]);
+});
+
+test.each([
+  ["text that is no JSON", Buffer.from("{")],
+  ["a number", Buffer.from("1")],
+  ["another version", Buffer.from(JSON.stringify({ ...BEAT, protocol: 2 }))],
+  ["labels that are no texts", encodeBeat({ ...BEAT, labels: { a: 1 } as never })],
+  ["too many labels", encodeBeat({ ...BEAT, labels: Object.fromEntries(numbers(65)) })],
+  ["a long text", encodeBeat({ ...BEAT, version: "x".repeat(300) })],
+  ["a number that is none", encodeBeat({ ...BEAT, load: Number.NaN })],
+  ["a state that does not exist", encodeBeat({ ...BEAT, state: "odd" as never })],
+  ["a megabyte", Buffer.alloc(1024 * 1024, 32)],
+])("a beat with %s is ignored", (_, data) => {
+  expect(decodeBeat(data)).toBeUndefined();
+});
+
+test("beats survive being written and read", () => {
+  expect(decodeBeat(encodeBeat(BEAT))).toEqual(BEAT);
+  expect(decodeBeat(encodeBeat({ ...BEAT, version: "1" }))).toEqual({ ...BEAT, version: "1" });
+});
+
+test("the list holds a bounded number of executors", async () => {
+  const nats = new FakeNats();
+  const { bus, roster } = look(nats);
+  await wait(100);
+  for (let at = 0; at < 20_050; at += 1) hear(bus, `exec.n${at}.beat`, { ...BEAT, id: `n${at}` });
+  expect(roster.list()).toHaveLength(20_000);
+});
+
+test("a beat on the subject of another executor is ignored", async () => {
+  const { bus, roster } = look(new FakeNats());
+  hear(bus, "exec.b.beat", BEAT);
+  expect(roster.list()).toEqual([]);
+  hear(bus, "exec.a.beat", BEAT);
+  expect(roster.list()).toEqual([BEAT]);
+});
+
+function hear(bus: FakeBus, subject: string, beat: Beat): void {
+  bus.receive({ subject, data: encodeBeat(beat), reply: undefined, isUndeliverable: false });
+}
+
+interface Joined {
+  readonly bus: FakeBus;
+  readonly membership: Membership;
+  readonly accepted: Transport[];
+  readonly replaced: true[];
+}
+
+function join(
+  nats: FakeNats,
+  id: string,
+  {
+    decided = Promise.resolve(),
+    condition = () => IDLE,
+    ...more
+  }: {
+    decided?: Promise<void>;
+    condition?: () => Condition;
+    labels?: Record<string, string>;
+    version?: string;
+  } = {},
+): Joined {
+  const bus = nats.connect();
+  const accepted: Transport[] = [];
+  const replaced: true[] = [];
+  const membership = new Membership({
+    ...more,
+    bus,
+    id,
+    condition,
+    admit: async () => {
+      await decided;
+      return { accept: (transport) => void accepted.push(transport) };
+    },
+    replaced: () => void replaced.push(true),
+  });
+  return { bus, membership, accepted, replaced };
+}
+
+function look(nats: FakeNats): { bus: FakeBus; roster: Roster; changes: string[] } {
+  const bus = nats.connect();
+  const roster = new Roster(bus, new Mailboxes(bus, "_INBOX.looker", () => false));
+  const changes: string[] = [];
+  roster.watch(({ kind, executor }) => void changes.push(`${kind} ${executor.id} ${executor.running}`));
+  return { bus, roster, changes };
+}
+
+function numbers(count: number): [string, string][] {
+  return Array.from({ length: count }, (_, at) => [`${at}`, ""]);
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { type Admission, answerDials, type AnsweredDials } from "./answer-dials.ts";
+import { type Beat, decodeBeat, encodeBeat, isNewer } from "./beat.ts";
+import type { Bus } from "./bus.ts";
+import { beatSubject, checkExecutorId, isClientInbox, ROLL_CALL } from "./subjects.ts";
+
+const BEAT_MS = 2_000;
+/** An older run that comes back is answered, but not each of its beats. */
+const REMIND_MS = 500;
+
+/** What changes from beat to beat. */
+export type Condition = Pick<Beat, "running" | "free" | "load" | "state">;
+
+export interface MembershipOptions {
+  readonly bus: Bus;
+  readonly id: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly version?: string | undefined;
+  readonly maxMessageBytes?: number | undefined;
+  readonly condition: () => Condition;
+  /** See `answerDials`. */
+  readonly admit: (dial: { token: string | undefined; from: string }) => Promise<Admission>;
+  /** A newer executor of the same name has joined: this one has left, and its connections have ended. */
+  readonly replaced: () => void;
+}
+
+/** An executor as a part of a fleet: it is seen, it can be dialled, and it gives way to a newer one of its name. */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #self: Pick<Beat, "id" | "run" | "since" | "labels" | "version">;
+  readonly #dials: AnsweredDials;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stops: readonly (() => void)[];
+  #remindedAt = Number.NEGATIVE_INFINITY;
+  #hasLeft = false;
+
+  constructor(options: MembershipOptions) {
+    const { bus, id, labels = {}, version } = options;
+    this.#options = options;
+    const run = randomBytes(9).toString("base64url");
+    const self = { id: checkExecutorId(id), run, since: Date.now(), labels };
+    this.#self = version === undefined ? self : { ...self, version };
+    this.#dials = answerDials({
+      bus,
+      id,
+      instance: run,
+      maxMessageBytes: options.maxMessageBytes,
+      admit: options.admit,
+    });
+    this.#stops = [
+      bus.subscribe(beatSubject(id), ({ data }) => this.#hear(decodeBeat(data))),
+      bus.subscribe(ROLL_CALL, ({ reply }) => {
+        this.tell();
+        // Whoever calls learns that this executor has answered; what it tells comes over its own subject alone.
+        if (reply !== undefined && isClientInbox(reply)) bus.publish(reply, Buffer.alloc(0));
+      }),
+      bus.watch({ reconnected: () => this.tell(), ended: () => {} }),
+    ];
+    this.#timer = setInterval(() => this.tell(), BEAT_MS).unref();
+    this.tell();
+  }
+
+  /** Tells everyone the condition now. */
+  tell(): void {
+    this.#options.bus.publish(beatSubject(this.#self.id), this.#beat());
+  }
+
+  /** Is seen no more, and takes no further connections. Those it has end with the reason. */
+  leave(reason: string): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    clearInterval(this.#timer);
+    for (const stop of this.#stops) stop();
+    this.#options.bus.publish(beatSubject(this.#self.id), this.#beat("gone"));
+    this.#dials.close(reason);
+  }
+
+  #beat(state?: Beat["state"]): Buffer {
+    const condition = this.#options.condition();
+    return encodeBeat({ ...this.#self, ...condition, state: state ?? condition.state });
+  }
+
+  /** Its own beats come back too. */
+  #hear(beat: Beat | undefined): void {
+    if (beat === undefined || beat.run === this.#self.run || beat.state === "gone") return;
+    if (isNewer(beat, this.#self)) {
+      this.leave(`a newer executor of the name ${this.#self.id} has joined the fleet`);
+      this.#options.replaced();
+      return;
+    }
+    const now = performance.now();
+    if (now - this.#remindedAt < REMIND_MS) return;
+    this.#remindedAt = now;
+    this.tell();
+  }
+}

@@ -1,0 +1,120 @@
+import {
+  connect,
+  type ConnectionOptions,
+  type Msg,
+  type NatsConnection,
+  PermissionViolationError,
+} from "@nats-io/transport-node";
+import { settledWithin } from "../base/deadlines.ts";
+import { ConnectionError, messageOf } from "../base/errors.ts";
+import type { Bus, BusEvents, BusMessage } from "./bus.ts";
+import { HEADER_BYTES } from "./frames.ts";
+import { MAX_PIECE_BYTES } from "./outgoing.ts";
+
+/** A link that fails silently is noticed within three of these. */
+const PING_MS = 2_000;
+const RECONNECT_MS = 200;
+const FLUSH_MS = 500;
+const NO_RESPONDERS = 503;
+
+/** A connection to NATS that is kept up. */
+export class NatsBus implements Bus {
+  readonly #connection: NatsConnection;
+  readonly #watchers = new Set<BusEvents>();
+  #isConnected = true;
+
+  private constructor(connection: NatsConnection) {
+    this.#connection = connection;
+    void this.#follow();
+  }
+
+  /** Rejects with a ConnectionError that says what is wrong. */
+  static async open(options: ConnectionOptions): Promise<NatsBus> {
+    const connection = await connect({
+      ...options,
+      pingInterval: PING_MS,
+      reconnectTimeWait: RECONNECT_MS,
+      reconnectJitter: RECONNECT_MS,
+      maxReconnectAttempts: -1,
+      ignoreAuthErrorAbort: true,
+    }).catch((cause: unknown) => {
+      throw new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause });
+    });
+    const allowed = connection.info?.max_payload ?? 0;
+    if (allowed >= MAX_PIECE_BYTES + HEADER_BYTES) return new NatsBus(connection);
+    await connection.close();
+    throw new ConnectionError(
+      `the server of NATS allows messages of ${allowed} bytes only: set its max_payload to 1MB`,
+    );
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  publish(subject: string, data: Uint8Array, reply?: string): void {
+    if (!this.#isConnected) return;
+    this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
+  }
+
+  subscribe(subject: string, receive: (message: BusMessage) => void): () => void {
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        try {
+          receive(read(message));
+        } catch (fault) {
+          // The library would print what is thrown here and read no further.
+          process.nextTick(() => {
+            throw fault;
+          });
+        }
+      },
+    });
+    return () => {
+      if (!this.#connection.isClosed()) subscription.unsubscribe();
+    };
+  }
+
+  watch(events: BusEvents): () => void {
+    this.#watchers.add(events);
+    return () => void this.#watchers.delete(events);
+  }
+
+  /** What was published before has reached the server. */
+  async flush(): Promise<void> {
+    await this.#connection.flush();
+  }
+
+  /** What was published is sent before, if that is possible soon. */
+  async close(): Promise<void> {
+    if (this.#isConnected) await settledWithin(this.#connection.flush(), FLUSH_MS);
+    this.#isConnected = false;
+    await this.#connection.close();
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === "disconnect") this.#isConnected = false;
+      if (status.type === "error" && status.error instanceof PermissionViolationError)
+        for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
+      if (status.type !== "reconnect") continue;
+      this.#isConnected = true;
+      for (const watcher of this.#watchers) watcher.reconnected();
+    }
+    this.#isConnected = false;
+    const error = await this.#connection.closed();
+    const reason = `the connection to NATS is closed${error ? `: ${error.message}` : ""}`;
+    for (const watcher of this.#watchers) watcher.ended(reason);
+  }
+}
+
+function read(message: Msg): BusMessage {
+  const { subject, data, reply } = message;
+  return {
+    subject,
+    data: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+    reply: reply === undefined || reply === "" ? undefined : reply,
+    isUndeliverable: message.headers?.code === NO_RESPONDERS,
+  };
+}

@@ -1,0 +1,131 @@
+import { type Beat, decodeBeat, isNewer } from "./beat.ts";
+import type { Bus } from "./bus.ts";
+import type { Mailbox, Mailboxes } from "./mailboxes.ts";
+import { beatSubject, BEATS, ROLL_CALL } from "./subjects.ts";
+
+/** An executor that is silent for so long is gone. Beats come every two seconds. */
+const SILENCE_MS = 7_000;
+const LOOK_MS = 500;
+/** A call is over when nobody has answered for so long; everyone answers at once. */
+const QUIET_MS = 50;
+const FIRST_ANSWER_MS = 250;
+/** Bounds what anybody who may publish beats can make others keep. */
+const MAX_EXECUTORS = 20_000;
+
+/** A change of the list. */
+export type RosterChange =
+  | { readonly kind: "joined" | "changed"; readonly executor: Beat }
+  | { readonly kind: "left"; readonly executor: Beat };
+
+interface Entry {
+  beat: Beat;
+  heardAt: number;
+}
+
+/** The executors that are there, as far as their beats tell. */
+export class Roster {
+  readonly #bus: Bus;
+  readonly #mailboxes: Mailboxes;
+  readonly #entries = new Map<string, Entry>();
+  readonly #watchers = new Set<(change: RosterChange) => void>();
+  readonly #stops: readonly (() => void)[];
+  readonly #timer: NodeJS.Timeout;
+  /** Resolves when the first call has been answered. */
+  readonly ready: Promise<void>;
+
+  constructor(bus: Bus, mailboxes: Mailboxes) {
+    this.#bus = bus;
+    this.#mailboxes = mailboxes;
+    this.#stops = [
+      bus.subscribe(BEATS, ({ subject, data }) => {
+        const beat = decodeBeat(data);
+        // Nobody can speak for another executor: NATS can restrict who publishes to a subject.
+        if (beat !== undefined && subject === beatSubject(beat.id)) this.#hear(beat);
+      }),
+      bus.watch({
+        reconnected: () => {
+          // Nobody was heard meanwhile, which proves nothing.
+          const now = performance.now();
+          for (const entry of this.#entries.values()) entry.heardAt = now;
+          void this.call();
+        },
+        ended: () => {},
+      }),
+    ];
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.ready = this.call();
+  }
+
+  /** The executors, by name. */
+  list(): Beat[] {
+    return [...this.#entries.values()]
+      .map(({ beat }) => beat)
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** Returns what stops it. */
+  watch(watcher: (change: RosterChange) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Asks everyone to tell. Resolves when no more answers come. */
+  call(): Promise<void> {
+    return new Promise((resolve) => {
+      let box: Mailbox | undefined;
+      let timer: NodeJS.Timeout | undefined;
+      const end = (): void => {
+        box?.remove();
+        resolve();
+      };
+      const waitFor = (ms: number): void => {
+        clearTimeout(timer);
+        timer = setTimeout(end, ms);
+      };
+      // An answer follows the beat of its executor.
+      box = this.#mailboxes.add(({ isUndeliverable }) => waitFor(isUndeliverable ? 0 : QUIET_MS));
+      waitFor(FIRST_ANSWER_MS);
+      this.#bus.publish(ROLL_CALL, Buffer.alloc(0), box.subject);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const stop of this.#stops) stop();
+    this.#watchers.clear();
+  }
+
+  #hear(beat: Beat): void {
+    const known = this.#entries.get(beat.id);
+    // The older one of two with one name is about to leave.
+    if (known !== undefined && known.beat.run !== beat.run && isNewer(known.beat, beat)) return;
+    if (beat.state === "gone") {
+      if (known?.beat.run === beat.run) this.#remove(known);
+      return;
+    }
+    if (known === undefined && this.#entries.size >= MAX_EXECUTORS) return;
+    this.#entries.set(beat.id, { beat, heardAt: performance.now() });
+    if (known === undefined || !isSame(known.beat, beat))
+      this.#tell({ kind: known === undefined ? "joined" : "changed", executor: beat });
+  }
+
+  /** Silence proves nothing while this end itself hears nothing. */
+  #look(): void {
+    if (!this.#bus.isConnected) return;
+    const now = performance.now();
+    for (const entry of this.#entries.values()) if (now - entry.heardAt > SILENCE_MS) this.#remove(entry);
+  }
+
+  #remove({ beat }: Entry): void {
+    this.#entries.delete(beat.id);
+    this.#tell({ kind: "left", executor: beat });
+  }
+
+  #tell(change: RosterChange): void {
+    for (const watcher of this.#watchers) watcher(change);
+  }
+}
+
+function isSame(one: Beat, other: Beat): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,52 @@
+import { UsageError } from "../base/errors.ts";
+
+/** Version of the protocol between clients and executors. */
+export const FLEET_PROTOCOL = 1;
+
+/** One token of a subject. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const MAX_SUBJECT_CHARACTERS = 200;
+/** A subject of tokens without wildcards. */
+const PLAIN_SUBJECT = /^[A-Za-z0-9_$-]+(?:\.[A-Za-z0-9_$-]+)+$/;
+
+/** Below this, clients receive: `_INBOX.NAME.CONNECTION`, with a name to which NATS can restrict each client. */
+export const INBOXES = "_INBOX";
+
+/** Throws a UsageError for a name that cannot be part of a subject. */
+export function checkExecutorId(id: string): string {
+  if (ID.test(id)) return id;
+  throw new UsageError(
+    `invalid name of an executor ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _`,
+  );
+}
+
+/** Where an executor is dialled. */
+export function dialSubject(id: string): string {
+  return `exec.${id}.dial`;
+}
+
+/** Where an executor tells about itself, and where all of them do. */
+export function beatSubject(id: string): string {
+  return `exec.${id}.beat`;
+}
+export const BEATS = "exec.*.beat";
+
+/** Whoever asks here is answered by every executor. */
+export const ROLL_CALL = "fleet.call";
+
+/** Below this, one run of an executor receives: a later run of the same name gets nothing of it. */
+export function executorInbox(id: string, instance: string): string {
+  return `exec.${id}.${instance}`;
+}
+
+export function isClientInbox(subject: string): boolean {
+  return subject.startsWith(`${INBOXES}.`) && isPlain(subject);
+}
+
+export function isExecutorInbox(subject: string, id: string): boolean {
+  return subject.startsWith(`exec.${id}.`) && isPlain(subject);
+}
+
+function isPlain(subject: string): boolean {
+  return subject.length <= MAX_SUBJECT_CHARACTERS && PLAIN_SUBJECT.test(subject);
+}

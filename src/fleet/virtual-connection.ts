@@ -1,0 +1,389 @@
+import { isUtf8 } from "node:buffer";
+import { formatDuration } from "../base/duration.ts";
+import { DEFAULT_LIFE, LifeWatch } from "../base/life-watch.ts";
+import { MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
+import { decodeText, NO_TEXT } from "../transport/decode-text.ts";
+import { liftLongString } from "../transport/long-string.ts";
+import type { Farewell, Transport, TransportEvents } from "../transport/transport.ts";
+import type { Bus, BusMessage } from "./bus.ts";
+import {
+  abortFrame,
+  FrameKind,
+  HEADER_BYTES,
+  readProgress,
+  readReason,
+  readState,
+  stateFrame,
+} from "./frames.ts";
+import { Incoming, WINDOW_BYTES } from "./incoming.ts";
+import { Outgoing } from "./outgoing.ts";
+
+/** Progress of this many bytes is told at once; less waits for a frame that can carry it. */
+const TOLD_BYTES = WINDOW_BYTES / 8;
+const TOLD_MS = 25;
+/** If nothing is acknowledged for so long, the peer is asked what it misses. */
+const PROBE_MS = 500;
+/** How long a peer may be absent from the bus, because it connects again. */
+const ABSENCE_MS = 3_000;
+/** Time a peer has to read the rest when the connection is closed. */
+const CLOSE_TIMEOUT_MS = 1_000;
+const NORMAL_CLOSE = 1000;
+const TOO_LONG_CLOSE = 1009;
+
+export interface VirtualConnectionOptions {
+  readonly bus: Bus;
+  /** Subjects at which this end and its peer receive. */
+  readonly own: string;
+  readonly peer: string;
+  /** Whether this end has dialled. The other one keeps silent until it is sure that the dialler has chosen it. */
+  readonly isDialler: boolean;
+  /** Name of the peer in reasons: `executor web-1`. */
+  readonly peerName: string;
+  /** Address of the peer, for observers. */
+  readonly from?: string;
+  readonly maxMessageBytes?: number;
+  /** Nothing is to be received any more. */
+  readonly ended: () => void;
+}
+
+/** Messages over two subjects of a bus, as over a connection. */
+export class VirtualConnection implements Transport {
+  readonly #options: VirtualConnectionOptions;
+  readonly #maxMessageBytes: number;
+  readonly #incoming: Incoming;
+  readonly #outgoing: Outgoing;
+  readonly #life: LifeWatch;
+  readonly #unwatch: () => void;
+  #events: TransportEvents | undefined;
+  #hasHeard = false;
+  #receivedBytes = 0;
+  #sentBytes = 0;
+  /** What the peer knows about the progress of its frames. */
+  #toldReceived = 0;
+  #toldLimit = WINDOW_BYTES;
+  #tellTimer: NodeJS.Timeout | undefined;
+  #probeTimer: NodeJS.Timeout | undefined;
+  /** Acknowledged position at the last probe. */
+  #probedAt = -1;
+  /** The gap about which the peer was asked last, and when. */
+  #gap = { position: -1, askedAt: 0 };
+  #absentSince: number | undefined;
+  #pings: (() => void)[] = [];
+  #closeTimer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+  #ended = false;
+  #endReason: string | undefined;
+
+  constructor(options: VirtualConnectionOptions) {
+    this.#options = options;
+    this.#maxMessageBytes = options.maxMessageBytes ?? MAX_MESSAGE_BYTES;
+    this.#incoming = new Incoming(
+      {
+        message: (bytes) => this.#deliver(bytes),
+        tooLong: () => this.#refuseLong(),
+        end: (code, reason) => this.#receiveEnd(code, reason),
+      },
+      this.#maxMessageBytes,
+    );
+    this.#outgoing = new Outgoing(
+      {
+        progress: () => this.#progressToTell(),
+        isOpen: () => !this.#ended && options.bus.isConnected,
+        publish: (frame) => this.#publish(frame),
+        drained: () => {
+          if (!this.#ended) this.#events?.drain();
+        },
+      },
+      WINDOW_BYTES,
+    );
+    this.#life = new LifeWatch(
+      {
+        signs: () => ({ received: this.#receivedBytes, sent: 0, queued: 0 }),
+        isReading: () => true,
+        ask: () => this.#tell({ ask: true }),
+        lost: () => {
+          const silence = formatDuration(DEFAULT_LIFE.silenceMs);
+          this.destroy(
+            options.bus.isConnected
+              ? `${options.peerName} has been silent for ${silence}`
+              : `the connection to the server of the fleet has been lost for ${silence}`,
+          );
+        },
+      },
+      DEFAULT_LIFE,
+    );
+    this.#unwatch = options.bus.watch({
+      reconnected: () => {
+        this.#outgoing.sendAgain();
+        this.#tell({ resend: true, ask: true });
+      },
+      ended: (reason) => this.#end(reason),
+    });
+  }
+
+  get source(): string {
+    return `JSON-RPC message from ${this.#options.isDialler ? this.#options.peerName : "exec-server fleet"}`;
+  }
+
+  get from(): string {
+    return this.#options.from ?? this.#options.peerName;
+  }
+
+  get queuedBytes(): number {
+    return this.#outgoing.queuedBytes;
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    if (this.#ended) events.close(this.#endReason);
+    else this.resume();
+  }
+
+  send(message: string | Uint8Array, flushed?: () => void): void {
+    if (this.#isShut(flushed)) return;
+    this.#outgoing.send(message, flushed);
+    this.#expectAcknowledgement();
+  }
+
+  /** The bus collects the frames of a turn anyway. */
+  sendLazily(message: string | Uint8Array, flushed?: () => void): void {
+    this.send(message, flushed);
+  }
+
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    if (this.#isShut(flushed)) return;
+    this.#outgoing.sendParts(parts, flushed);
+    this.#expectAcknowledgement();
+  }
+
+  #isShut(flushed: (() => void) | undefined): boolean {
+    if (!this.#ended && !this.#isClosing) return false;
+    flushed?.();
+    return true;
+  }
+
+  pause(): void {
+    this.#incoming.pause();
+  }
+
+  resume(): void {
+    if (this.#ended) return;
+    this.#incoming.resume();
+    this.#tellSoon();
+  }
+
+  ping(answered: () => void): void {
+    if (this.#ended) return;
+    this.#pings.push(answered);
+    this.#tell({ ask: true });
+  }
+
+  close({ code, reason }: Farewell = { code: NORMAL_CLOSE, reason: "" }): void {
+    if (this.#ended || this.#isClosing) return;
+    this.#isClosing = true;
+    this.#outgoing.finish(code, reason);
+    this.#closeTimer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS);
+    this.#expectAcknowledgement();
+  }
+
+  destroy(reason?: string): void {
+    if (this.#ended) return;
+    if (this.#options.isDialler || this.#hasHeard) this.#publish(abortFrame(reason ?? ""));
+    this.#end(reason);
+  }
+
+  /** Takes a message for the subject of this end. */
+  receive({ data, isUndeliverable }: BusMessage): void {
+    if (this.#ended) return;
+    if (isUndeliverable) {
+      this.#noteAbsence();
+      return;
+    }
+    this.#hasHeard = true;
+    this.#receivedBytes += data.length;
+    this.#absentSince = undefined;
+    switch (data[0]) {
+      case FrameKind.piece:
+      case FrameKind.last:
+      case FrameKind.end:
+        this.#receiveNumbered(data);
+        return;
+      case FrameKind.state:
+        this.#receiveState(data);
+        return;
+      case FrameKind.abort:
+        this.#end(data.length > 1 ? readReason(data.subarray(1)) : undefined);
+        return;
+      case FrameKind.accept:
+        // The answer to a dial that was repeated.
+        return;
+      default:
+        this.#violated();
+    }
+  }
+
+  #receiveNumbered(frame: Buffer): void {
+    if (frame.length < HEADER_BYTES) {
+      this.#violated();
+      return;
+    }
+    this.#acknowledge(readProgress(frame));
+    if (this.#ended) return;
+    switch (this.#incoming.take(frame)) {
+      case "taken":
+        this.#tellSoon();
+        return;
+      case "repeated":
+        // The peer may not know that this has arrived. One answer is enough for many frames.
+        this.#tellLater();
+        return;
+      case "gap":
+        this.#askToResend();
+        return;
+      case "violation":
+        this.#violated();
+    }
+  }
+
+  #receiveState(frame: Buffer): void {
+    const state = readState(frame);
+    if (state === undefined) {
+      this.#violated();
+      return;
+    }
+    this.#acknowledge(state);
+    if (state.resend) this.#outgoing.sendAgain();
+    if (this.#ended) return;
+    if (state.sent > this.#incoming.progress.received) this.#askToResend();
+    else if (state.ask) this.#tell({});
+    else for (const answered of this.#pings.splice(0)) answered();
+  }
+
+  #acknowledge(progress: { received: number; limit: number }): void {
+    if (progress.received > this.#outgoing.end) {
+      this.#violated();
+      return;
+    }
+    this.#outgoing.acknowledge(progress);
+    if (this.#isClosing && this.#outgoing.isEmpty) this.#end();
+  }
+
+  /** Many frames may follow a gap: asking once is enough. */
+  #askToResend(): void {
+    const now = performance.now();
+    const position = this.#incoming.progress.received;
+    if (position === this.#gap.position && now - this.#gap.askedAt < PROBE_MS / 2) return;
+    this.#gap = { position, askedAt: now };
+    this.#tell({ resend: true });
+  }
+
+  #deliver(bytes: Buffer): void {
+    if (!isUtf8(bytes)) {
+      this.#events?.message(NO_TEXT);
+      return;
+    }
+    const long = this.#events?.longMessage && liftLongString(bytes);
+    if (long === undefined) this.#events?.message(decodeText(bytes));
+    else this.#events?.longMessage?.(long);
+  }
+
+  #refuseLong(): void {
+    const reason = `a message is longer than ${this.#maxMessageBytes} bytes`;
+    if (this.#maxMessageBytes < MAX_MESSAGE_BYTES) {
+      this.#events?.tooLong?.();
+      this.#endReason = reason;
+      this.close({ code: TOO_LONG_CLOSE, reason });
+    } else this.destroy(reason);
+  }
+
+  #receiveEnd(code: number, reason: string): void {
+    this.#tell({});
+    this.#end(code === NORMAL_CLOSE || reason === "" ? undefined : reason);
+  }
+
+  #violated(): void {
+    this.destroy("a frame violates the protocol of the fleet");
+  }
+
+  /** The bus says at once that nobody receives a subject, but the peer may only be connecting again. */
+  #noteAbsence(): void {
+    const now = performance.now();
+    this.#absentSince ??= now;
+    if (now - this.#absentSince >= ABSENCE_MS) this.destroy(`${this.#options.peerName} has left the fleet`);
+    else this.#expectAcknowledgement();
+  }
+
+  #publish(frame: Buffer, reply?: string): void {
+    this.#sentBytes += frame.length;
+    this.#options.bus.publish(this.#options.peer, frame, reply);
+  }
+
+  #progressToTell(): { received: number; limit: number } {
+    const { received, limit } = this.#incoming.progress;
+    this.#toldReceived = received;
+    this.#toldLimit = limit;
+    return { received, limit };
+  }
+
+  /** Tells the peer the state of both directions. A reply subject makes the bus report that nobody receives it. */
+  #tell({ resend = false, ask = false }: { resend?: boolean; ask?: boolean }): void {
+    if (this.#ended || !this.#options.bus.isConnected) return;
+    const state = { ...this.#progressToTell(), sent: this.#outgoing.end, resend, ask };
+    this.#publish(stateFrame(state), ask ? this.#options.own : undefined);
+  }
+
+  #tellSoon(): void {
+    if (this.#ended) return;
+    const { received, limit } = this.#incoming.progress;
+    if (received === this.#toldReceived && limit === this.#toldLimit) return;
+    if (received - this.#toldReceived >= TOLD_BYTES || limit - this.#toldLimit >= TOLD_BYTES) {
+      this.#tell({});
+      return;
+    }
+    this.#tellLater();
+  }
+
+  #tellLater(): void {
+    // Whatever is sent until then carries the progress, unless it is lost.
+    this.#tellTimer ??= setTimeout(() => {
+      this.#tellTimer = undefined;
+      this.#tell({});
+    }, TOLD_MS).unref();
+  }
+
+  /** Frames at the end may be lost without a later one that would show it. */
+  #expectAcknowledgement(): void {
+    if (this.#ended || this.#probeTimer !== undefined) return;
+    this.#probeTimer = setTimeout(() => {
+      this.#probeTimer = undefined;
+      if (this.#outgoing.isEmpty && this.#absentSince === undefined) return;
+      if (this.#outgoing.acknowledged === this.#probedAt || this.#absentSince !== undefined)
+        this.#tell({ ask: true });
+      this.#probedAt = this.#outgoing.acknowledged;
+      this.#expectAcknowledgement();
+    }, PROBE_MS).unref();
+  }
+
+  #end(reason?: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#endReason ??= reason;
+    clearTimeout(this.#tellTimer);
+    clearTimeout(this.#probeTimer);
+    clearTimeout(this.#closeTimer);
+    this.#life.stop();
+    this.#unwatch();
+    this.#incoming.stop();
+    this.#outgoing.clear();
+    this.#options.ended();
+    this.#events?.close(this.#endReason);
+  }
+}

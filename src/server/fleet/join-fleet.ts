@@ -1,0 +1,93 @@
+import { availableParallelism, loadavg } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ConnectionError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { natsOptions } from "../../fleet/address.ts";
+import type { Admission } from "../../fleet/answer-dials.ts";
+import { type Condition, Membership } from "../../fleet/membership.ts";
+import { NatsBus } from "../../fleet/nats-bus.ts";
+import { checkExecutorId } from "../../fleet/subjects.ts";
+import type { Authenticator } from "../access/authentication.ts";
+import type { ObservedServer } from "../server.ts";
+import type { FleetOptions } from "./fleet-options.ts";
+
+/** What joining depends on. */
+export interface JoinSurroundings {
+  readonly authenticator: Authenticator | undefined;
+  readonly logger: Logger;
+  readonly version: string | undefined;
+  readonly maxMessageBytes: number | undefined;
+}
+
+/** Makes a server part of a fleet. Resolves when it can be dialled, with what leaves the fleet. */
+export async function joinFleet(
+  server: ObservedServer,
+  options: FleetOptions,
+  { authenticator, logger, version, maxMessageBytes }: JoinSurroundings,
+): Promise<() => Promise<void>> {
+  checkExecutorId(options.id);
+  const bus = await NatsBus.open({ ...natsOptions(options), name: `exec-server ${options.id}` });
+  let denied: string | undefined;
+  bus.watch({
+    reconnected: () => logger.info("connected to the fleet again", { id: options.id }),
+    denied: (subject) => {
+      denied ??= subject;
+      logger.error("NATS does not permit this executor to use a subject", { id: options.id, subject });
+    },
+    ended: () => {},
+  });
+  const cores = availableParallelism();
+  const slots = options.slots ?? cores;
+  const membership = new Membership({
+    bus,
+    id: options.id,
+    ...(options.labels === undefined ? {} : { labels: options.labels }),
+    version,
+    maxMessageBytes,
+    condition: (): Condition => {
+      const { runningProcesses: running, isDraining } = server.state();
+      const load = Math.round(((loadavg()[0] ?? 0) / cores) * 100) / 100;
+      return { running, free: Math.max(0, slots - running), load, state: isDraining ? "draining" : "ready" };
+    },
+    admit: (dial) => admit(server, authenticator, dial),
+    replaced: () => {
+      logger.warn("a newer executor of the same name has joined the fleet: this one has left", {
+        id: options.id,
+      });
+      void bus.close();
+      options.replaced?.();
+    },
+  });
+  const leave = async (): Promise<void> => {
+    membership.leave("the server is closing");
+    await bus.close();
+  };
+  await bus.flush();
+  // A denial comes before the answer to the flush, but is told in a later step.
+  await nextTurn();
+  if (denied === undefined) return leave;
+  await leave();
+  throw new ConnectionError(`NATS does not permit this executor to use the subject ${denied}`);
+}
+
+/** The same decisions as about a WebSocket. */
+async function admit(
+  server: ObservedServer,
+  authenticator: Authenticator | undefined,
+  { token, from }: { token: string | undefined; from: string },
+): Promise<Admission> {
+  const authorization = token === undefined ? undefined : `Bearer ${token}`;
+  // Clients choose the names of their inboxes, so wrong tokens are slowed down for the fleet as a whole.
+  const answer = await authenticator?.authenticate({ authorization, from: "fleet" });
+  if (answer !== undefined && "refusal" in answer) {
+    server.observer?.refused?.({ cause: "login", reason: answer.refusal, from });
+    return { refusal: answer.refusal, status: 401 };
+  }
+  const refusal = server.refusal(answer?.credential);
+  if (refusal !== undefined) {
+    server.observer?.refused?.({ cause: "limit", reason: refusal, from });
+    return { refusal, status: 503 };
+  }
+  const credential = answer === undefined ? {} : { credential: answer.credential };
+  return { accept: (transport) => server.accept(transport, { ...credential, from }) };
+}

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect } from "../../src/client/index.ts";
+import { type ListeningServer, serve, type ServeOptions } from "../../src/server/index.ts";
+import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
+
+const TOKEN = "a-token-of-more-than-thirty-two-bytes";
+const authentication = {
+  mode: "capability-token",
+  tokenSha256: createHash("sha256").update(TOKEN).digest(),
+} as const;
+
+/** What docs/fleet-protocol.md says about permissions. */
+const CONFIG = `
+authorization {
+  users = [
+    { user: exec-a, password: a, permissions: {
+      subscribe: ["exec.a.>", "fleet.call"], publish: ["exec.a.beat", "_INBOX.>"] } }
+    { user: exec-b, password: b, permissions: {
+      subscribe: ["exec.b.>", "fleet.call"], publish: ["exec.b.beat", "_INBOX.>"] } }
+    { user: client, password: c, permissions: {
+      subscribe: ["_INBOX.client.>", "exec.*.beat"],
+      publish: ["fleet.call", "exec.a.dial", "exec.a.*.*"] } }
+  ]
+}`;
+
+let nats: NatsServer;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  nats = await startNats(CONFIG);
+});
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+  await nats[Symbol.asyncDispose]();
+});
+
+const client = (): { servers: string; user: string; password: string; inbox: string } => ({
+  servers: nats.url,
+  user: "client",
+  password: "c",
+  inbox: "client",
+});
+
+async function executor(
+  id: string,
+  more: ServeOptions = {},
+  { user = id, replaced = () => {} }: { user?: string; replaced?: () => void } = {},
+): Promise<ListeningServer> {
+  const server = await serve({
+    environment: process.env,
+    authentication,
+    ...more,
+    fleet: { servers: nats.url, user: `exec-${user}`, password: user, id, replaced },
+  });
+  closing.push(() => server.close());
+  return server;
+}
+
+test("a client runs a command on an executor, with the token of its server", async () => {
+  const refused: string[] = [];
+  const server = await executor("a", {
+    limits: { maxConnections: 1 },
+    observers: [{ refused: ({ cause, reason }) => void refused.push(`${cause}: ${reason}`) }],
+  });
+  const host = await connect({ fleet: client(), id: "a" }, { token: TOKEN });
+  expect((await host.run(["echo", "hello"])).stdout).toBe("hello\n");
+  await expect(connect({ fleet: client(), id: "a" }, { token: "wrong" })).rejects.toMatchObject({
+    code: "UNAUTHORIZED",
+  });
+  await expect(connect({ fleet: client(), id: "a" })).rejects.toThrow("missing websocket bearer token");
+  await expect(connect({ fleet: client(), id: "a" }, { token: TOKEN })).rejects.toThrow(
+    "the server has too many connections",
+  );
+  expect(refused).toEqual([
+    "login: invalid websocket bearer token",
+    "login: missing websocket bearer token",
+    expect.stringContaining("limit: the server has too many connections"),
+  ]);
+  await host.close();
+  await server.close();
+  await expect(connect({ fleet: client(), id: "a" }, { token: TOKEN })).rejects.toThrow(
+    "no executor of this name is connected to the fleet",
+  );
+});
+
+test("a newer executor of the same name takes over, and the older one serves nobody any more", async () => {
+  let replaced = 0;
+  const older = await executor("a", {}, { replaced: () => void (replaced += 1) });
+  const host = await connect({ fleet: client(), id: "a" }, { token: TOKEN, recoveryTimeoutMs: 0 });
+  const newer = await executor("a");
+  await expect.poll(() => replaced, { timeout: 20_000 }).toBe(1);
+  await expect(host.run(["true"])).rejects.toThrow();
+  await host.close();
+  await expect.poll(() => older.state().connections, { timeout: 20_000 }).toBe(0);
+  const next = await connect({ fleet: client(), id: "a" }, { token: TOKEN });
+  await expect.poll(() => newer.state().connections, { timeout: 20_000 }).toBe(1);
+  await next.close();
+  await Promise.all([older.close(), newer.close()]);
+});
+
+test("NATS keeps a client from executors that it may not reach, and says so at once", async () => {
+  const server = await executor("b");
+  await expect(connect({ fleet: client(), id: "b" }, { token: TOKEN })).rejects.toThrow(
+    "failed to connect to executor b: NATS does not permit this client to use the subject exec.b.dial",
+  );
+  await expect(
+    connect({ fleet: { ...client(), inbox: "somebody" }, id: "a" }, { token: TOKEN }),
+  ).rejects.toThrow("NATS does not permit this client to use the subject _INBOX.somebody.*");
+  await server.close();
+});
+
+test("an executor cannot pose as another one", async () => {
+  await expect(executor("a", {}, { user: "b" })).rejects.toThrow(
+    "NATS does not permit this executor to use the subject exec.a.",
+  );
+});
+
+test("whoever NATS does not know is told", async () => {
+  const fleet = { ...client(), password: "wrong" };
+  await expect(connect({ fleet, id: "a" }, { token: TOKEN })).rejects.toThrow(
+    /failed to connect to NATS: .*Authorization/i,
+  );
+});
+
+test.each([
+  [{ servers: [] }, "a fleet needs at least one server of NATS"],
+  [{ servers: "http://h" }, 'invalid server of a fleet "http://h"'],
+  [{ servers: "nats://user:pass@h" }, "invalid server of a fleet"],
+  [{ servers: "nats://h", user: "x" }, "a user of a fleet needs both: `user` and `password`"],
+  [
+    { servers: "nats://h", nkey: "/n", user: "x", password: "y" },
+    "with one of `credentials`, `nkey` and `user`",
+  ],
+  [{ servers: "nats://h", ca: "/ca" }, "`ca`, `cert` and `key` need servers with tls://"],
+  [{ servers: ["nats://h", "tls://h"] }, "either all servers of a fleet have tls://, or none"],
+  [{ servers: "nats://h", inbox: "a.b" }, "`inbox` must have"],
+  [{ servers: "nats://127.0.0.1:1" }, "failed to connect to NATS: connection refused"],
+])("the address %j is refused with a reason", async (fleet, reason) => {
+  await expect(connect({ fleet, id: "a" })).rejects.toThrow(reason);
+});
+
+test("a server does not join a fleet without authentication", async () => {
+  await expect(serve({ fleet: { servers: nats.url, id: "a" } })).rejects.toThrow(
+    "refusing to join a fleet without authentication",
+  );
+});
