@@ -1,5 +1,8 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { silentLogger } from "../../src/base/logger.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import { Console } from "../../src/server/console/console.ts";
 import { serve } from "../../src/server/index.ts";
 import { listenWebSocket, type WebSocketListener } from "../../src/transport/websocket/websocket-server.ts";
@@ -45,6 +48,42 @@ it.each(["exclude", "excludeUser"] as const)("nobody whom %s keeps out can spend
   expect((await browse(listener.url, "/console/state")).status).toBe(200);
   reason = undefined;
   expect((await trade(listener.url, { token })).status).toBe(200);
+});
+
+it("the key is there before any sandbox begins, which hides only what it finds", async () => {
+  const directory = await mkdtemp("/var/tmp/exec-server-console-strangers-");
+  try {
+    const keyFile = join(directory, "state", "console.key");
+    await using first = await serve({ console: { keyFile } });
+    const key = await readFile(keyFile);
+    expect([key.length, (await stat(keyFile)).mode & 0o777]).toEqual([32, 0o600]);
+    await using host = await connect(first.url);
+    const seen = await host.run(["cat", keyFile], { sandbox: "read-only" });
+    expect([seen.stdout, seen.stderr]).toEqual(["", expect.stringContaining("Permission denied")]);
+    const secret = await signIn(first.url, first.consoleLink());
+    expect(await pageStatus(first.url, secret)).toBe(101);
+    // Neither a page nor another server makes another one.
+    await using _second = await serve({ console: { keyFile } });
+    expect(await readFile(keyFile)).toEqual(key);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+it("a server whose key cannot be kept says so to whoever needs it, not at every start", async () => {
+  const directory = await mkdtemp("/var/tmp/exec-server-console-strangers-");
+  try {
+    await writeFile(join(directory, "state"), "");
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+    const keyFile = join(directory, "state", "console.key");
+    await using server = await serve({ console: { keyFile }, logger });
+    expect(warnings).toEqual([]);
+    await signIn(server.url, server.consoleLink());
+    expect(warnings).toEqual([expect.stringContaining("the key of the console cannot be used")]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 it("a proxy that asks for a password of its own hides no session of a page", async () => {

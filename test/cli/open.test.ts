@@ -1,6 +1,11 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { attach } from "../../src/server/attach.ts";
 import { launch } from "../conformance/server-process.ts";
 import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
 import { startCommand, type RunningCommand } from "./command.ts";
@@ -100,6 +105,32 @@ it("serves the page itself for a server that has none", async () => {
     expect(await command.ended()).toMatchObject({ status: 0 });
   } finally {
     await server.stop();
+  }
+});
+
+it("serves the page itself for a server that is attached to the HTTP server of another program", async () => {
+  await using person = new Person();
+  const http = createServer((_request, response) => response.end("the rest of the program\n"));
+  await once(http.listen(0, "127.0.0.1"), "listening");
+  const token = "a-token-for-everything";
+  const tokenSha256 = createHash("sha256").update(token).digest();
+  await using _attached = attach(http, {
+    path: "/exec",
+    authentication: { mode: "capability-token", tokenSha256 },
+    environment: process.env,
+  });
+  try {
+    const { port } = http.address() as AddressInfo;
+    const command = startCommand(["open", "--print", "--url", `ws://127.0.0.1:${port}/exec`], {
+      env: { ...person.env, EXEC_SERVER_TOKEN: token },
+    });
+    const { link, url } = await served(command);
+    await using page = await openPageClient(url, await signIn(url, link));
+    expect(await page.call("server/status", null)).toMatchObject({ result: { pid: process.pid } });
+    command.child.kill("SIGTERM");
+    expect(await command.ended()).toMatchObject({ status: 0 });
+  } finally {
+    http.close();
   }
 });
 

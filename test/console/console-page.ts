@@ -4,6 +4,7 @@ import { expect } from "vitest";
 const DEADLINE_MS = 60_000;
 /** What a browser says about a connection that was cut on purpose. */
 const NETWORK_ERROR = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to/;
+const DOWNLOAD = /^a download: blob:/;
 const REFUSED = /responded with a status of 4\d\d/;
 
 export interface PageOptions extends BrowserContextOptions {
@@ -11,6 +12,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly losesConnections?: boolean;
   /** So are answers that refuse something. */
   readonly refused?: boolean;
+  /** So are downloads. */
+  readonly downloads?: boolean;
 }
 
 /**
@@ -24,8 +27,12 @@ export class ConsolePage implements AsyncDisposable {
   readonly #expected: readonly RegExp[];
 
   static async open(browser: Browser, url: string, options: PageOptions = {}): Promise<ConsolePage> {
-    const { losesConnections = false, refused = false, ...contextOptions } = options;
-    const expected = [...(losesConnections ? [NETWORK_ERROR] : []), ...(refused ? [REFUSED] : [])];
+    const { losesConnections = false, refused = false, downloads = false, ...contextOptions } = options;
+    const expected = [
+      ...(losesConnections ? [NETWORK_ERROR] : []),
+      ...(refused ? [REFUSED] : []),
+      ...(downloads ? [DOWNLOAD] : []),
+    ];
     const context = await browser.newContext({
       viewport: { width: 1440, height: 900 },
       reducedMotion: "reduce",
@@ -67,7 +74,8 @@ export class ConsolePage implements AsyncDisposable {
   /** The frame of the page is there, and its connection. */
   async ready(): Promise<this> {
     await this.page.getByRole("navigation", { name: "Views" }).waitFor();
-    await this.page.locator(".rail-state.connected").waitFor();
+    // Phones have no room for it.
+    await this.page.locator(".rail-state.connected").waitFor({ state: "attached" });
     return this;
   }
 

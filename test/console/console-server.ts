@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { connect } from "../../src/client/connect/connect.ts";
@@ -13,6 +13,8 @@ const START_DEADLINE_MS = 30_000;
 export interface ConsoleServerOptions {
   /** Further flags. */
   readonly args?: readonly string[];
+  /** On top of its environment. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** The built program with its console, a home of its own, and an end and a new beginning on the same port. */
@@ -20,13 +22,14 @@ export class ConsoleServer implements AsyncDisposable {
   /** Everything that the server may write: its home, and the directory it works in. */
   readonly home: string;
   readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   #port = 0;
   #links: string[] = [];
   #complaints = "";
 
-  static async start({ args = [] }: ConsoleServerOptions = {}): Promise<ConsoleServer> {
-    const server = new ConsoleServer(await mkdtemp("/var/tmp/exec-server-console-"), args);
+  static async start({ args = [], env = {} }: ConsoleServerOptions = {}): Promise<ConsoleServer> {
+    const server = new ConsoleServer(await mkdtemp("/var/tmp/exec-server-console-"), args, env);
     await mkdir(join(server.home, "work"));
     try {
       await server.start();
@@ -37,9 +40,10 @@ export class ConsoleServer implements AsyncDisposable {
     return server;
   }
 
-  private constructor(home: string, args: readonly string[]) {
+  private constructor(home: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.home = home;
     this.#args = args;
+    this.#env = env;
   }
 
   get port(): number {
@@ -60,7 +64,7 @@ export class ConsoleServer implements AsyncDisposable {
 
   get environment(): NodeJS.ProcessEnv {
     const { PATH } = process.env;
-    return { PATH, HOME: this.home, LANG: "C.UTF-8", SHELL: "/bin/bash", PS1: "$ " };
+    return { PATH, HOME: this.home, LANG: "C.UTF-8", SHELL: "/bin/bash", PS1: "$ ", ...this.#env };
   }
 
   /** The link that the last start has printed. It works once. */
@@ -123,6 +127,12 @@ export class ConsoleServer implements AsyncDisposable {
     const exited = once(child, "exit");
     child.kill(signal);
     await withDeadline(exited, START_DEADLINE_MS, () => `the end of the server: ${this.#complaints}`);
+  }
+
+  /** Memory that the server has now. */
+  async residentBytes(): Promise<number> {
+    const status = await readFile(`/proc/${this.#child?.pid}/status`, "utf8");
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

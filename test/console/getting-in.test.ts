@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -118,21 +118,39 @@ describe("without authentication", () => {
   });
 });
 
+/** What the tokens of a preset have besides. */
+const MORE: Readonly<Record<string, string>> = {
+  files: 'roots = ["/usr/share"]\n',
+  observe: 'see = ["full"]\n',
+};
+
 describe("with tokens", () => {
   let server: ConsoleServer;
-  const tokens = { observe: "a-token-to-look-on", full: "a-token-for-everything" };
+  const path = join("/var/tmp", `exec-server-console-tokens-${process.pid}.toml`);
+  const tokens = {
+    observe: "a-token-to-look-on",
+    files: "a-token-for-files-only",
+    full: "a-token-for-everything",
+  };
 
   beforeAll(async () => {
     const table = Object.entries(tokens).map(([preset, token]) => {
       const sha256 = createHash("sha256").update(token).digest("hex");
-      return `[[token]]\nname = "${preset}"\nsha256 = "${sha256}"\npreset = "${preset}"\n`;
+      return `[[token]]\nname = "${preset}"\nsha256 = "${sha256}"\npreset = "${preset}"\n${MORE[preset] ?? ""}`;
     });
-    const path = join("/var/tmp", `exec-server-console-tokens-${process.pid}.toml`);
     await writeFile(path, table.join("\n"), { mode: 0o600 });
     server = await ConsoleServer.start({ args: ["--ws-auth", "token-table", "--ws-token-table", path] });
   });
 
-  afterAll(() => server?.[Symbol.asyncDispose]());
+  afterAll(() => Promise.all([server?.[Symbol.asyncDispose](), rm(path, { force: true })]));
+
+  /** A page that has got in by a token. */
+  async function openWith(token: string): Promise<ConsolePage> {
+    const opened = await ConsolePage.open(browser, server.origin);
+    await opened.page.getByLabel("Token").fill(token);
+    await opened.page.keyboard.press("Enter");
+    return opened.ready();
+  }
 
   it("the page asks for one, refuses a wrong one with a remedy, and shows what the right one may do", async () => {
     await using opened = await ConsolePage.open(browser, server.origin, {
@@ -148,7 +166,102 @@ describe("with tokens", () => {
     await opened.ready();
     opened.expectClean();
   });
+
+  it.each([
+    ["observe", ["Processes", "Terminals", "Inspector", "Rows", "System"]],
+    ["files", ["Files", "Inspector", "Rows"]],
+  ] as const)("a token with the preset %s is shown the views that it may use: %j", async (preset, names) => {
+    await using opened = await openWith(tokens[preset]);
+    const views = opened.page.getByRole("navigation", { name: "Views" });
+    expect(await views.getByRole("link").allInnerTexts()).toEqual(names);
+    opened.expectClean();
+  });
+
+  it("a token that only looks on is offered nothing that starts a process, by buttons, keys or the palette", async () => {
+    await using allowed = await openWith(tokens.full);
+    expect(await startersOn(allowed)).toEqual({
+      buttons: ["New terminal"],
+      commands: ["New terminal", "New terminal, also in a terminal", "Split down", "Split to the right"],
+      processCommands: ["End the process, or those selected", "Send a signal", "Start a process"],
+    });
+    await using opened = await openWith(tokens.observe);
+    const { page } = opened;
+    expect(await startersOn(opened)).toEqual({ buttons: [], commands: [], processCommands: [] });
+    // The second key opens a dialog, and the first would have opened another one.
+    await page.keyboard.press("n");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    expect(await page.getByRole("dialog").allInnerTexts()).toEqual([
+      expect.stringContaining("In a terminal all keys belong"),
+    ]);
+    opened.expectClean();
+  });
+
+  it("a token that only looks on sees processes and output of others, and nothing that selects, signals, ends or types", async () => {
+    await using host = await server.connect({ token: tokens.full });
+    await using running = await host.start(["sh", "-c", "echo to be seen; cat"], {
+      keep: { name: "watched" },
+      stdin: "pipe",
+    });
+    const offersOf = async (opened: ConsolePage) => {
+      const { page } = opened;
+      await page.goto(server.origin);
+      await page.getByRole("button", { name: "Actions for watched" }).click();
+      const menu = page.getByRole("menu", { name: "Actions" });
+      const actions = (await menu.getByRole("menuitem").allInnerTexts()).map((text) => text.split("\n")[0]);
+      const boxes = await page.locator(".proc-row input").count();
+      await menu.getByRole("menuitem", { name: "Open the output" }).click();
+      await page.getByText("to be seen", { exact: true }).waitFor();
+      const buttons = page.locator(".out-head button, .out-input button");
+      return { actions, boxes: boxes > 0, buttons: await buttons.allInnerTexts() };
+    };
+    await using looking = await openWith(tokens.observe);
+    expect(await offersOf(looking)).toEqual({
+      actions: ["Open the output", "Copy the command"],
+      boxes: false,
+      buttons: [],
+    });
+    looking.expectClean();
+    await using allowed = await openWith(tokens.full);
+    expect(await offersOf(allowed)).toEqual({
+      actions: ["Open the output", "Start again…", "Copy the command", "Send a signal…", "End…"],
+      boxes: true,
+      buttons: ["Signal", "End", "Send", "End input"],
+    });
+    await running.terminate();
+  });
+
+  it("the first key of the keyboard leads past the views to the content", async () => {
+    await using opened = await openWith(tokens.observe);
+    const { page } = opened;
+    await page.getByRole("link", { name: "Skip to the content" }).focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("view");
+    opened.expectClean();
+  });
 });
+
+/** What the views of terminals and of processes offer to start and to end something. */
+async function startersOn({ page }: ConsolePage) {
+  const starters = /^(New terminal|Split|Start a|Send a signal|End the)/;
+  const offered = async (): Promise<string[]> => {
+    await page.keyboard.press("Control+k");
+    const dialog = page.getByRole("dialog", { name: "Commands" });
+    await dialog.getByText("Switch between light and dark").waitFor();
+    const titles = await dialog.locator(".palette-title").allInnerTexts();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    return titles.filter((title) => starters.test(title)).sort();
+  };
+  const views = page.getByRole("navigation", { name: "Views" });
+  await views.getByRole("link", { name: "Terminals" }).click();
+  await page.getByText("No terminal is open").waitFor();
+  const buttons = await page.getByRole("button", { name: starters }).allInnerTexts();
+  const commands = (await offered()).filter((title) => title !== "Start a process");
+  await views.getByRole("link", { name: "Processes" }).click();
+  await page.getByRole("heading", { name: "Processes" }).waitFor();
+  return { buttons, commands, processCommands: await offered() };
+}
 
 /** A server of pages that are not the console's. */
 async function foreignPages(html: string): Promise<AsyncDisposable & { readonly url: string }> {

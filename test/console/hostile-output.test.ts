@@ -5,41 +5,20 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { ConsolePage } from "./console-page.ts";
 import { ConsoleServer } from "./console-server.ts";
+import {
+  BELL,
+  ESC,
+  HIDDEN,
+  LINKS,
+  linkSequences,
+  MARKUP,
+  SEQUENCES,
+  surroundings,
+  TURNED,
+} from "./hostile-payload.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
-const ESC = "\x1b";
-const BELL = "\x07";
-/** From right to left, until the end. */
-const TURNED = "\u202e";
-/** Characters that turn or hide others. */
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}]/u;
-const SCRIPT = "window.harmed='yes';document.title='harmed'";
-const MARKUP = [
-  `<img src=x onerror="${SCRIPT}">`,
-  `<script>${SCRIPT}</script>`,
-  `"><svg onload="${SCRIPT}">`,
-  `<a href="javascript:${SCRIPT}">click</a>`,
-  `{{constructor.constructor('${SCRIPT}')()}}`,
-];
-const SEQUENCES = [
-  `${ESC}]0;harmed${BELL}`,
-  `${ESC}]2;<b>harmed</b>${ESC}\\`,
-  `${ESC}]52;c;${Buffer.from("harmed").toString("base64")}${BELL}`,
-  `${ESC}]52;p;${Buffer.from("harmed").toString("base64")}${ESC}\\`,
-  `${ESC}]52;c;?${BELL}`,
-  `${ESC}]1337;File=inline=1:${Buffer.from("harmed").toString("base64")}${BELL}`,
-  `${ESC}]7;file:///etc/passwd${BELL}`,
-  `${ESC}]9;harmed${BELL}`,
-  `${ESC}P+q544e${ESC}\\`,
-  `${ESC}[21t`,
-  `${ESC}[8;4;20t`,
-];
-const LINKS = [
-  "javascript:window.harmed='yes'",
-  "data:text/html,<script>1</script>",
-  "file:///etc/passwd",
-  "vbscript:x",
-];
+const INSIDE = ".xterm, .term-notice, .term-people";
 
 let browser: Browser;
 let server: ConsoleServer;
@@ -49,29 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
-
-/** What output must not change. */
-async function surroundings(page: Page): Promise<unknown> {
-  return page.evaluate(async () => ({
-    title: document.title,
-    address: location.href,
-    harmed: "harmed" in window,
-    clipboard: await navigator.clipboard.readText(),
-    stored: Object.keys(sessionStorage),
-    scripts: document.querySelectorAll("script, iframe, object, embed, base, form[action], meta").length,
-    // Elements that markup in output would have made.
-    made: document.querySelectorAll(
-      "img:not([class]), svg[onload], a[href^='javascript:'], [onerror], [onload]",
-    ).length,
-    /** The elements around the terminal, by their names. */
-    around: [...document.querySelectorAll("body *")]
-      .filter(
-        (element) => element.closest(".xterm, .term-notice, .term-people, [aria-live], .toasts") === null,
-      )
-      .map((element) => element.localName)
-      .join(" "),
-  }));
-}
 
 /** Clicks on the beginning of a line of a terminal. */
 async function clickOn(page: Page, text: string): Promise<void> {
@@ -85,11 +41,10 @@ async function clickOn(page: Page, text: string): Promise<void> {
 
 it("nothing that a program writes changes anything outside its terminal", async () => {
   const payload = join(server.workDirectory, "payload");
-  const linked = LINKS.map((target, index) => `${ESC}]8;;${target}${ESC}\\link-${index}${ESC}]8;;${ESC}\\`);
   const plain = LINKS.map((target) => `${target} is what it says`);
   await writeFile(
     payload,
-    [...MARKUP, ...SEQUENCES, ...linked, ...plain, `${TURNED}gnp.exe`, "end-of-it"].join("\r\n"),
+    [...MARKUP, ...SEQUENCES, ...linkSequences(), ...plain, `${TURNED}gnp.exe`, "end-of-it"].join("\r\n"),
   );
   await using host = await server.connect();
   const script = `read line; cat ${payload}; exec sleep 600`;
@@ -103,7 +58,7 @@ it("nothing that a program writes changes anything outside its terminal", async 
   const screen = screenOf(page);
   await page.locator(".xterm-rows").waitFor();
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
-  const before = await surroundings(page);
+  const before = await surroundings(page, INSIDE);
   expect(before).toMatchObject({ clipboard: "mine", harmed: false });
   await started.write("go\n");
   await expectOnScreen(screen, "end-of-it");
@@ -112,7 +67,7 @@ it("nothing that a program writes changes anything outside its terminal", async 
   for (const text of [...LINKS.keys()].map((index) => `link-${index}`).concat(LINKS))
     await clickOn(page, text);
   await page.mouse.move(0, 0);
-  await expect.poll(() => surroundings(page)).toEqual(before);
+  await expect.poll(() => surroundings(page, INSIDE)).toEqual(before);
   await started.terminate();
   opened.expectClean();
 });

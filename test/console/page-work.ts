@@ -7,6 +7,8 @@ export interface PageWork {
   /** The same with the time that other programs took. */
   readonly longestTaskWallMs: number;
   readonly tasks: number;
+  /** Between two frames, with the time that other programs took. */
+  readonly longestFrameGapMs: number;
 }
 
 interface TraceEvent {
@@ -26,7 +28,9 @@ export async function workDuring(
   happens: () => Promise<void>,
 ): Promise<PageWork> {
   await browser.startTracing(page, { categories: ["toplevel"] });
+  const gaps = await page.evaluateHandle(watchFrames);
   await happens();
+  const longestFrameGapMs = await gaps.evaluate((stop) => stop());
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
     readonly traceEvents: readonly TraceEvent[];
   };
@@ -44,6 +48,25 @@ export async function workDuring(
     longestTaskMs: Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000,
     longestTaskWallMs: Math.max(...tasks.map(({ dur = 0 }) => dur)) / 1000,
     tasks: tasks.length,
+    longestFrameGapMs,
+  };
+}
+
+/** Runs in the page. The returned function ends it, and returns the longest time between two frames. */
+function watchFrames(): () => number {
+  let last = performance.now();
+  let longest = 0;
+  let isOver = false;
+  const onFrame = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (!isOver) requestAnimationFrame(onFrame);
+  };
+  requestAnimationFrame(onFrame);
+  return () => {
+    isOver = true;
+    return longest;
   };
 }
 

@@ -31,3 +31,26 @@ export async function typeLine(page: Page, line: string): Promise<void> {
   await page.keyboard.type(line);
   await page.keyboard.press("Enter");
 }
+
+/** What each row looks like: its text, the colours and styles of its parts, and where the cursor is. */
+export async function lookOf(screen: Locator): Promise<string[]> {
+  const rows = await screen.evaluate((element) =>
+    [...element.querySelectorAll(".xterm-rows > div")].map((row) =>
+      [...row.querySelectorAll("span")].map((part) => ({
+        text: part.textContent.replaceAll("\u00a0", " "),
+        // How the cursor is drawn depends on the focus of the page.
+        look: [...part.classList]
+          .filter((name) => !name.startsWith("xterm-cursor-"))
+          .concat(part.style.color, part.style.backgroundColor)
+          .join(" ")
+          .trim(),
+      })),
+    ),
+  );
+  return rows.map((parts) =>
+    parts
+      .map(({ text, look }) => (look === "" ? text : `[${look}: ${text}]`))
+      .join("")
+      .trimEnd(),
+  );
+}

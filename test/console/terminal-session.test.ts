@@ -71,7 +71,12 @@ class Shown implements AsyncDisposable {
 
   #linesFrom(first: number): string[] {
     const { active } = this.emulator.buffer;
-    const row = (index: number): string => active.getLine(first + index)!.translateToString(true);
+    // A painted screen leaves out the blanks at the end of a line, which nobody sees.
+    const row = (index: number): string =>
+      active
+        .getLine(first + index)!
+        .translateToString(true)
+        .trimEnd();
     return Array.from({ length: active.length - first }, (_, index) => row(index));
   }
 
@@ -117,6 +122,18 @@ test("a program on the alternate screen is shown as it is, and what was before i
   await shown.has("after");
   expect(shown.emulator.buffer.active.type).toBe("normal");
   expect(shown.lines.slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, index) => `${index + 1}`));
+});
+
+test("what is typed while a terminal is being opened arrives, and nothing of it where one only looks", async () => {
+  const name = await kept("read line; echo got $line; read line");
+  await using looking = new Shown(name, { mode: "follow" });
+  looking.session.input("Eve\r");
+  await expect.poll(() => looking.states.at(-1)?.kind).toBe("open");
+  await using shown = new Shown(name);
+  shown.session.input("An");
+  shown.session.input("n\r");
+  expect(shown.session.state.kind).toBe("opening");
+  await shown.has("got Ann");
 });
 
 test("questions of programs in old output are not answered a second time", async () => {

@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
+import { builtCli } from "../fault/server-under-test.ts";
 import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
@@ -11,15 +14,29 @@ import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
 /** SCREENSHOTS=docs/images writes a picture of every view there. */
 const pictures = process.env["SCREENSHOTS"];
+/** Length of the path of a chart with some twenty values. */
+const FULL_CHART = 160;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-const BUILD_LINES = [
-  "\x1b[1mvite v8.1.5\x1b[0m building for production...",
-  "\x1b[32m✓\x1b[0m 412 modules transformed.",
-  "dist/index.html                   0.62 kB",
-  "\x1b[36mdist/assets/\x1b[0mmain-8f2c41aa.js     61.30 kB",
-  "\x1b[33m(!) Some chunks are larger than 500 kB\x1b[0m",
-  "\x1b[32m✓\x1b[0m built in 1.84s",
-];
+/** A build, as its script. */
+const BUILD = `#!/bin/sh
+printf '\\033[1mvite v8.1.5\\033[0m building for production...\\n'
+printf '\\033[32m✓\\033[0m 412 modules transformed.\\n'
+printf 'dist/index.html                   0.62 kB\\n'
+printf '\\033[36mdist/assets/\\033[0mmain-8f2c41aa.js     61.30 kB\\n'
+echo '(!) Some chunks are larger than 500 kB' >&2
+printf '\\033[32m✓\\033[0m built in 1.84s, watching\\n'
+exec sleep 3600
+`;
+/** A server that writes a line for every request. */
+const LOG = `#!/bin/bash
+for ((i = 0; ; i++)); do
+  printf '%(%T)T GET /?place=%s \\033[32m200\\033[0m %d ms\\n' -1 "$(shuf -n 1 -e Oslo Lima Accra Osaka)" $((i * 7 % 23))
+  sleep 0.$((RANDOM % 5 + 1))
+done
+`;
+/** What is asked about each place; one is not known. */
+const PLACES = ["Accra", "Lima", "Oslo", "Osaka", "Atlantis", "Quito", "Hanoi", "Dakar", "Turin", "Perth"];
+const FORECAST = 'test "$1" != Atlantis || { echo "no such place" >&2; exit 1; }; echo "sunny in $1"';
 const README = "# Weather\n\nShows the weather of the next days.\n\n```sh\nnpm start\n```\n";
 const SOURCE = `import { createServer } from "node:http";
 
@@ -33,6 +50,8 @@ export function serve(port: number): void {
   server.listen(port);
 }
 `;
+
+const run = promisify(execFile);
 
 let browser: Browser;
 let server: ConsoleServer;
@@ -57,20 +76,25 @@ async function makeScene(): Promise<void> {
   await writeFile(join(project, "README.md"), README);
   await writeFile(join(project, "src/server.ts"), SOURCE);
   await writeFile(join(project, "package.json"), '{ "name": "weather" }\n');
-  const build = `printf '%b\\n' ${BUILD_LINES.map((line) => `'${line.replaceAll("\x1b", "\\033")}'`).join(" ")}; echo 'warning: no cache' >&2; exec sleep 3600`;
+  await writeFile(join(project, "build.sh"), BUILD, { mode: 0o755 });
+  await writeFile(join(project, "serve.sh"), LOG, { mode: 0o755 });
+  await writeFile(join(project, "places.csv"), `place\n${PLACES.join("\n")}\n`);
+  const map = ["map", "--url", server.webSocketUrl, "-o", "forecast.csv", "places.csv", "--"];
+  // It says by its status that a row has failed.
+  const done = await run(process.execPath, [builtCli, ...map, "sh", "-c", FORECAST, "sh", "{place}"], {
+    cwd: project,
+    env: server.environment,
+  }).catch((error: unknown) => error);
+  expect(String(done)).toContain("Atlantis");
   const kept = (name: string) => ({ cwd: project, keep: { name } });
-  await host.start(["sh", "-c", build], kept("build"));
-  await host.start(
-    ["sh", "-c", "while :; do date +'%T GET /?place=Oslo 200'; sleep 1; done"],
-    kept("server"),
-  );
-  await (await host.start(["sh", "-c", "echo '14 tests passed'; exit 0"], kept("tests"))).exited;
-  await host.terminal(["bash", "--norc", "-i"], {
+  await host.start(["./build.sh", "--watch"], kept("build"));
+  await host.start(["./serve.sh", "--port", "8080"], kept("server"));
+  await (await host.start(["sh", "-c", "echo '14 tests passed'"], kept("tests"))).exited;
+  const shell = await host.terminal(["bash", "--norc", "-i"], {
     ...kept("shell"),
-    env: { PS1: "weather $ " },
-    cols: 100,
-    rows: 30,
+    env: { PS1: "\\[\\e[36m\\]weather\\[\\e[0m\\] $ ", TERM: "xterm-256color" },
   });
+  await shell.write("ls --color=always -la\ncat src/server.ts\n");
 }
 
 /** The views, each with what shows that it is there. */
@@ -78,11 +102,32 @@ function views(): Record<string, { readonly path: string; readonly ready: (page:
   const text = (wanted: string) => async (page: Page) => page.getByText(wanted).first().waitFor();
   const project = `/f${server.workDirectory}/weather`;
   return {
-    processes: { path: "/p", ready: text("build") },
+    processes: { path: "/p", ready: pictures === undefined ? text("build") : chartsAreFull },
     output: { path: "/p/build", ready: text("built in") },
-    terminals: { path: "/t/shell", ready: async (page) => expectOnScreen(screenOf(page), "weather $") },
+    terminals: { path: "/t/shell", ready: async (page) => expectOnScreen(screenOf(page), "server.listen") },
     files: { path: project, ready: text("README.md") },
     editor: { path: `${project}/src/server.ts`, ready: text("createServer") },
+    inspector: { path: "/i/process/start", ready: text("closeStdin") },
+    messages: {
+      path: "/i/messages",
+      ready: async (page) => {
+        // Those of another view, which the inspector has watched.
+        await page.getByRole("heading", { name: "Inspector" }).waitFor();
+        await page.keyboard.press("g");
+        await page.keyboard.press("p");
+        await text("build")(page);
+        await page.goBack();
+        await text("process/list")(page);
+      },
+    },
+    rows: { path: `/r${server.workDirectory}/weather/forecast.csv.ledger`, ready: text("no such place") },
+    start: {
+      path: "/p",
+      ready: async (page) => {
+        await page.getByRole("button", { name: "Start" }).first().click();
+        await page.getByRole("dialog").waitFor();
+      },
+    },
     system: { path: "/s", ready: text("Sessions") },
   };
 }
@@ -116,6 +161,18 @@ it.each(["light", "dark"] as const)(
     opened.expectClean();
   },
 );
+
+/** The charts of processes have something to show. */
+async function chartsAreFull(page: Page): Promise<void> {
+  await expectOnScreen(screenOf(page), /[$#]$/m);
+  const points = () =>
+    page.evaluate(() =>
+      Math.max(
+        ...Array.from(document.querySelectorAll(".sparkline-line"), (line) => line.getAttribute("d")!.length),
+      ),
+    );
+  await expect.poll(points).toBeGreaterThan(FULL_CHART);
+}
 
 async function takePicture(page: Page, name: string): Promise<void> {
   const path = join(pictures!, `console-${name}.png`);

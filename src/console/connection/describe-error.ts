@@ -6,20 +6,35 @@ export interface DescribedError {
   readonly remedy: string | undefined;
 }
 
+/** For what needs a connection, while there is none. */
+export const NOT_CONNECTED: DescribedError = {
+  text: "There is no connection to the server now.",
+  remedy: "The page reconnects by itself. Try again when it has.",
+};
+
 /** An error in words for people, with what they can do about it. */
 export function describeError(error: unknown): DescribedError {
-  const message = error instanceof Error ? error.message : String(error);
-  const text = visibleText(message.charAt(0).toUpperCase() + message.slice(1));
-  return { text, remedy: remedyOf(error) };
+  return { text: textOf(error), remedy: remedyOf(error) };
 }
 
+function textOf(error: unknown): string {
+  if (error instanceof ConnectionError && error.code === "SESSION_LOST") return SESSION_LOST;
+  const message = error instanceof Error ? error.message : String(error);
+  // Names, such as `fs/readFile`, stay as they are.
+  return visibleText(
+    message.replace(/^[a-z]+(?=[\s,;:])/, (word) => word.charAt(0).toUpperCase() + word.slice(1)),
+  );
+}
+
+const SESSION_LOST = "The server was restarted before it had answered.";
+
 function remedyOf(error: unknown): string | undefined {
-  if (error instanceof SpawnError) return SPAWN_REMEDIES[error.reason ?? "other"];
+  if (error instanceof SpawnError && error.reason !== undefined) return SPAWN_REMEDIES[error.reason];
   if (error instanceof FileError && error.errno !== undefined) return FILE_REMEDIES[error.errno];
   if (error instanceof ConnectionError)
     return error.code === "EFFECT_UNKNOWN"
       ? "The connection was lost before the answer came. Look whether it was done before you do it again."
-      : "The page reconnects by itself. Try again when it has.";
+      : NOT_CONNECTED.remedy;
   if (error instanceof ExecError) return REMEDIES[error.code];
   return undefined;
 }

@@ -65,6 +65,9 @@ export async function enter(): Promise<void> {
   const token = takeLinkToken();
   answerOtherTabs();
   setInterval(() => void keepRenewed(), RENEWAL_MS);
+  // A page that is left does not come back to its session. If the browser keeps the page, it opens another one.
+  addEventListener("pagehide", () => void host.value?.close());
+  addEventListener("pageshow", connectNow);
   if (token !== undefined) return enterByToken(token);
   const secret = storedSecret() ?? (await askOtherTabs());
   if (secret === undefined) return ask(undefined);

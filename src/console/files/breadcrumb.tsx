@@ -1,9 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { navigate } from "../shell/router.ts";
 import { IconButton } from "../ui/button.tsx";
+import { Menu } from "../ui/menu.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { addressOf, resolvePath, stepsTo } from "./paths.ts";
+import { isWithinReach, roots } from "./reach.ts";
 
 export interface BreadcrumbProps {
   readonly path: string;
@@ -18,8 +20,14 @@ export interface BreadcrumbProps {
 export function Breadcrumb({ path, home, directory, isTyping, onTyping }: BreadcrumbProps) {
   const trail = useRef<HTMLOListElement>(null);
   useEffect(() => {
+    const shown = trail.current;
+    if (shown === null) return;
     // On a narrow page the end is what matters.
-    trail.current?.scrollTo({ left: trail.current.scrollWidth });
+    const toEnd = (): void => shown.scrollTo({ left: shown.scrollWidth });
+    toEnd();
+    const observer = new ResizeObserver(toEnd);
+    observer.observe(shown);
+    return () => observer.disconnect();
   }, [path, isTyping]);
   if (isTyping)
     return <PathField path={path} home={home} directory={directory} onClose={() => onTyping(false)} />;
@@ -29,18 +37,56 @@ export function Breadcrumb({ path, home, directory, isTyping, onTyping }: Breadc
       <ol ref={trail}>
         {steps.map((step, index) => (
           <li key={step.path}>
-            <a
-              href={addressOf(step.path)}
-              aria-current={index === steps.length - 1 ? "page" : undefined}
-              title={visibleText(step.path)}
-            >
-              {visibleText(step.name)}
-            </a>
+            {isWithinReach(step.path) ? (
+              <a
+                href={addressOf(step.path)}
+                aria-current={index === steps.length - 1 ? "page" : undefined}
+                title={visibleText(step.path)}
+              >
+                {visibleText(step.name)}
+              </a>
+            ) : (
+              <span title="Not within your reach">{visibleText(step.name)}</span>
+            )}
           </li>
         ))}
       </ol>
-      <IconButton icon="edit" label="Type a path" keys="Ctrl L" onClick={() => onTyping(true)} />
+      <RootsButton current={path} />
+      <IconButton icon="edit" label="Type a path" keys="p" onClick={() => onTyping(true)} />
     </nav>
+  );
+}
+
+/** The directories within reach, if there are several. */
+function RootsButton({ current }: { readonly current: string }) {
+  const at = useSignal<Element | undefined>(undefined);
+  const listed = roots.value ?? [];
+  if (listed.length < 2) return null;
+  return (
+    <>
+      <IconButton
+        icon="folder"
+        label="Directories within your reach"
+        onClick={(event) => {
+          at.value = event.currentTarget as Element;
+        }}
+      />
+      {at.value === undefined ? null : (
+        <Menu
+          label="Directories within your reach"
+          at={at.value}
+          items={listed.map((root) => ({
+            id: root,
+            title: visibleText(root),
+            icon: current === root || current.startsWith(`${root}/`) ? "check" : "folder",
+            run: () => navigate(addressOf(root)),
+          }))}
+          onClose={() => {
+            at.value = undefined;
+          }}
+        />
+      )}
+    </>
   );
 }
 
@@ -57,7 +103,8 @@ function PathField({
 }) {
   const text = useSignal(path);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => field.current?.select(), []);
   return (
     <form
       class="files-path-form"

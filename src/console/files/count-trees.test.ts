@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { DetailedEntry } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
 import { removalText } from "./count-trees.ts";
 
-const entry = (kind: DetailedEntry["kind"]): DetailedEntry => ({
+const entry = (kind: Entry["kind"]): Entry => ({
   name: "x",
   kind,
   size: 0,

@@ -1,4 +1,5 @@
-import type { DetailedEntry, Files } from "../../client/browser.ts";
+import type { Files } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
 
 export interface TreeCount {
   readonly files: number;
@@ -29,7 +30,7 @@ export async function countTrees(
 }
 
 /** What a deletion takes away, in words. */
-export function removalText(entries: readonly DetailedEntry[], inside: TreeCount): string {
+export function removalText(entries: readonly Entry[], inside: TreeCount): string {
   const directories = entries.filter(({ kind }) => kind === "directory").length;
   const end = "This cannot be undone.";
   if (directories === 0) {

@@ -1,25 +1,30 @@
-import type { DetailedEntry, Files, Host } from "../../client/browser.ts";
+import type { Files, Host } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
+import { openStart } from "../start/open-start.tsx";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
+import { visibleText } from "../ui/visible-text.ts";
 import { downloadDirectory, downloadFile } from "./jobs/download.ts";
 import { changeMode, deleteEntries, moveEntries, newDirectory, newFile, renameEntry } from "./operations.ts";
-import { isExact, joinPath } from "./paths.ts";
+import { isExact, joinPath, uriOf } from "./paths.ts";
+import { openTerminal } from "./open-terminal.ts";
+import { mayStart, mayWrite } from "./reach.ts";
 
 export interface DirectoryContext {
   readonly host: Host;
   readonly files: Files;
   readonly directory: string;
   readonly home: string;
-  readonly all: readonly DetailedEntry[];
+  readonly all: readonly Entry[];
   /** Selects what was made or renamed, when it is listed. */
   readonly select: (name: string) => void;
 }
 
 /** What can be done with a directory itself. */
 export function directoryActions(context: DirectoryContext): readonly MenuItem[] {
-  const { files, directory, all, select } = context;
+  const { host, files, directory, all, select } = context;
   const taken = new Set(all.map(({ name }) => name));
-  return [
+  const changes: readonly MenuItem[] = [
     {
       id: "new-file",
       title: "New file",
@@ -34,12 +39,33 @@ export function directoryActions(context: DirectoryContext): readonly MenuItem[]
       run: () =>
         void newDirectory(files, directory, taken).then((name) => name !== undefined && select(name)),
     },
+  ];
+  const starts: readonly MenuItem[] = [
     {
+      id: "terminal",
+      title: "Open a terminal here",
+      icon: "terminal",
+      keys: "t",
+      run: () => void openTerminal(host, directory),
+    },
+    {
+      id: "start",
+      title: "Start a process here",
+      icon: "play",
+      keys: "s",
+      run: () => openStart({ cwdUri: uriOf(directory) }),
+    },
+    {
+      // A program of the machine packs it.
       id: "download-directory",
       title: "Download this directory",
       icon: "download",
       run: () => void downloadDirectory(directory),
     },
+  ];
+  return [
+    ...(mayWrite() ? changes : []),
+    ...(mayStart() ? starts : []),
     { id: "copy-path", title: "Copy the path", icon: "copy", run: () => copyText(directory) },
   ];
 }
@@ -47,8 +73,8 @@ export function directoryActions(context: DirectoryContext): readonly MenuItem[]
 /** What can be done with entries that are selected. */
 export function entryActions(
   context: DirectoryContext,
-  selected: readonly DetailedEntry[],
-  open: (entry: DetailedEntry) => void,
+  selected: readonly Entry[],
+  open: (entry: Entry) => void,
 ): readonly MenuItem[] {
   const { files, directory, home, all, select } = context;
   const [first] = selected;
@@ -60,16 +86,18 @@ export function entryActions(
   const isSingle = selected.length === 1;
   const single: readonly MenuItem[] = [
     { id: "open", title: "Open", icon: "eye", keys: "Enter", run: () => open(first) },
-    {
-      id: "rename",
-      title: "Rename",
-      icon: "edit",
-      keys: "F2",
-      run: () => void renameEntry(files, paths[0]!, taken).then((name) => name !== undefined && select(name)),
-    },
   ];
+  const rename: MenuItem = {
+    id: "rename",
+    title: "Rename",
+    icon: "edit",
+    keys: "F2",
+    run: () => void renameEntry(files, paths[0]!, taken).then((name) => name !== undefined && select(name)),
+  };
+  const writable = (items: readonly MenuItem[]): readonly MenuItem[] => (mayWrite() ? items : []);
   return [
     ...(isSingle ? single : []),
+    ...(isSingle ? writable([rename]) : []),
     {
       id: "download",
       title: "Download",
@@ -77,26 +105,28 @@ export function entryActions(
       keys: "d",
       run: () => void download(context, selected),
     },
-    {
-      id: "move",
-      title: "Move…",
-      icon: "chevron-right",
-      keys: "m",
-      run: () => void moveEntries(files, paths, home, "move"),
-    },
-    {
-      id: "copy",
-      title: "Copy…",
-      icon: "plus",
-      keys: "c",
-      run: () => void moveEntries(files, paths, home, "copy"),
-    },
-    {
-      id: "mode",
-      title: "Permissions…",
-      icon: "lock",
-      run: () => void changeMode(files, directory, selected),
-    },
+    ...writable([
+      {
+        id: "move",
+        title: "Move…",
+        icon: "chevron-right",
+        keys: "m",
+        run: () => void moveEntries(files, paths, home, "move"),
+      },
+      {
+        id: "copy",
+        title: "Copy…",
+        icon: "plus",
+        keys: "c",
+        run: () => void moveEntries(files, paths, home, "copy"),
+      },
+      {
+        id: "mode",
+        title: "Permissions…",
+        icon: "lock",
+        run: () => void changeMode(files, directory, selected),
+      },
+    ]),
     {
       id: "copy-paths",
       title: isSingle ? "Copy the path" : "Copy the paths",
@@ -104,27 +134,33 @@ export function entryActions(
       keys: "y",
       run: () => copyText(paths.join("\n")),
     },
-    {
-      id: "delete",
-      title: "Delete",
-      icon: "trash",
-      keys: "Delete",
-      danger: true,
-      run: () => void deleteEntries(files, directory, selected),
-    },
+    ...writable([
+      {
+        id: "delete",
+        title: "Delete",
+        icon: "trash",
+        keys: "Delete",
+        danger: true,
+        run: () => void deleteEntries(files, directory, selected),
+      },
+    ]),
   ];
 }
 
-async function download(
-  { files, directory }: DirectoryContext,
-  selected: readonly DetailedEntry[],
-): Promise<void> {
+async function download({ files, directory }: DirectoryContext, selected: readonly Entry[]): Promise<void> {
   for (const { name, kind, size } of selected) {
     const path = joinPath(directory, name);
-    const found = kind === "link" ? await files.stat(path).catch(() => undefined) : { kind, size };
-    if (found?.kind === "directory") await downloadDirectory(path);
+    const found =
+      kind === "link" || size === undefined ? await files.stat(path).catch(() => undefined) : { kind, size };
+    if (found?.kind === "directory" && !mayStart())
+      toast({
+        kind: "bad",
+        text: `${visibleText(name)} is a directory, which a program of the machine would pack.`,
+        remedy: "You may not start programs: download its files one by one.",
+      });
+    else if (found?.kind === "directory") await downloadDirectory(path);
     else if (found?.kind === "file") await downloadFile(path, found.size);
-    else toast({ kind: "bad", text: `${name} is no file that can be downloaded.` });
+    else toast({ kind: "bad", text: `${visibleText(name)} is no file that can be downloaded.` });
   }
 }
 

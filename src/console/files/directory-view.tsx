@@ -1,6 +1,5 @@
 import { computed, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { DetailedEntry } from "../../client/browser.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import { type Command, useCommands } from "../shell/commands.ts";
@@ -12,14 +11,14 @@ import { Menu, type MenuItem } from "../ui/menu.tsx";
 import { directoryActions, entryActions } from "./directory-actions.ts";
 import { Directory } from "./directory.ts";
 import { DropZone } from "./drop-zone.tsx";
-import { chooseEntries } from "./entries.ts";
+import { chooseEntries, type Entry } from "./entries.ts";
 import { FileList } from "./file-list.tsx";
 import { FilesFrame } from "./files-frame.tsx";
 import { FilterField } from "./filter-field.tsx";
-import { JobList } from "./jobs/job-list.tsx";
 import { upload } from "./jobs/upload.ts";
 import { addressOf, isExact, joinPath } from "./paths.ts";
 import { placeIn, rememberPlace } from "./places.ts";
+import { mayStart, mayWrite } from "./reach.ts";
 import { order, showsHidden } from "./preferences.ts";
 import { keepListed, NOTHING, type Selection, selectOnly } from "./selection.ts";
 import { SelectionBar, Summary } from "./status-bars.tsx";
@@ -56,7 +55,8 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
     [directory],
   ).value;
   const before = useRef<readonly string[]>([]);
-  useEffect(() => {
+  // At once, so that no key meets a selection that is not listed.
+  useLayoutEffect(() => {
     if (directory.entries.value === undefined) return;
     const names = shown.map(({ name }) => name);
     selection.value = keepListed(selection.value, before.current, names);
@@ -65,7 +65,7 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
     before.current = names;
   }, [shown]);
 
-  const open = ({ name }: DetailedEntry): void => {
+  const open = ({ name }: Entry): void => {
     if (isExact(name)) navigate(addressOf(joinPath(path, name)));
   };
   const select = (name: string): void => {
@@ -104,17 +104,11 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
         keys: "r",
         run: () => void directory.refresh(),
       },
-      { id: "files-upload", title: "Upload files", group: "Files", keys: "u", run: uploads.chooseFiles },
-      {
-        id: "files-upload-directory",
-        title: "Upload a directory",
-        group: "Files",
-        run: uploads.chooseDirectory,
-      },
+      ...commandsOf(uploads.items),
       ...commandsOf(onDirectory),
       ...commandsOf(onSelected.filter(({ id }) => id !== "open")),
     ],
-    [path, chosen.length === 0, chosen.length === 1],
+    [path, chosen.length === 0, chosen.length === 1, mayWrite(), mayStart()],
   );
   const openMenu = (at: MenuAt, items: readonly MenuItem[]): void => {
     menu.value = items.length === 0 ? undefined : { at, items };
@@ -141,23 +135,23 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
             pressed={showsHidden.value}
             onClick={switchHidden}
           />
+          {uploads.items.length === 0 ? null : (
+            <IconButton
+              icon="upload"
+              label="Upload"
+              keys="u"
+              onClick={(event) => openMenu(event.currentTarget as Element, uploads.items)}
+            />
+          )}
           <IconButton
-            icon="upload"
-            label="Upload"
-            keys="u"
-            onClick={(event) => openMenu(event.currentTarget as Element, uploads.items)}
-          />
-          <IconButton
-            icon="plus"
-            label="New"
-            keys="n"
+            icon={mayWrite() ? "plus" : "more"}
+            label={mayWrite() ? "New, and more" : "More"}
             onClick={(event) => openMenu(event.currentTarget as Element, onDirectory)}
           />
         </>
       }
       foot={
         <>
-          <JobList />
           {entries === undefined ? null : names.size > 0 ? (
             <SelectionBar
               entries={chosen}
@@ -180,7 +174,7 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
         </div>
       )}
       {entries === undefined || error !== undefined ? null : (
-        <DropZone directory={path} onDrop={(given) => upload(files, path, given)}>
+        <DropZone directory={path} isOpen={mayWrite()} onDrop={(given) => upload(files, path, given)}>
           {shown.length === 0 ? (
             <Nothing all={entries} isFiltered={filter.value !== ""} />
           ) : (
@@ -232,13 +226,7 @@ function switchHidden(): void {
   showsHidden.value = !showsHidden.value;
 }
 
-function Nothing({
-  all,
-  isFiltered,
-}: {
-  readonly all: readonly DetailedEntry[];
-  readonly isFiltered: boolean;
-}) {
+function Nothing({ all, isFiltered }: { readonly all: readonly Entry[]; readonly isFiltered: boolean }) {
   if (isFiltered)
     return (
       <EmptyState
@@ -249,7 +237,9 @@ function Nothing({
     );
   const text =
     all.length === 0
-      ? "Drop files here to upload them."
+      ? mayWrite()
+        ? "Drop files here to upload them."
+        : "You may look at it, but not change it."
       : "Everything in it is hidden: names that begin with a dot. Press . to list them.";
   return <EmptyState icon="folder" title="This directory is empty" text={text} />;
 }

@@ -1,5 +1,7 @@
 import { signal } from "@preact/signals";
-import type { DetailedEntry, FileChanges, Files } from "../../client/browser.ts";
+import type { FileChanges, Files } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
+import { followDirectory } from "./follow-directory.ts";
 import { joinPath } from "./paths.ts";
 
 /** Larger directories are not listed again for a few changes. */
@@ -13,7 +15,7 @@ const PAUSE_MS = 150;
 export class Directory {
   readonly path: string;
   /** Undefined until it was listed. */
-  readonly entries = signal<readonly DetailedEntry[] | undefined>(undefined);
+  readonly entries = signal<readonly Entry[] | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
   /** Whether changes show by themselves. */
   readonly isLive = signal(false);
@@ -28,21 +30,16 @@ export class Directory {
   /** Lists it and follows its changes. */
   async open(): Promise<void> {
     const { signal } = this.#closing;
-    // Before it is listed, so that no change is missed.
-    const watch = await this.#files.watch(this.path, { signal }).catch(() => undefined);
-    await this.refresh();
-    if (watch === undefined) return;
-    this.isLive.value = true;
-    try {
-      for await (const changes of watch) {
+    await followDirectory(this.#files, this.path, signal, {
+      start: async (isWatched) => {
+        await this.refresh();
+        this.isLive.value = isWatched;
+      },
+      change: async (changes) => {
         await pause(PAUSE_MS, signal);
         await this.#apply(changes);
-      }
-      // It is gone.
-      await this.refresh();
-    } catch {
-      // Closed here, or the session is over.
-    }
+      },
+    });
     this.isLive.value = false;
   }
 
@@ -78,13 +75,12 @@ export class Directory {
 }
 
 /** What a directory holds. A server that tells no details lists names and kinds. */
-async function list(files: Files, path: string, signal: AbortSignal): Promise<readonly DetailedEntry[]> {
+async function list(files: Files, path: string, signal: AbortSignal): Promise<readonly Entry[]> {
   try {
     return await files.listDetails(path, { signal });
   } catch (error) {
     if ((error as { code?: unknown }).code !== "UNSUPPORTED") throw error;
-    const entries = await files.list(path, { signal });
-    return entries.map((entry) => ({ ...entry, size: 0, mode: 0, modified: undefined }));
+    return files.list(path, { signal });
   }
 }
 
@@ -93,11 +89,11 @@ async function describe(
   files: Files,
   path: string,
   name: string,
-  before: DetailedEntry | undefined,
+  before: Entry | undefined,
   signal: AbortSignal,
-): Promise<DetailedEntry | undefined> {
+): Promise<Entry | undefined> {
   try {
-    const { kind, isSymlink, size, mode = 0, modified } = await files.stat(path, { signal });
+    const { kind, isSymlink, size, mode, modified } = await files.stat(path, { signal });
     return { name, kind: isSymlink ? "link" : kind, size, mode, modified };
   } catch {
     // A broken link cannot be described, but read.
@@ -105,7 +101,7 @@ async function describe(
       () => true,
       () => false,
     );
-    return isLink ? (before ?? { name, kind: "link", size: 0, mode: 0o777, modified: undefined }) : undefined;
+    return isLink ? (before ?? { name, kind: "link" }) : undefined;
   }
 }
 

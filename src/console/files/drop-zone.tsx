@@ -9,14 +9,16 @@ import type { Given } from "./jobs/upload-plan.ts";
 
 export interface DropZoneProps {
   readonly directory: string;
+  /** Whether the person may upload. */
+  readonly isOpen: boolean;
   readonly onDrop: (given: Given) => Promise<void>;
   readonly children: ComponentChildren;
 }
 
 /** Takes files and directories that are dragged from the desktop. */
-export function DropZone({ directory, onDrop, children }: DropZoneProps) {
+export function DropZone({ directory, isOpen, onDrop, children }: DropZoneProps) {
   const isOver = useSignal(false);
-  const takes = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true;
+  const takes = (event: DragEvent): boolean => isOpen && event.dataTransfer?.types.includes("Files") === true;
   return (
     <div
       class="files-drop"

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import type { DetailedEntry } from "../../client/browser.ts";
-import { chooseEntries, orderBy, type Order } from "./entries.ts";
+import { chooseEntries, type Entry, orderBy, type Order } from "./entries.ts";
 
-const entry = (name: string, more: Partial<DetailedEntry> = {}): DetailedEntry => ({
+const entry = (name: string, more: Partial<Entry> = {}): Entry => ({
   name,
   kind: "file",
   size: 1,
@@ -12,7 +11,7 @@ const entry = (name: string, more: Partial<DetailedEntry> = {}): DetailedEntry =
 });
 const byName: Order = { column: "name", isDescending: false };
 const everything = { order: byName, showsHidden: true, filter: "" };
-const names = (entries: readonly DetailedEntry[]): string[] => entries.map(({ name }) => name);
+const names = (entries: readonly Entry[]): string[] => entries.map(({ name }) => name);
 
 test("directories come first, numbers in names count, and names that differ in case have an order", () => {
   const entries = ["f10", "f9", "B", "b", "a"].map((name) => entry(name));

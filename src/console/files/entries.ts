@@ -1,5 +1,12 @@
 import type { DetailedEntry } from "../../client/browser.ts";
 
+/** What is in a directory. Lists of very large directories have names and kinds only. */
+export interface Entry extends Pick<DetailedEntry, "name" | "kind"> {
+  readonly size?: number | undefined;
+  readonly mode?: number | undefined;
+  readonly modified?: Date | undefined;
+}
+
 export type SortColumn = "name" | "size" | "modified";
 
 export interface Order {
@@ -17,7 +24,7 @@ export interface Choice {
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 /** What is listed, in its order: directories first, then by the chosen column, then by name. */
-export function chooseEntries(entries: readonly DetailedEntry[], choice: Choice): readonly DetailedEntry[] {
+export function chooseEntries(entries: readonly Entry[], choice: Choice): readonly Entry[] {
   const wanted = choice.filter.toLowerCase();
   const shown = entries.filter(
     ({ name }) =>
@@ -33,8 +40,8 @@ export function chooseEntries(entries: readonly DetailedEntry[], choice: Choice)
   );
 }
 
-function compare(one: DetailedEntry, other: DetailedEntry, column: SortColumn): number {
-  if (column === "size") return one.size - other.size;
+function compare(one: Entry, other: Entry, column: SortColumn): number {
+  if (column === "size") return sizeOf(one) - sizeOf(other);
   if (column === "modified") return timeOf(one) - timeOf(other);
   return compareNames(one.name, other.name);
 }
@@ -44,7 +51,11 @@ function compareNames(one: string, other: string): number {
   return byName.compare(one, other) || (one < other ? -1 : one > other ? 1 : 0);
 }
 
-function timeOf({ modified }: DetailedEntry): number {
+function sizeOf({ size = 0 }: Entry): number {
+  return size;
+}
+
+function timeOf({ modified }: Entry): number {
   return modified?.getTime() ?? 0;
 }
 

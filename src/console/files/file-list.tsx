@@ -1,22 +1,22 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { DetailedEntry, Files } from "../../client/browser.ts";
-import { type Order, orderBy, type SortColumn } from "./entries.ts";
+import type { Files } from "../../client/browser.ts";
+import { type Entry, type Order, orderBy, type SortColumn } from "./entries.ts";
 import { FileRow } from "./file-row.tsx";
-import { rowWindow, scrollTo } from "./row-window.ts";
+import { rowWindow, scrollTo } from "../ui/row-window.ts";
 import { type Selection, selectAll, selectOnly, selectRange, toggle } from "./selection.ts";
 
 export interface FileListProps {
   readonly files: Files;
   readonly directory: string;
-  readonly entries: readonly DetailedEntry[];
+  readonly entries: readonly Entry[];
   readonly selection: Selection;
   readonly order: Order;
   /** Where the list is scrolled to at first. */
   readonly startTop: number;
   readonly onSelect: (selection: Selection) => void;
   readonly onOrder: (order: Order) => void;
-  readonly onOpen: (entry: DetailedEntry) => void;
+  readonly onOpen: (entry: Entry) => void;
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
   readonly onScroll: (top: number) => void;
 }
@@ -85,7 +85,7 @@ export function FileList(props: FileListProps) {
     else return;
     event.preventDefault();
   };
-  const onRow = (event: MouseEvent, entry: DetailedEntry): void => {
+  const onRow = (event: MouseEvent, entry: Entry): void => {
     const { name } = entry;
     if (event.shiftKey) onSelect(selectRange(selection, name, names()));
     else if (event.ctrlKey || event.metaKey) onSelect(toggle(selection, name));

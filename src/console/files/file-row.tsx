@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { DetailedEntry, Files } from "../../client/browser.ts";
+import type { Files } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { visibleText } from "../ui/visible-text.ts";
@@ -11,7 +12,7 @@ import { addressOf, isExact, joinPath } from "./paths.ts";
 export interface FileRowProps {
   readonly files: Files;
   readonly directory: string;
-  readonly entry: DetailedEntry;
+  readonly entry: Entry;
   readonly index: number;
   readonly isSelected: boolean;
   readonly isCurrent: boolean;
@@ -20,14 +21,14 @@ export interface FileRowProps {
   readonly onMenu: (event: MouseEvent) => void;
 }
 
-const ICONS: Record<DetailedEntry["kind"], IconName> = {
+const ICONS: Record<Entry["kind"], IconName> = {
   directory: "folder",
   file: "file",
   link: "link",
   other: "system",
 };
 
-const KINDS: Record<DetailedEntry["kind"], string> = {
+const KINDS: Record<Entry["kind"], string> = {
   directory: "Directory",
   file: "File",
   link: "Link",
@@ -38,7 +39,7 @@ const KINDS: Record<DetailedEntry["kind"], string> = {
 export function FileRow(props: FileRowProps) {
   const { directory, entry, index } = props;
   const path = joinPath(directory, entry.name);
-  const { modified } = entry;
+  const { modified, mode } = entry;
   return (
     <div
       id={`file-${index}`}
@@ -72,13 +73,13 @@ export function FileRow(props: FileRowProps) {
         {entry.kind === "link" && isExact(entry.name) ? <LinkTarget files={props.files} path={path} /> : null}
       </span>
       <span class="files-size number" role="gridcell">
-        {entry.kind === "file" ? formatBytes(entry.size) : ""}
+        {entry.kind === "file" && entry.size !== undefined ? formatBytes(entry.size) : ""}
       </span>
       <span class="files-modified number" role="gridcell" title={modified?.toLocaleString()}>
         {modified === undefined ? "" : formatDate(modified)}
       </span>
-      <span class="files-mode code" role="gridcell" title={entry.mode.toString(8).padStart(4, "0")}>
-        {formatMode(entry.kind, entry.mode)}
+      <span class="files-mode code" role="gridcell" title={mode?.toString(8).padStart(4, "0")}>
+        {mode === undefined ? "" : formatMode(entry.kind, mode)}
       </span>
     </div>
   );

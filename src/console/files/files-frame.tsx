@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useCommands } from "../shell/commands.ts";
 import { visibleText } from "../ui/visible-text.ts";
 import { Breadcrumb } from "./breadcrumb.tsx";
+import { JobList } from "./jobs/job-list.tsx";
 
 export interface FilesFrameProps {
   readonly path: string;
@@ -10,13 +11,20 @@ export interface FilesFrameProps {
   /** Where typed paths start. */
   readonly directory: string;
   readonly actions?: ComponentChildren;
+  /** After the actions, the same for every file. */
+  readonly tools?: ComponentChildren;
+  /** Above what is shown. */
+  readonly note?: ComponentChildren;
   readonly children: ComponentChildren;
   /** Below everything. */
   readonly foot?: ComponentChildren;
 }
 
+/** What all files have in common. */
+export type FileFrame = Pick<FilesFrameProps, "path" | "home" | "directory" | "tools" | "note">;
+
 /** The head with the path, above a directory or a file. */
-export function FilesFrame({ path, home, directory, actions, children, foot }: FilesFrameProps) {
+export function FilesFrame({ path, home, directory, actions, tools, note, children, foot }: FilesFrameProps) {
   const isTyping = useSignal(false);
   useCommands(() => [
     {
@@ -42,9 +50,16 @@ export function FilesFrame({ path, home, directory, actions, children, foot }: F
             isTyping.value = typing;
           }}
         />
-        <div class="view-actions">{actions}</div>
+        <div class="view-actions">
+          {actions}
+          {tools}
+        </div>
       </header>
-      <div class="view-body files-body">{children}</div>
+      <div class="view-body files-body">
+        {note}
+        {children}
+      </div>
+      <JobList />
       {foot}
     </section>
   );

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { FileStat } from "../../client/browser.ts";
+import { FileError, type Files, type FileStat } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import { useCommands } from "../shell/commands.ts";
@@ -9,44 +9,51 @@ import type { ViewProps } from "../shell/view.ts";
 import { TextQuestions } from "../ui/ask-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { visibleText } from "../ui/visible-text.ts";
 import { ConflictQuestion } from "./file/conflict.tsx";
 import { DirectoryView } from "./directory-view.tsx";
 import { FilesFrame } from "./files-frame.tsx";
 import { OpenFile } from "./open-file.tsx";
-import { addressOf, parentOf, pathAt, pathFromUri } from "./paths.ts";
+import { isWithinReach, roots } from "./reach.ts";
+import { addressOf, nameOf, parentOf, pathAt, pathFromUri } from "./paths.ts";
 
 /** What was found at a path. */
 interface Found {
   readonly path: string;
   readonly stat?: FileStat;
   readonly error?: unknown;
+  /** Where a link points that leads nowhere. */
+  readonly target?: string;
 }
 
 /** The file or directory that the address names. */
 export default function FilesView({ path: address }: ViewProps) {
   const host = useHost();
   const { environment } = host;
-  const start = pathFromUri(environment?.cwd) ?? pathFromUri(environment?.userHomeDir) ?? "/";
-  const home = pathFromUri(environment?.userHomeDir) ?? start;
+  const told = [environment?.cwd, environment?.userHomeDir].map(pathFromUri);
+  const start = told.find((path) => path !== undefined && isWithinReach(path)) ?? roots.value?.[0] ?? "/";
+  const home = [told[1]].find((path) => path !== undefined && isWithinReach(path)) ?? start;
   const path = pathAt(address) ?? start;
   const found = useSignal<Found | undefined>(undefined);
   const attempt = useSignal(0);
   useEffect(() => {
     const leaving = new AbortController();
-    host.files.stat(path, { signal: leaving.signal }).then(
-      (stat) => {
-        found.value = { path, stat };
-      },
-      (error: unknown) => {
-        if (!leaving.signal.aborted) found.value = { path, error };
-      },
-    );
+    const { signal } = leaving;
+    void lookAt(host.files, path, signal).then((seen) => {
+      if (!signal.aborted) found.value = seen;
+    });
     return () => leaving.abort();
   }, [host, path, attempt.value]);
   useCommands(
     () => [
       { id: "files-home", title: "Home directory", group: "Files", keys: "g h", run: () => go(home) },
       { id: "files-start", title: "Directory of the server", group: "Files", run: () => go(start) },
+      ...(roots.value ?? []).map((root) => ({
+        id: `files-root-${root}`,
+        title: `Go to ${visibleText(root)}`,
+        group: "Files",
+        run: () => go(root),
+      })),
       {
         id: "files-up",
         title: "Directory above",
@@ -55,7 +62,7 @@ export default function FilesView({ path: address }: ViewProps) {
         run: () => go(parentOf(path)),
       },
     ],
-    [home, start],
+    [home, start, roots.value],
   );
   return (
     <>
@@ -73,6 +80,19 @@ export default function FilesView({ path: address }: ViewProps) {
   );
 }
 
+async function lookAt(files: Files, path: string, signal: AbortSignal): Promise<Found> {
+  try {
+    return { path, stat: await files.stat(path, { signal }) };
+  } catch (error) {
+    const isMissing = error instanceof FileError && LEADS_NOWHERE.has(error.errno);
+    const target = isMissing ? await files.readLink(path, { signal }).catch(() => undefined) : undefined;
+    return { path, error, ...(target === undefined ? {} : { target }) };
+  }
+}
+
+/** Errors of links whose target is not there, or is the link itself. */
+const LEADS_NOWHERE: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
 function go(path: string): void {
   navigate(addressOf(path));
 }
@@ -86,17 +106,32 @@ function Shown({
   readonly home: string;
   readonly again: () => void;
 }) {
-  const { path, stat, error } = found;
+  const { path, stat, error, target } = found;
   if (stat?.kind === "directory") return <DirectoryView key={path} path={path} home={home} />;
-  if (stat !== undefined) return <OpenFile key={path} path={path} home={home} stat={stat} />;
+  if (stat !== undefined) return <OpenFile key={path} path={path} home={home} stat={stat} again={again} />;
   if (error === undefined) return <FilesFrame path={path} home={home} directory={path} children={null} />;
-  const { text, remedy } = describeError(error);
+  const described =
+    target === undefined
+      ? describeError(error)
+      : {
+          text: `${visibleText(nameOf(path))} is a broken link: it points to ${visibleText(target)}, which is not there.`,
+          remedy: "Make what it points to, or delete the link.",
+        };
   return (
     <FilesFrame path={path} home={home} directory={parentOf(path)}>
       <div class="files-error">
-        <ErrorBox text={text} remedy={remedy}>
+        <ErrorBox {...described}>
           <Button onClick={again}>Try again</Button>
-          <Button onClick={() => go(parentOf(path))}>Directory above</Button>
+          {isWithinReach(parentOf(path)) ? (
+            <Button onClick={() => go(parentOf(path))}>Directory above</Button>
+          ) : null}
+          {isWithinReach(path)
+            ? null
+            : roots.value?.map((root) => (
+                <Button key={root} onClick={() => go(root)}>
+                  {visibleText(root)}
+                </Button>
+              ))}
         </ErrorBox>
       </div>
     </FilesFrame>

@@ -3,26 +3,31 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { FileStat } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
+import { useCommands } from "../shell/commands.ts";
 import { navigate } from "../shell/router.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { visibleText } from "../ui/visible-text.ts";
 import { contentOf } from "./file-content.ts";
 import { FileDocument, type Loaded } from "./file/file-document.ts";
 import { HexView } from "./file/hex-view.tsx";
 import { ImageView } from "./file/image-view.tsx";
 import { TextFile } from "./file/text-file.tsx";
 import { FilesFrame } from "./files-frame.tsx";
+import { downloadFile } from "./jobs/download.ts";
 import { addressOf, nameOf, parentOf } from "./paths.ts";
 
 export interface OpenFileProps {
   readonly path: string;
   readonly home: string;
   readonly stat: FileStat;
+  /** Looks again at what has the path. */
+  readonly again: () => void;
 }
 
 /** A file, shown by what it holds. */
-export function OpenFile({ path, home, stat }: OpenFileProps) {
+export function OpenFile({ path, home, stat, again }: OpenFileProps) {
   const { files } = useHost();
   const document = useMemo(() => new FileDocument(files, path), [files, path]);
   const asText = useSignal(false);
@@ -30,13 +35,29 @@ export function OpenFile({ path, home, stat }: OpenFileProps) {
     if (stat.kind === "file") void document.open();
     return () => document.close();
   }, [document]);
-  const frame = { path, home, directory: parentOf(path) };
+  const isReplaced = document.disk.value === "other" && !document.isChanged.value;
+  useEffect(() => {
+    if (isReplaced) again();
+  }, [isReplaced]);
+  const download = (): void => void downloadFile(path, document.loaded.value?.size ?? stat.size);
+  const isFile = stat.kind === "file";
+  useCommands(
+    () =>
+      isFile ? [{ id: "files-download", title: "Download", group: "Files", keys: "d", run: download }] : [],
+    [isFile],
+  );
+  const frame = {
+    path,
+    home,
+    directory: parentOf(path),
+    tools: isFile ? <IconButton icon="download" label="Download" keys="d" onClick={download} /> : undefined,
+  };
   if (stat.kind !== "file")
     return (
       <FilesFrame {...frame}>
         <EmptyState
           icon="system"
-          title={`${nameOf(path)} is no regular file`}
+          title={`${visibleText(nameOf(path))} is no regular file`}
           text="It is a device, a pipe or a socket: reading it could wait forever, or change something."
         >
           <Button onClick={() => navigate(addressOf(parentOf(path)))}>Directory above</Button>
@@ -63,9 +84,18 @@ export function OpenFile({ path, home, stat }: OpenFileProps) {
   const onText = (): void => {
     asText.value = true;
   };
+  const note = document.disk.value === "gone" ? <GoneNote /> : undefined;
   if (content.kind === "image")
-    return <ImageView frame={frame} loaded={shown} type={content.type} onText={onText} />;
-  return <HexView frame={frame} loaded={shown} />;
+    return <ImageView frame={{ ...frame, note }} loaded={shown} type={content.type} onText={onText} />;
+  return <HexView frame={{ ...frame, note }} loaded={shown} />;
+}
+
+function GoneNote() {
+  return (
+    <p class="files-note" role="status">
+      The file was deleted or moved away. This is what it held.
+    </p>
+  );
 }
 
 /** The source of an image that is text. */

@@ -1,4 +1,5 @@
-import { type DetailedEntry, FileError, type Files } from "../../client/browser.ts";
+import { FileError, type Files } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { navigate } from "../shell/router.ts";
 import { askText } from "../ui/ask-text.tsx";
@@ -149,7 +150,7 @@ async function move(files: Files, from: string, to: string): Promise<void> {
 export async function deleteEntries(
   files: Files,
   directory: string,
-  entries: readonly DetailedEntry[],
+  entries: readonly Entry[],
 ): Promise<void> {
   if (entries.length === 0) return;
   const counting = new AbortController();
@@ -178,18 +179,14 @@ export async function deleteEntries(
 }
 
 /** Sets the permissions of entries. */
-export async function changeMode(
-  files: Files,
-  directory: string,
-  entries: readonly DetailedEntry[],
-): Promise<void> {
+export async function changeMode(files: Files, directory: string, entries: readonly Entry[]): Promise<void> {
   const [first] = entries;
   if (first === undefined) return;
   const typed = await askText({
     title: entries.length === 1 ? `Permissions of ${visibleText(first.name)}` : "Permissions",
     label: "Mode, in octal",
     hint: "Such as 644: the owner reads and writes, others read. 755 for programs and directories.",
-    value: first.mode.toString(8),
+    value: first.mode?.toString(8) ?? "",
     action: "Set",
     check: (value) => (/^[0-7]{1,4}$/.test(value) ? undefined : "Give up to four digits from 0 to 7."),
   });

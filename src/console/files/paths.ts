@@ -64,6 +64,11 @@ export function pathFromUri(uri: string | null | undefined): string | undefined 
   }
 }
 
+/** The URI of a path, as the server takes it. */
+export function uriOf(path: string): string {
+  return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 /** Whether text stands for one path only: a name that is not UTF-8 is shown with replacement characters. */
 export function isExact(name: string): boolean {
   return !/[\ufffd\p{Cs}]/u.test(name);

@@ -1,11 +1,11 @@
-import type { DetailedEntry } from "../../client/browser.ts";
+import type { Entry } from "./entries.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import type { MenuItem } from "../ui/menu.tsx";
 import { formatBytes } from "../ui/format.ts";
 
 export interface SummaryProps {
-  readonly all: readonly DetailedEntry[];
-  readonly shown: readonly DetailedEntry[];
+  readonly all: readonly Entry[];
+  readonly shown: readonly Entry[];
   readonly isLive: boolean;
 }
 
@@ -18,7 +18,7 @@ export function Summary({ all, shown, isLive }: SummaryProps) {
         {counted(shown.length)}
         {more === 0 ? "" : `, ${more.toLocaleString()} not shown`}
       </span>
-      <span>{formatBytes(bytesIn(shown))}</span>
+      <span>{sizeText(shown)}</span>
       {isLive ? null : (
         <span title="Changes do not show by themselves. Press r to list again.">not live</span>
       )}
@@ -27,7 +27,7 @@ export function Summary({ all, shown, isLive }: SummaryProps) {
 }
 
 export interface SelectionBarProps {
-  readonly entries: readonly DetailedEntry[];
+  readonly entries: readonly Entry[];
   readonly actions: readonly MenuItem[];
   readonly onClear: () => void;
 }
@@ -39,7 +39,7 @@ export function SelectionBar({ entries, actions, onClear }: SelectionBarProps) {
       <IconButton icon="close" label="Select nothing" onClick={onClear} />
       <span class="files-selected-count">
         {entries.length === 1 ? "1 selected" : `${entries.length.toLocaleString()} selected`}
-        {entries.some(({ kind }) => kind === "file") ? `, ${formatBytes(bytesIn(entries))}` : ""}
+        {entries.some(({ kind }) => kind === "file") && isKnown(entries) ? `, ${sizeText(entries)}` : ""}
       </span>
       {actions.map(({ id, title, icon, keys, danger, run }) => (
         <Button
@@ -60,6 +60,12 @@ function counted(count: number): string {
   return `${count.toLocaleString()} ${count === 1 ? "entry" : "entries"}`;
 }
 
-function bytesIn(entries: readonly DetailedEntry[]): number {
-  return entries.reduce((sum, { kind, size }) => sum + (kind === "file" ? size : 0), 0);
+/** How much files have together; nothing if that is not known. */
+function sizeText(entries: readonly Entry[]): string {
+  if (!isKnown(entries)) return "";
+  return formatBytes(entries.reduce((sum, { kind, size = 0 }) => sum + (kind === "file" ? size : 0), 0));
+}
+
+function isKnown(entries: readonly Entry[]): boolean {
+  return entries.every(({ size }) => size !== undefined);
 }

@@ -6,10 +6,10 @@ import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 import { chosenFiles } from "./jobs/given-files.ts";
 import { upload } from "./jobs/upload.ts";
+import { mayWrite } from "./reach.ts";
 
 export interface Uploads {
-  readonly chooseFiles: () => void;
-  readonly chooseDirectory: () => void;
+  /** None if the person may not upload. */
   readonly items: readonly MenuItem[];
   /** The browser's own fields, which nobody sees. */
   readonly fields: ComponentChildren;
@@ -32,12 +32,12 @@ export function useUploads(files: Files, directory: string): Uploads {
   const chooseDirectory = (): void => directoryField.current?.click();
   const hidden = { type: "file", hidden: true, tabIndex: -1, multiple: true, onChange } as const;
   return {
-    chooseFiles,
-    chooseDirectory,
-    items: [
-      { id: "upload-files", title: "Upload files", icon: "upload", keys: "u", run: chooseFiles },
-      { id: "upload-directory", title: "Upload a directory", icon: "folder", run: chooseDirectory },
-    ],
+    items: mayWrite()
+      ? [
+          { id: "upload", title: "Upload files", icon: "upload", keys: "u", run: chooseFiles },
+          { id: "upload-directory", title: "Upload a directory", icon: "folder", run: chooseDirectory },
+        ]
+      : [],
     fields: (
       <>
         <input ref={filesField} aria-label="Files to upload" {...hidden} />

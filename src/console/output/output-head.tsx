@@ -71,8 +71,10 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
           {visibleText(commandLine(listed.argv))}
         </code>
         <dl>
-          <Fact name="Directory">
-            <a href={directoryLink(listed.cwd)}>{visibleText(pathFromUri(listed.cwd) ?? listed.cwd)}</a>
+          <Fact name="Directory" isShrinking>
+            <a href={directoryLink(listed.cwd)} title={visibleText(pathFromUri(listed.cwd) ?? listed.cwd)}>
+              {visibleText(pathFromUri(listed.cwd) ?? listed.cwd)}
+            </a>
           </Fact>
           <Fact name="Process id">{listed.pid}</Fact>
           <Fact name={listed.endedAtMs === undefined ? "Running for" : "Ran for"}>
@@ -110,9 +112,17 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+function Fact({
+  name,
+  isShrinking = false,
+  children,
+}: {
+  readonly name: string;
+  readonly isShrinking?: boolean;
+  readonly children: ComponentChildren;
+}) {
   return (
-    <div class="out-fact">
+    <div class={isShrinking ? "out-fact out-shrinking" : "out-fact"}>
       <dt>{name}</dt>
       <dd class="number">{children}</dd>
     </div>
@@ -132,7 +142,7 @@ function Chart({
     <div class="out-fact out-chart">
       <dt>{name}</dt>
       <dd class="number">{text}</dd>
-      <dd class="out-line">
+      <dd class="out-curve">
         <Sparkline values={values} length={HISTORY} label={`${name}: ${text}`} />
       </dd>
     </div>

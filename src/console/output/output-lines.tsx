@@ -22,6 +22,8 @@ export interface LinesHandle {
   show(index: number): void;
   /** Scrolls to the end, and stays there. */
   follow(): void;
+  /** Gives it the keyboard, so that its keys scroll. */
+  focus(): void;
 }
 
 export interface OutputLinesProps {
@@ -99,6 +101,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
       isFollowing.value = true;
       scroll(box.current!.scrollHeight);
     },
+    focus: () => box.current?.focus(),
   };
   const total = layout.totalRows * ROW_PX;
   const top = isFollowing.value

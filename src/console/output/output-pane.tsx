@@ -100,6 +100,7 @@ export function OutputPane({ row, address }: OutputPaneProps) {
       <OutputHead row={row} address={address} feed={feed} />
       <OutputTools
         {...{ row, feed, stream, wraps, hasTimes, search }}
+        onLeave={() => lines.current?.focus()}
         onJump={(number) => lines.current?.show(feed.store.indexOfNumber(number))}
       />
       {feed.failure.value === undefined ? null : (

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ProcessRow } from "../processes/process-history.ts";
 import { IconButton } from "../ui/button.tsx";
+import { downloadBlob } from "../ui/download-blob.ts";
 import { toast } from "../ui/toast.tsx";
 import type { Line, Stream } from "./line-store.ts";
 import type { OutputFeed } from "./output-feed.ts";
@@ -17,6 +18,8 @@ export interface OutputToolsProps {
   readonly hasTimes: Signal<boolean>;
   readonly search: SearchHandle;
   readonly onJump: (number: number) => void;
+  /** The person is done with a field. */
+  readonly onLeave: () => void;
 }
 
 const STREAMS: readonly { readonly stream: Stream | undefined; readonly title: string }[] = [
@@ -26,7 +29,8 @@ const STREAMS: readonly { readonly stream: Stream | undefined; readonly title: s
 ];
 
 /** Which lines are shown, and how. */
-export function OutputTools({ row, feed, stream, wraps, hasTimes, search, onJump }: OutputToolsProps) {
+export function OutputTools(props: OutputToolsProps) {
+  const { row, feed, stream, wraps, hasTimes, search, onJump, onLeave } = props;
   const { tty, name } = row.listed;
   return (
     <div class="out-tools" role="toolbar" aria-label="Output">
@@ -47,7 +51,7 @@ export function OutputTools({ row, feed, stream, wraps, hasTimes, search, onJump
           ))}
         </div>
       )}
-      <SearchField search={search} />
+      <SearchField search={search} onLeave={onLeave} />
       <JumpField onJump={onJump} />
       <span class="out-space" />
       <IconButton
@@ -78,7 +82,7 @@ export function OutputTools({ row, feed, stream, wraps, hasTimes, search, onJump
   );
 }
 
-function SearchField({ search }: { readonly search: SearchHandle }) {
+function SearchField({ search, onLeave }: Pick<OutputToolsProps, "search" | "onLeave">) {
   const { query, count, at, field } = search;
   return (
     <div class="out-search">
@@ -99,7 +103,7 @@ function SearchField({ search }: { readonly search: SearchHandle }) {
           if (event.key === "Enter") search.go(event.shiftKey ? -1 : 1);
           else if (event.key === "Escape") {
             search.close();
-            event.currentTarget.blur();
+            onLeave();
           } else return;
           event.preventDefault();
         }}
@@ -179,10 +183,5 @@ function textOf({ store }: OutputFeed, stream: Stream | undefined): string {
 /** The bytes as they came, not what is shown. */
 function download(feed: OutputFeed, stream: Stream | undefined, name: string): void {
   const blob = new Blob([...feed.raw.chunks(stream)] as BlobPart[], { type: "application/octet-stream" });
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${name}${stream === undefined ? "" : `.${stream}`}.log`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  downloadBlob(blob, `${name}${stream === undefined ? "" : `.${stream}`}.log`);
 }

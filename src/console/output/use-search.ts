@@ -72,7 +72,8 @@ export function useOutputSearch(
       inLine: (index) => search.current?.inLine(index) ?? [],
       open: () => {
         isOpen.value = true;
-        setTimeout(() => field.current?.select());
+        // At once, so that it gets what is typed next.
+        field.current?.select();
       },
       close: () => {
         isOpen.value = false;

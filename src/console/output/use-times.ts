@@ -22,7 +22,8 @@ export function useTimes(host: Host, feed: OutputFeed, isShown: Signal<boolean>)
     if (!isShown.value || process === undefined) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
-    let next = Math.max(0, ...known.keys()) + 1;
+    let next = 1;
+    for (const seq of known.keys()) next = Math.max(next, seq + 1);
     const ask = async (): Promise<void> => {
       const { firstSeq, timesMs } = await host.request("process/times", {
         processId: process.id,

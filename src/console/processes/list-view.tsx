@@ -103,6 +103,7 @@ export function ListView() {
         title: "Select the process, for several at once",
         group: "Processes",
         keys: "Space",
+        right: "control",
         run: () => cursor.value !== undefined && toggle(cursor.value),
       },
       {
@@ -110,6 +111,7 @@ export function ListView() {
         title: "Send a signal",
         group: "Processes",
         keys: "x",
+        right: "control",
         run: () => {
           const row = current();
           const element = document.querySelector(".proc-row.current");
@@ -121,6 +123,7 @@ export function ListView() {
         title: "End the process, or those selected",
         group: "Processes",
         keys: "Delete",
+        right: "control",
         run: () =>
           void endProcesses(
             host,
@@ -131,6 +134,7 @@ export function ListView() {
         id: "proc-forget-ended",
         title: "Forget all ended processes",
         group: "Processes",
+        right: "control",
         run: () =>
           void forgetProcesses(
             host,
@@ -171,7 +175,9 @@ export function ListView() {
             onKeyDown={(event) => {
               if (event.key !== "Escape" && event.key !== "Enter") return;
               if (event.key === "Escape") filter.value = "";
-              event.currentTarget.blur();
+              // The keys of the list work from here.
+              const view = event.currentTarget.closest(".view");
+              view?.querySelector<HTMLElement>("[role=grid]")?.focus();
             }}
           />
           {isAllowed("start") ? (

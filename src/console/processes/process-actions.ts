@@ -24,7 +24,7 @@ export const SIGNALS: readonly { readonly signal: SignalName; readonly meaning: 
 const AT_ONCE = 8;
 
 /** What one calls a process. */
-export function titleOf({ name, label, argv, processId }: ListedProcess): string {
+function titleOf({ name, label, argv, processId }: ListedProcess): string {
   return visibleText(name ?? label ?? argv[0] ?? processId);
 }
 
@@ -40,20 +40,25 @@ export async function sendSignal(host: Host, listed: ListedProcess, signal: Sign
   });
 }
 
-/** Asks, then ends them: SIGTERM, and SIGKILL after two seconds. */
+/** Asks, then ends them: SIGTERM, on a terminal after SIGHUP, and SIGKILL after two seconds. */
 export async function endProcesses(host: Host, all: readonly ListedProcess[]): Promise<void> {
   const running = all.filter((listed) => listed.state !== "closed" && isControllable(listed));
   const [first] = running;
   if (first === undefined) return;
   const isSure = await confirm({
     title: running.length === 1 ? `End ${titleOf(first)}?` : `End ${running.length} processes?`,
-    text: "They get SIGTERM, and what is left after two seconds is killed. What they started ends as well.",
+    text: "They are asked to end, and what is left after two seconds is killed. What they started ends as well.",
     action: "End",
     danger: true,
   });
   if (!isSure) return;
   await forEach(running, (listed) =>
     withControl(host, addressOf(listed)!, async (process) => {
+      // As when a window is closed: shells ignore SIGTERM.
+      if (listed.tty)
+        await process.signal("SIGHUP").catch(() => {
+          // It has ended, or the server knows only Ctrl-C.
+        });
       await process.terminate();
     }),
   );

@@ -8,7 +8,7 @@ export interface DescribedState {
 }
 
 /** The state of a process in a word, and how it ended. */
-export function describeState({ state, exitCode, signal }: ListedProcess): DescribedState {
+function describeState({ state, exitCode, signal }: ListedProcess): DescribedState {
   if (state === "running") return { kind: "good", word: "running", detail: undefined };
   const word = state === "exited" ? "draining" : "ended";
   if (signal !== undefined) return { kind: "warn", word, detail: signal };

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icon.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { isNarrow } from "../ui/narrow.ts";
-import { rowWindow, scrollTo } from "../files/row-window.ts";
+import { rowWindow, scrollTo } from "../ui/row-window.ts";
 import { nextSorting, type SortColumn, type Sorting } from "./arrange.ts";
 import type { ProcessRow } from "./process-history.ts";
 import { TableRow } from "./table-row.tsx";

@@ -1,4 +1,5 @@
 import type { ListedProcess } from "../../client/browser.ts";
+import { isAllowed } from "../connection/server-link.ts";
 import { commandLine, shortCommand } from "../ui/command-line.ts";
 import { formatBytes, formatPercent, formatSpan } from "../ui/format.ts";
 import { IconButton } from "../ui/button.tsx";
@@ -41,13 +42,15 @@ export function TableRow({ row, index, isCurrent, isSelected, hasOwner, ...on }:
       }}
     >
       <span role="gridcell" class="proc-check">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Select ${titleText(listed)}`}
-          checked={isSelected}
-          onChange={() => on.onToggle(row.key)}
-        />
+        {isAllowed("control") ? (
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select ${titleText(listed)}`}
+            checked={isSelected}
+            onChange={() => on.onToggle(row.key)}
+          />
+        ) : null}
       </span>
       <span role="gridcell" class="state">
         <ProcessState listed={listed} />
@@ -97,7 +100,7 @@ export function TableRow({ row, index, isCurrent, isSelected, hasOwner, ...on }:
 function ProcessName({ listed }: { readonly listed: ListedProcess }) {
   const address = addressOf(listed);
   const title = titleText(listed);
-  const command = visibleText(shortCommand(listed.argv));
+  const command = visibleText(cut(shortCommand(listed.argv), SHOWN_CHARACTERS));
   return (
     <>
       {address === undefined ? (
@@ -108,7 +111,7 @@ function ProcessName({ listed }: { readonly listed: ListedProcess }) {
         </a>
       )}
       {title === command ? null : (
-        <code class="proc-command" title={visibleText(commandLine(listed.argv))}>
+        <code class="proc-command" title={visibleText(cut(commandLine(listed.argv), TOLD_CHARACTERS))}>
           {command}
         </code>
       )}
@@ -116,8 +119,16 @@ function ProcessName({ listed }: { readonly listed: ListedProcess }) {
   );
 }
 
+/** A command may be as long as the machine allows, a row is not. */
+const SHOWN_CHARACTERS = 400;
+const TOLD_CHARACTERS = 4000;
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 function titleText({ name, label, argv }: ListedProcess): string {
-  return visibleText(name ?? label ?? shortCommand(argv));
+  return visibleText(cut(name ?? label ?? shortCommand(argv), SHOWN_CHARACTERS));
 }
 
 function ageText({ startedAtMs, endedAtMs }: ListedProcess): string {

@@ -4,6 +4,7 @@ import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import { ViewFrame } from "../shell/view-frame.tsx";
 import { Badge } from "../ui/badge.tsx";
+import { commandLine } from "../ui/command-line.ts";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { followLedger } from "./follow-ledger.ts";
@@ -33,7 +34,10 @@ export function JobView({ path }: { readonly path: string }) {
     <ViewFrame
       title={
         <>
-          <a href="/r">Rows</a> / <span class="code">{visibleText(path)}</span>
+          <a class="rows-up" href="/r">
+            Rows
+          </a>{" "}
+          / <span class="code">{visibleText(path)}</span>
         </>
       }
     >
@@ -53,7 +57,7 @@ function Job({ progress }: { readonly progress: JobProgress }) {
   const percent = job.rows === 0 ? 100 : Math.floor((100 * ended) / job.rows);
   return (
     <div class="rows-job">
-      <p class="rows-work code">{visibleText(describeWork(job.work))}</p>
+      <Work work={job.work} />
       <div class="rows-head">
         <strong class="number">{percent} %</strong>
         <span class="number">
@@ -128,10 +132,24 @@ function BadRows({ progress }: { readonly progress: JobProgress }) {
   );
 }
 
-/** What is done with each row, as one line, without what was not asked for. */
-function describeWork(work: Readonly<Record<string, unknown>>): string {
-  return Object.entries(work)
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join("  ");
+/** What is done with each row, without what was not asked for. */
+function Work({ work }: { readonly work: JobProgress["job"]["work"] }) {
+  return (
+    <dl class="rows-work">
+      {Object.entries(work)
+        .filter(([, value]) => value !== null && value !== false && value !== "none")
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{visibleText(name)}</dt>
+            <dd class="code">{visibleText(shownValue(value))}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+function shownValue(value: unknown): string {
+  if (typeof value === "string") return value;
+  const isArgv = Array.isArray(value) && value.every((word) => typeof word === "string");
+  return isArgv ? commandLine(value) : JSON.stringify(value);
 }

@@ -11,7 +11,7 @@ import { openPalette, Palette } from "./palette.tsx";
 import { Rail } from "./rail.tsx";
 import { navigate } from "./router.ts";
 import { switchTheme } from "./theme.ts";
-import { VIEWS } from "./views.ts";
+import { usableViews } from "./views.ts";
 
 export function App() {
   const state = serverLink.state.value;
@@ -26,37 +26,41 @@ export function App() {
 }
 
 function Frame() {
-  useCommands(() => [
-    ...VIEWS.map(({ id, title, path, key }) => ({
-      id: `go-${id}`,
-      title,
-      group: "Go to",
-      keys: `g ${key}`,
-      run: () => navigate(path),
-    })),
-    { id: "palette", title: "Find a command", group: "General", keys: "Ctrl+K", run: openPalette },
-    {
-      id: "palette-anywhere",
-      title: "Find a command, also in a terminal",
-      group: "General",
-      keys: "F1",
-      run: openPalette,
-    },
-    { id: "keys", title: "Show all keys", group: "General", keys: "?", run: openKeySheet },
-    {
-      id: "theme",
-      title: "Switch between light and dark",
-      group: "General",
-      keys: "Ctrl+Alt+L",
-      run: switchTheme,
-    },
-    {
-      id: "leave",
-      title: "Leave, and forget the access of this tab",
-      group: "General",
-      run: () => void leave(),
-    },
-  ]);
+  const views = usableViews();
+  useCommands(
+    () => [
+      ...views.map(({ id, title, path, key }) => ({
+        id: `go-${id}`,
+        title,
+        group: "Go to",
+        keys: `g ${key}`,
+        run: () => navigate(path),
+      })),
+      { id: "palette", title: "Find a command", group: "General", keys: "Ctrl+K", run: openPalette },
+      {
+        id: "palette-anywhere",
+        title: "Find a command, also in a terminal",
+        group: "General",
+        keys: "F1",
+        run: openPalette,
+      },
+      { id: "keys", title: "Show all keys", group: "General", keys: "?", run: openKeySheet },
+      {
+        id: "theme",
+        title: "Switch between light and dark",
+        group: "General",
+        keys: "Ctrl+Alt+L",
+        run: switchTheme,
+      },
+      {
+        id: "leave",
+        title: "Leave, and forget the access of this tab",
+        group: "General",
+        run: () => void leave(),
+      },
+    ],
+    [views.map(({ id }) => id).join(" ")],
+  );
   return (
     <div class="frame">
       <a class="skip" href="#view">

@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { isAllowed } from "../connection/server-link.ts";
 import { keyName, type KeyPlace, lookUp, mayTake } from "./keys.ts";
 
 /** Something a person can do, by the palette and perhaps by keys. */
@@ -10,6 +11,8 @@ export interface Command {
   readonly group: string;
   /** Such as `n`, `g p` (one after the other), `Ctrl+K`; see `mayTake` for which work in fields and terminals. */
   readonly keys?: string | undefined;
+  /** Whoever does not have this right is not offered it. */
+  readonly right?: string;
   readonly run: () => void;
 }
 
@@ -18,11 +21,12 @@ const SEQUENCE_MS = 1200;
 
 const sets = signal<ReadonlyMap<symbol, readonly Command[]>>(new Map());
 
-/** Everything that can be done now. Of two commands with the same id the later one counts. */
+/** Everything that the person can do now. Of two commands with the same id the later one counts. */
 export const commands = computed(() => {
   const byId = new Map<string, Command>();
   for (const set of sets.value.values())
     for (const command of set) {
+      if (command.right !== undefined && !isAllowed(command.right)) continue;
       byId.delete(command.id);
       byId.set(command.id, command);
     }
@@ -30,7 +34,7 @@ export const commands = computed(() => {
 });
 
 /** Adds commands until the returned function is called. */
-export function addCommands(added: readonly Command[]): () => void {
+function addCommands(added: readonly Command[]): () => void {
   const key = Symbol("commands");
   sets.value = new Map(sets.value).set(key, added);
   return () => {
@@ -84,9 +88,10 @@ export function listenForKeys(): void {
   addEventListener("keydown", onKey, { capture: true });
 }
 
-/** Whether the key presses what has the focus. */
-function isPress({ key, target }: KeyboardEvent): boolean {
-  return (key === "Enter" || key === " ") && target instanceof Element && target.closest(PRESSED) !== null;
+/** Whether the key presses what has the focus. With Ctrl it is a command, such as one that sends. */
+function isPress({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if ((key !== "Enter" && key !== " ") || ctrlKey || metaKey || altKey) return false;
+  return target instanceof Element && target.closest(PRESSED) !== null;
 }
 
 const PRESSED = "button, a[href], summary, label, input[type=checkbox], input[type=radio]";

@@ -6,6 +6,7 @@ import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { titleOf } from "./page-title.ts";
 import { path } from "./router.ts";
 import type { View, ViewProps } from "./view.ts";
 import { viewAt } from "./views.ts";
@@ -14,8 +15,8 @@ import { viewAt } from "./views.ts";
 export function CurrentView() {
   const view = viewAt(path.value);
   useEffect(() => {
-    document.title = `${view?.title ?? "Not found"} · exec-server`;
-  }, [view]);
+    document.title = titleOf(path.value, view);
+  }, [view, path.value]);
   if (view === undefined)
     return (
       <EmptyState icon="search" title="There is nothing here" text="The address names no part of this page.">

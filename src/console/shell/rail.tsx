@@ -8,7 +8,7 @@ import { isKeySheetOpen } from "./key-sheet.tsx";
 import { openPalette } from "./palette.tsx";
 import { path } from "./router.ts";
 import { switchTheme, theme } from "./theme.ts";
-import { viewAt, VIEWS } from "./views.ts";
+import { usableViews, viewAt } from "./views.ts";
 
 const STATES: Record<LinkState, string> = {
   entering: "Connecting",
@@ -35,7 +35,7 @@ export function Rail() {
         <Keys keys="Ctrl+K" />
       </button>
       <ul class="rail-views">
-        {VIEWS.map((view) => (
+        {usableViews().map((view) => (
           <li key={view.id}>
             <a href={view.path} aria-current={view === current ? "page" : undefined}>
               <Icon name={view.icon} />

@@ -14,5 +14,7 @@ export interface View {
   readonly path: string;
   /** The second key after `g`. */
   readonly key: string;
+  /** It has something to show for whoever has one of these rights. */
+  readonly rights: readonly string[];
   readonly load: () => Promise<{ readonly default: FunctionComponent<ViewProps> }>;
 }

@@ -1,13 +1,15 @@
+import { isAllowed } from "../connection/server-link.ts";
 import type { View } from "./view.ts";
 
-/** The views, in the order of the rail. The first is where the page opens. */
-export const VIEWS: readonly View[] = [
+/** The views, in the order of the rail. */
+const VIEWS: readonly View[] = [
   {
     id: "processes",
     title: "Processes",
     icon: "processes",
     path: "/p",
     key: "p",
+    rights: ["follow"],
     load: () => import("../processes/processes-view.tsx"),
   },
   {
@@ -16,6 +18,7 @@ export const VIEWS: readonly View[] = [
     icon: "terminal",
     path: "/t",
     key: "t",
+    rights: ["follow"],
     load: () => import("../terminals/terminals-view.tsx"),
   },
   {
@@ -24,7 +27,18 @@ export const VIEWS: readonly View[] = [
     icon: "folder",
     path: "/f",
     key: "f",
+    rights: ["readFiles"],
     load: () => import("../files/files-view.tsx"),
+  },
+  {
+    id: "inspector",
+    title: "Inspector",
+    icon: "inspector",
+    path: "/i",
+    key: "i",
+    // Everyone may ask what the server is.
+    rights: ["info"],
+    load: () => import("../inspector/inspector-view.tsx"),
   },
   {
     id: "rows",
@@ -32,6 +46,7 @@ export const VIEWS: readonly View[] = [
     icon: "rows",
     path: "/r",
     key: "r",
+    rights: ["follow", "readFiles"],
     load: () => import("../rows/rows-view.tsx"),
   },
   {
@@ -40,12 +55,18 @@ export const VIEWS: readonly View[] = [
     icon: "system",
     path: "/s",
     key: "s",
+    rights: ["operate"],
     load: () => import("../system/system-view.tsx"),
   },
 ];
 
+/** Those that the person may use. The first is where the page opens. */
+export function usableViews(): readonly View[] {
+  return VIEWS.filter(({ rights }) => rights.some((right) => isAllowed(right)));
+}
+
 /** The view of a path. */
 export function viewAt(path: string): View | undefined {
-  if (path === "/") return VIEWS[0];
+  if (path === "/") return usableViews()[0] ?? VIEWS[0];
   return VIEWS.find((view) => path === view.path || path.startsWith(`${view.path}/`));
 }

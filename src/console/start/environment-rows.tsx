@@ -1,4 +1,5 @@
 import type { Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { Button, IconButton } from "../ui/button.tsx";
 
 export interface Variable {
@@ -10,19 +11,28 @@ export interface Variable {
 export interface EnvironmentRowsProps {
   readonly variables: Signal<readonly Variable[]>;
   readonly fault: string | undefined;
+  readonly onEdit: () => void;
 }
 
 let lastId = 0;
 
 /** Variables that are set on top of the server's environment. */
-export function EnvironmentRows({ variables, fault }: EnvironmentRowsProps) {
+export function EnvironmentRows({ variables, fault, onEdit }: EnvironmentRowsProps) {
+  const rows = useRef<HTMLFieldSetElement>(null);
+  const isAdded = useRef(false);
+  useEffect(() => {
+    if (isAdded.current)
+      rows.current?.querySelector<HTMLElement>(".start-variable:last-of-type input")?.focus();
+    isAdded.current = false;
+  }, [variables.value.length]);
   const change = (id: number, changed: Partial<Variable>): void => {
+    onEdit();
     variables.value = variables.value.map((variable) =>
       variable.id === id ? { ...variable, ...changed } : variable,
     );
   };
   return (
-    <fieldset class="start-environment">
+    <fieldset class="start-environment" ref={rows}>
       <legend>Environment</legend>
       {variables.value.map(({ id, name, value }) => (
         <div key={id} class="start-variable">
@@ -30,6 +40,7 @@ export function EnvironmentRows({ variables, fault }: EnvironmentRowsProps) {
             class="code"
             type="text"
             aria-label="Name of a variable"
+            aria-invalid={fault !== undefined}
             placeholder="NAME"
             spellcheck={false}
             autocomplete="off"
@@ -50,16 +61,22 @@ export function EnvironmentRows({ variables, fault }: EnvironmentRowsProps) {
             icon="close"
             label={`Remove ${name}`}
             onClick={() => {
+              onEdit();
               variables.value = variables.value.filter((variable) => variable.id !== id);
             }}
           />
         </div>
       ))}
-      {fault === undefined ? null : <p class="hint bad">{fault}</p>}
+      {fault === undefined ? null : (
+        <p class="hint bad" role="alert">
+          {fault}
+        </p>
+      )}
       <Button
         kind="quiet"
         icon="plus"
         onClick={() => {
+          isAdded.current = true;
           variables.value = [...variables.value, { id: ++lastId, name: "", value: "" }];
         }}
       >

@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
-import { isAllowed } from "../connection/server-link.ts";
 import { useCommands } from "../shell/commands.ts";
 import { toast } from "../ui/toast.tsx";
 import type { StartDialogProps, StartWishes } from "./start-wishes.ts";
@@ -16,13 +15,16 @@ export function openStart(wishes: StartWishes = {}): void {
 
 /** The place of the dialog, once in the page. It is loaded when it is first needed. */
 export function StartPlace() {
-  useCommands(
-    () =>
-      isAllowed("start")
-        ? [{ id: "start", title: "Start a process", group: "Processes", keys: "n", run: () => openStart() }]
-        : [],
-    [isAllowed("start")],
-  );
+  useCommands(() => [
+    {
+      id: "start",
+      title: "Start a process",
+      group: "Processes",
+      keys: "n",
+      right: "start",
+      run: () => openStart(),
+    },
+  ]);
   const wishes = asked.value;
   useEffect(() => {
     if (wishes === undefined || dialog.value !== undefined) return;

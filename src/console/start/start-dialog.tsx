@@ -19,7 +19,7 @@ import { EnvironmentRows, type Variable } from "./environment-rows.tsx";
 import { pastStarts, type PastStart, rememberStart } from "./history.ts";
 import type { StartDialogProps } from "./start-wishes.ts";
 import { faultOfName, parseCommand, suggestName } from "./parse-command.ts";
-import { faultsOfStart, startKept, type StartFaults } from "./start-kept.ts";
+import { faultOfVariables, faultsOfStart, startKept, type StartFaults } from "./start-kept.ts";
 
 const SANDBOXES = [
   { value: "", title: "None" },
@@ -68,6 +68,10 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
     usesShell.value = undefined;
     faults.value = {};
   };
+  /** Where the person goes on, once it is drawn. */
+  const focusFault = (): void => {
+    setTimeout(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  };
   const start = async (): Promise<void> => {
     const { openQuote } = parsed.value;
     const nameFault = faultOfName(name.value) ?? (isTaken ? TAKEN : undefined);
@@ -77,12 +81,19 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
         : openQuote !== undefined && !inShell.value
           ? `The quote ${openQuote} is not closed.`
           : undefined;
-    faults.value = { command: commandFault, name: nameFault };
-    if (commandFault !== undefined || nameFault !== undefined || isStarting.value) return;
+    const environment = faultOfVariables(variables.value);
+    faults.value = { command: commandFault, name: nameFault, environment };
+    if (commandFault !== undefined || nameFault !== undefined || environment !== undefined) {
+      focusFault();
+      return;
+    }
+    if (isStarting.value) return;
     isStarting.value = true;
+    // Another one is suggested as soon as this one is taken.
+    const startedName = name.value;
     try {
       await startKept(host, argv.value, {
-        name: name.value,
+        name: startedName,
         replaces: sameName !== undefined,
         cwd: cwd.value,
         isTerminal: isTerminal.value,
@@ -99,9 +110,10 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
       });
       await refreshProcesses();
       onClose();
-      navigate(pathOf({ name: name.value }, { tty: isTerminal.value }));
+      navigate(pathOf({ name: startedName }, { tty: isTerminal.value }));
     } catch (error) {
       faults.value = faultsOfStart(error);
+      focusFault();
     } finally {
       isStarting.value = false;
     }
@@ -125,7 +137,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
             onChoose={choose}
           />
           <div class="start-argv">
-            <div class="start-words" aria-label="What is run">
+            <div class="start-words" role="group" aria-label="What is run">
               {argv.value.map((word, index) => (
                 <code key={index}>{word === "" ? "''" : visibleText(word)}</code>
               ))}
@@ -200,26 +212,29 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
             </Field>
           </div>
           <DirectoryField cwd={cwd} fault={faults.value.cwd} onEdit={() => clear("cwd")} />
-          {hasSandbox ? (
-            <Field label="Sandbox" hint={isConfined ? "Your access confines it in any case." : undefined}>
-              {(ids) => (
-                <select
-                  {...ids}
-                  value={sandbox.value}
-                  onChange={(event) => {
-                    sandbox.value = event.currentTarget.value;
-                  }}
-                >
-                  {SANDBOXES.map(({ value, title }) => (
-                    <option key={value} value={value}>
-                      {title}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
-          ) : null}
-          <EnvironmentRows variables={variables} fault={faults.value.environment} />
+          <Field label="Sandbox" hint={hasSandbox ? (isConfined ? CONFINED : undefined) : NO_SANDBOX}>
+            {(ids) => (
+              <select
+                {...ids}
+                disabled={!hasSandbox}
+                value={sandbox.value}
+                onChange={(event) => {
+                  sandbox.value = event.currentTarget.value;
+                }}
+              >
+                {SANDBOXES.map(({ value, title }) => (
+                  <option key={value} value={value}>
+                    {title}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <EnvironmentRows
+            variables={variables}
+            fault={faults.value.environment}
+            onEdit={() => clear("environment")}
+          />
           {faults.value.other === undefined ? null : <ErrorBox {...describeError(faults.value.other)} />}
         </div>
         <footer class="dialog-actions">
@@ -233,4 +248,6 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
   );
 }
 
+const CONFINED = "Your access confines it in any case.";
+const NO_SANDBOX = "The server has none. On its machine, exec-server doctor says what is missing.";
 const TAKEN = "A process of this name runs. Choose another name, or end that one.";

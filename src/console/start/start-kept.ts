@@ -1,5 +1,6 @@
 import { ExecError, type Host, type SandboxPreset, SpawnError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
+import { visibleText } from "../ui/visible-text.ts";
 import type { Variable } from "./environment-rows.tsx";
 
 export interface KeptStart {
@@ -38,6 +39,16 @@ export async function startKept(host: Host, argv: readonly string[], start: Kept
     : await host.start(argv, { ...options, stdin: takesInput ? "pipe" : "none" });
   // Whatever shows it attaches by itself.
   await process.detach();
+}
+
+/** What is wrong with variables before they are sent; undefined if nothing is. */
+export function faultOfVariables(variables: readonly Variable[]): string | undefined {
+  if (variables.some(({ name, value }) => name === "" && value !== ""))
+    return "Give each variable a name, or remove its row.";
+  const odd = variables.find(({ name }) => name.includes("="));
+  return odd === undefined
+    ? undefined
+    : `The name ${visibleText(odd.name)} has an equals sign. Put what follows it into the value.`;
 }
 
 /** Which field an error is about. */

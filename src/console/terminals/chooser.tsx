@@ -1,4 +1,5 @@
 import type { ListedProcess } from "../../client/browser.ts";
+import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { navigate } from "../shell/router.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -25,10 +26,14 @@ export function Chooser() {
         title="No terminal is open"
         text="A terminal keeps running when you close the page, and is here when you come back."
       >
-        <Button kind="primary" icon="plus" disabled={isStarting.value} onClick={() => void openNew(host)}>
-          New terminal
-        </Button>
-        <Keys keys="n" />
+        {isAllowed("start") ? (
+          <>
+            <Button kind="primary" icon="plus" disabled={isStarting.value} onClick={() => void openNew(host)}>
+              New terminal
+            </Button>
+            <Keys keys="n" />
+          </>
+        ) : null}
       </EmptyState>
       {listed.length === 0 ? null : (
         <section class="term-running" aria-labelledby="term-running">

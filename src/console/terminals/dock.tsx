@@ -9,6 +9,7 @@ import { navigate } from "../shell/router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { followPointer } from "./follow-pointer.ts";
 import type { PaneLayout } from "./layout.ts";
 import { loginShell, startTerminal } from "./start-terminal.ts";
 import type { TerminalPaneProps } from "./terminal-pane.tsx";
@@ -60,8 +61,6 @@ export function TerminalDock() {
     const most = Math.max(HEIGHT.least, (dock.current?.parentElement?.clientHeight ?? innerHeight) - 160);
     height.value = Math.round(Math.min(most, Math.max(HEIGHT.least, value)));
   };
-  const onPointerMove = (event: PointerEvent): void =>
-    setHeight(dock.current!.getBoundingClientRect().bottom - event.clientY);
   return (
     <section
       class="term-dock"
@@ -84,11 +83,8 @@ export function TerminalDock() {
             setHeight(height.value + steps * HEIGHT.step);
           }}
           onPointerDown={(event) => {
-            const border = event.currentTarget;
-            border.setPointerCapture(event.pointerId);
-            border.addEventListener("pointermove", onPointerMove);
-            const up = (): void => border.removeEventListener("pointermove", onPointerMove);
-            border.addEventListener("lostpointercapture", up, { once: true });
+            const { bottom } = event.currentTarget.parentElement!.getBoundingClientRect();
+            followPointer(event, ({ clientY }) => setHeight(bottom - clientY));
           }}
         />
       ) : null}

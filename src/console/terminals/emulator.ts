@@ -1,9 +1,10 @@
 import { FitAddon } from "@xterm/addon-fit";
-import { SearchAddon } from "@xterm/addon-search";
+import type { SearchAddon } from "@xterm/addon-search";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal } from "@xterm/xterm";
 import { openLink } from "./links.ts";
+import { clearAfter } from "./sequences.ts";
 import { fontSize, screenReader } from "./settings.ts";
 import { terminalColours } from "./terminal-colours.ts";
 import type { GridSize } from "./terminal-session.ts";
@@ -12,21 +13,29 @@ const SCROLLBACK = 10_000;
 /** Below that, colours of programs are changed until they can be read. */
 const CONTRAST = 4.5;
 const LEAST: GridSize = { cols: 2, rows: 1 };
+/** Smaller text is hard to read. */
+const LEAST_FONT_PX = 9;
+const FONT_STEP_PX = 0.5;
 
 /** xterm.js with what the page wants of it. */
 export class Emulator {
   readonly terminal: Terminal;
-  readonly search = new SearchAddon({ highlightLimit: 2000 });
+  /** Gets the target of the link under the mouse. */
+  onHover: (address: string | undefined) => void = () => {};
+  /** Whether what was shown last is above the screen already. */
+  isAside = false;
   readonly #fit = new FitAddon();
+  #element: HTMLElement;
+  #finder: Promise<SearchAddon> | undefined;
+  #isClipped = false;
+  /** Where the cursor was when the page last scrolled to it. */
+  #shownCursor = "";
 
-  /** `onHover` gets the target of the link under the mouse. */
-  constructor(
-    element: HTMLElement,
-    { onHover }: { readonly onHover: (address: string | undefined) => void },
-  ) {
+  constructor(element: HTMLElement) {
+    this.#element = element;
     const links = {
-      hover: (_event: MouseEvent, text: string) => onHover(text),
-      leave: () => onHover(undefined),
+      hover: (_event: MouseEvent, text: string) => this.onHover(text),
+      leave: () => this.onHover(undefined),
     };
     this.terminal = new Terminal({
       allowProposedApi: true,
@@ -43,22 +52,102 @@ export class Emulator {
       linkHandler: { ...links, activate: (_event, text) => openLink(text), allowNonHttpProtocols: false },
     });
     const webLinks = new WebLinksAddon((_event, text) => openLink(text), links);
-    for (const addon of [this.#fit, this.search, new Unicode11Addon(), webLinks])
-      this.terminal.loadAddon(addon);
+    for (const addon of [this.#fit, new Unicode11Addon(), webLinks]) this.terminal.loadAddon(addon);
     this.terminal.unicode.activeVersion = "11";
     // Programs must not reach the clipboard.
     this.terminal.parser.registerOscHandler(52, () => true);
     this.terminal.open(element);
   }
 
-  /** The size that the element has room for; undefined while it is not shown. */
-  get room(): GridSize | undefined {
+  /** What finds text. It is loaded when somebody searches. */
+  finder(): Promise<SearchAddon> {
+    this.#finder ??= this.#loadFinder();
+    return this.#finder;
+  }
+
+  async #loadFinder(): Promise<SearchAddon> {
+    try {
+      const { SearchAddon } = await import("@xterm/addon-search");
+      const addon = new SearchAddon({ highlightLimit: 2000 });
+      this.terminal.loadAddon(addon);
+      return addon;
+    } catch (error) {
+      this.#finder = undefined;
+      throw error;
+    }
+  }
+
+  /** Moves what the screen shows out of sight, above it, followed by a line of explanation. */
+  putAside(notice: string): void {
+    this.isAside = true;
+    this.terminal.write(clearAfter(this.terminal.rows, notice));
+  }
+
+  /** Is shown in another place, with all that is on it. */
+  move(element: HTMLElement): void {
+    this.#element = element;
+    element.append(this.terminal.element!);
+  }
+
+  /** The size that the element has room for in text of the usual size; undefined while it is not shown. */
+  measureRoom(): GridSize | undefined {
+    this.terminal.options.fontSize = fontSize.value;
+    this.#clip(false);
     const size = this.#fit.proposeDimensions();
     if (size === undefined || !Number.isFinite(size.cols) || !Number.isFinite(size.rows)) return undefined;
     return { cols: Math.max(LEAST.cols, size.cols), rows: Math.max(LEAST.rows, size.rows) };
   }
 
+  /** Makes the text smaller until all of the screen can be seen, unless that would be too small to be read. */
+  showAll(): void {
+    const { options, cols, rows } = this.terminal;
+    const fits = (): boolean => {
+      const room = this.#fit.proposeDimensions();
+      return room === undefined || (room.cols >= cols && room.rows >= rows);
+    };
+    const usual = fontSize.value;
+    for (let size = usual; size >= Math.min(usual, LEAST_FONT_PX); size -= FONT_STEP_PX) {
+      options.fontSize = size;
+      if (fits()) return;
+    }
+    options.fontSize = usual;
+    this.#clip(true);
+  }
+
+  /** Scrolls a screen that is larger than its place to the cursor, if that has moved. */
+  showCursor(): void {
+    const { cursorX, cursorY, baseY, viewportY } = this.terminal.buffer.active;
+    const place = `${cursorX} ${cursorY} ${baseY} ${this.#element.clientWidth} ${this.#element.clientHeight}`;
+    const screen = this.#element.querySelector(".xterm-screen");
+    if (!this.#isClipped || place === this.#shownCursor || viewportY !== baseY || screen === null) return;
+    this.#shownCursor = place;
+    const { rows, cols } = this.terminal;
+    const whole = screen.getBoundingClientRect();
+    const room = this.#element.getBoundingClientRect();
+    const height = whole.height / rows;
+    const width = whole.width / cols;
+    this.#element.scrollBy({
+      top: beyond(whole.top + cursorY * height - room.top, height, this.#element.clientHeight),
+      left: beyond(whole.left + cursorX * width - room.left, width, this.#element.clientWidth),
+    });
+  }
+
+  /** Whether only a part of the screen can be seen, which then scrolls. */
+  #clip(isClipped: boolean): void {
+    this.#isClipped = isClipped;
+    this.#element.toggleAttribute("data-clipped", isClipped);
+    this.#shownCursor = "";
+    if (isClipped) this.showCursor();
+    else this.#element.scrollTo(0, 0);
+  }
+
   dispose(): void {
     this.terminal.dispose();
   }
+}
+
+/** By how much something at a place is outside of a room, with as much of a margin as it is large. */
+function beyond(place: number, size: number, room: number): number {
+  if (place < size) return place - size;
+  return Math.max(0, place + 2 * size - room);
 }

@@ -57,7 +57,7 @@ export function focusedPane(layout: Layout): PaneLayout | undefined {
 }
 
 /** Where a terminal is shown. */
-export function tabOf(layout: Layout, key: string): TabLayout | undefined {
+function tabOf(layout: Layout, key: string): TabLayout | undefined {
   return layout.tabs.find(({ root }) => panesOf(root).some((pane) => keyOf(pane) === key));
 }
 

@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { Host } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeError, NOT_CONNECTED } from "../connection/describe-error.ts";
+import { serverLink } from "../connection/server-link.ts";
 import { toast } from "../ui/toast.tsx";
 import { focusedPane, keyOf, type Layout, type PaneLayout, show, split, type SplitLayout } from "./layout.ts";
 import { paneModels } from "./pane-model.tsx";
@@ -18,6 +19,10 @@ export const isStarting = signal(false);
 /** Starts a shell in a new tab, or beside the pane that has the keyboard. */
 export async function openNew(host: Host, direction?: SplitLayout["direction"]): Promise<void> {
   if (isStarting.value) return;
+  if (!serverLink.isConnected.value) {
+    toast({ kind: "bad", ...NOT_CONNECTED });
+    return;
+  }
   isStarting.value = true;
   try {
     const beside = focusedPane(layout.value);

@@ -1,3 +1,4 @@
+import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { Badge } from "../ui/badge.tsx";
 import { IconButton } from "../ui/button.tsx";
@@ -33,20 +34,22 @@ export function PaneActions() {
           if (model !== undefined) model.isSearching.value = true;
         }}
       />
-      <span class="term-wide">
-        <IconButton
-          icon="split"
-          label="Split to the right"
-          keys="Alt+Shift+R"
-          onClick={() => void openNew(host, "right")}
-        />
-        <IconButton
-          icon="split-down"
-          label="Split down"
-          keys="Alt+Shift+D"
-          onClick={() => void openNew(host, "down")}
-        />
-      </span>
+      {isAllowed("start") ? (
+        <span class="term-wide">
+          <IconButton
+            icon="split"
+            label="Split to the right"
+            keys="Alt+Shift+R"
+            onClick={() => void openNew(host, "right")}
+          />
+          <IconButton
+            icon="split-down"
+            label="Split down"
+            keys="Alt+Shift+D"
+            onClick={() => void openNew(host, "down")}
+          />
+        </span>
+      ) : null}
     </div>
   );
 }

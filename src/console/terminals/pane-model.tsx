@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import type { Host } from "../../client/browser.ts";
+import { serverLink } from "../connection/server-link.ts";
 import { theme } from "../shell/theme.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -8,6 +9,7 @@ import { copyText } from "./copy-text.ts";
 import { Emulator } from "./emulator.ts";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
 import { type PaneLayout, keyOf } from "./layout.ts";
+import { leaveScreen, takeScreen } from "./left-screens.ts";
 import { contentsOf, mustAsk, pasted } from "./paste.ts";
 import { PasteQuestion } from "./paste-question.tsx";
 import { fontSize, screenReader } from "./settings.ts";
@@ -20,6 +22,7 @@ const MOST_TITLE = 80;
 /** Larger pastes show how far they are. */
 const SHOWN_PASTE = 256 * 1024;
 const PASTE_PIECE = 32 * 1024;
+const RESTARTED = "… what is above is from before; this was started in its place …";
 const DEFAULT_SIZE: GridSize = { cols: 80, rows: 24 };
 
 /** Panes that are shown, for commands. */
@@ -46,31 +49,40 @@ export class PaneModel {
   /** Ctrl of the row of keys: holds for the next key. */
   readonly isControlHeld = signal(false);
   readonly emulator: Emulator;
+  readonly #host: Host;
   readonly #pane: PaneLayout;
   readonly #session: TerminalSession;
   readonly #undo: (() => void)[];
+  #leavesScreen = false;
   #fitTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(host: Host, pane: PaneLayout, element: HTMLElement) {
+    this.#host = host;
     this.#pane = pane;
-    this.emulator = new Emulator(element, {
-      onHover: (address) => {
-        this.hovered.value = address && visibleText(address);
-      },
-    });
+    const left = takeScreen(keyOf(pane));
+    left?.move(element);
+    this.emulator = left ?? new Emulator(element);
+    this.emulator.onHover = (address) => {
+      this.hovered.value = address && visibleText(address);
+    };
     const { terminal } = this.emulator;
-    const room = this.emulator.room ?? DEFAULT_SIZE;
+    const room = this.emulator.measureRoom() ?? DEFAULT_SIZE;
+    terminal.options.disableStdin = false;
     terminal.resize(room.cols, room.rows);
+    this.grid.value = room;
     this.#session = new TerminalSession(host, terminal, {
       ...pane,
       room,
+      ...(left === undefined || left.isAside ? {} : { above: RESTARTED }),
       onState: (state) => {
         this.state.value = state;
         terminal.options.disableStdin = !(state.kind === "open" && state.mode === "control");
       },
     });
+    this.emulator.isAside = false;
     const observer = new ResizeObserver(() => this.#fitSoon());
-    observer.observe(element);
+    // Not the element itself: it has bars when it scrolls, which are no reason to measure it again.
+    observer.observe(element.parentElement!);
     this.#undo = [
       () => observer.disconnect(),
       ...this.#listen(),
@@ -127,6 +139,13 @@ export class PaneModel {
     await this.#session.forget();
   }
 
+  /** What is on the screen stays, above what is started in this place. */
+  leaveScreen(): void {
+    this.#leavesScreen = true;
+    // At once: an old prompt looks as if one could type.
+    this.emulator.putAside(RESTARTED);
+  }
+
   dispose(): void {
     for (const step of this.#undo) step();
     clearTimeout(this.#fitTimer);
@@ -134,7 +153,10 @@ export class PaneModel {
     if (left.get(keyOf(this.#pane)) === this) left.delete(keyOf(this.#pane));
     paneModels.value = left;
     void this.#session.close();
-    this.emulator.dispose();
+    // With another session, what the last one showed is nowhere else.
+    if (this.#leavesScreen || serverLink.host.value !== this.#host)
+      leaveScreen(keyOf(this.#pane), this.emulator);
+    else this.emulator.dispose();
   }
 
   #listen(): (() => void)[] {
@@ -150,8 +172,9 @@ export class PaneModel {
       }),
       terminal.onResize(({ cols, rows }) => {
         this.grid.value = { cols, rows };
-        this.isForeignSize.value = this.#session.isForeignSize;
+        this.#fitSoon();
       }),
+      terminal.onRender(() => this.emulator.showCursor()),
       terminal.onBell(() => {
         this.isRinging.value = true;
         clearTimeout(bell);
@@ -185,7 +208,8 @@ export class PaneModel {
 
   #look(): void {
     const { options } = this.emulator.terminal;
-    options.fontSize = fontSize.value;
+    // Read, so that this runs again: the size is set when the room is measured.
+    void fontSize.value;
     options.screenReaderMode = screenReader.value;
     // Read, so that this runs again; the colours are there when the page has the theme.
     void theme.value;
@@ -198,10 +222,11 @@ export class PaneModel {
   #fitSoon(): void {
     clearTimeout(this.#fitTimer);
     this.#fitTimer = setTimeout(() => {
-      const { room } = this.emulator;
+      const room = this.emulator.measureRoom();
       if (room === undefined) return;
       this.#session.fit(room);
       this.isForeignSize.value = this.#session.isForeignSize;
+      if (this.isForeignSize.value) this.emulator.showAll();
     }, FIT_AFTER_MS);
   }
 

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { ExitReport } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
-import { serverLink } from "../connection/server-link.ts";
+import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { pathTo } from "../shell/router.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -40,13 +40,14 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       isStarting.value = false;
     }
   };
-  const again = (
+  const again = isAllowed("start") ? (
     <Button
       kind="primary"
       icon="play"
       disabled={isBusy}
       onClick={() =>
         void act(async () => {
+          model.leaveScreen();
           await startAgain(host, pane.name, lastCommand(keyOf(pane)), model.grid.value);
           onStarted();
         })
@@ -54,7 +55,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
     >
       Start again
     </Button>
-  );
+  ) : null;
   const close = onClose === undefined ? null : <Button onClick={onClose}>Close</Button>;
   if (state.kind === "ended")
     return (
@@ -92,6 +93,13 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       </Notice>
     );
   }
+  if (state.kind === "lost")
+    return (
+      <Notice
+        text="There is no connection to the server: what you type goes nowhere until it is back."
+        isBad
+      />
+    );
   if (state.kind === "unsuitable")
     return (
       <Notice text={`${visibleText(pane.name)} does not run on a terminal.`}>

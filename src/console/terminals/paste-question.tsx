@@ -11,13 +11,21 @@ export interface PasteQuestionProps {
 }
 
 /** What would be pasted, and why that is a question. */
-export function PasteQuestion({ text, contents: { lines, controls }, bracketed }: PasteQuestionProps) {
+export function PasteQuestion({
+  text,
+  contents: { lines, enters, controls },
+  bracketed,
+}: PasteQuestionProps) {
   const shown = text
     .split(/\r\n|\r|\n/, SHOWN_LINES)
     .map((line) => visibleText(line.slice(0, SHOWN_COLUMNS)));
   return (
     <>
-      {lines > 1 && !bracketed ? <p>Each line is run as soon as it is pasted.</p> : null}
+      {enters && !bracketed ? (
+        <p>
+          {lines > 1 ? "Each line is run as soon as it is pasted." : "It is run as soon as it is pasted."}
+        </p>
+      ) : null}
       {controls > 0 ? (
         <p>
           It has {controls} control {controls === 1 ? "character" : "characters"}, which the program may obey.

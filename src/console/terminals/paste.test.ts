@@ -16,6 +16,16 @@ test.each([
   expect(mustAsk(contentsOf(text), { bracketed: true })).toBe(bracketedAsks);
 });
 
+test.each([
+  ["one", 1],
+  ["one\n", 1],
+  ["one\ntwo\r\nthree\n", 3],
+  ["one\n\n", 2],
+  ["", 1],
+])("%j has %i lines", (text, lines) => {
+  expect(contentsOf(text).lines).toBe(lines);
+});
+
 test("ends of lines are the Enter key", () => {
   expect(pasted("a\nb\r\nc\rd", { bracketed: false })).toBe("a\rb\rc\rd");
 });

@@ -9,18 +9,21 @@ const ESCAPE = /\x1b|\x9b/g;
 /** What is in a text that somebody wants to paste. */
 export interface PasteContents {
   readonly lines: number;
+  /** Whether a line has an end, which is the Enter key. */
+  readonly enters: boolean;
   readonly controls: number;
 }
 
 export function contentsOf(text: string): PasteContents {
   const lines = text.split(/\r\n|\r|\n/);
-  // A line end at the end runs the line before it.
-  return { lines: lines.length, controls: text.match(CONTROL)?.length ?? 0 };
+  const isEnded = lines.length > 1 && lines.at(-1) === "";
+  const enters = lines.length > 1;
+  return { lines: lines.length - (isEnded ? 1 : 0), enters, controls: text.match(CONTROL)?.length ?? 0 };
 }
 
 /** Whether to ask first. A program that knows what is pasted runs no line of it, but it obeys control characters. */
-export function mustAsk({ lines, controls }: PasteContents, { bracketed }: { bracketed: boolean }): boolean {
-  return controls > 0 || (lines > 1 && !bracketed);
+export function mustAsk({ enters, controls }: PasteContents, { bracketed }: { bracketed: boolean }): boolean {
+  return controls > 0 || (enters && !bracketed);
 }
 
 /** What a terminal sends for a pasted text. */

@@ -1,6 +1,8 @@
+import type { SearchAddon } from "@xterm/addon-search";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { IconButton } from "../ui/button.tsx";
+import { toast } from "../ui/toast.tsx";
 import type { PaneModel } from "./pane-model.tsx";
 import { terminalColours } from "./terminal-colours.ts";
 
@@ -9,21 +11,40 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
   const field = useRef<HTMLInputElement>(null);
   const results = useSignal<{ resultIndex: number; resultCount: number } | undefined>(undefined);
   const isCaseSensitive = useSignal(false);
-  const { search } = model.emulator;
+  const search = useSignal<SearchAddon | undefined>(undefined);
+  const close = (): void => {
+    model.isSearching.value = false;
+    model.focus();
+  };
   useEffect(() => {
     field.current?.focus();
-    const listener = search.onDidChangeResults((found) => {
+    model.emulator.finder().then(
+      (loaded) => {
+        search.value = loaded;
+      },
+      () => {
+        toast({ kind: "bad", text: "The search could not be loaded.", remedy: "Load the page again." });
+        close();
+      },
+    );
+  }, []);
+  useEffect(() => {
+    if (search.value === undefined) return undefined;
+    const loaded = search.value;
+    const listener = loaded.onDidChangeResults((found) => {
       results.value = found;
     });
+    // What was typed meanwhile.
+    find("previous", true);
     return () => {
       listener.dispose();
-      search.clearDecorations();
+      loaded.clearDecorations();
     };
-  }, []);
+  }, [search.value]);
   const find = (way: "next" | "previous", incremental = false): void => {
     const text = field.current?.value ?? "";
     if (text === "") {
-      search.clearDecorations();
+      search.value?.clearDecorations();
       results.value = undefined;
       return;
     }
@@ -38,12 +59,8 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
         activeMatchColorOverviewRuler: cursor!,
       },
     };
-    if (way === "next") search.findNext(text, options);
-    else search.findPrevious(text, options);
-  };
-  const close = (): void => {
-    model.isSearching.value = false;
-    model.focus();
+    if (way === "next") search.value?.findNext(text, options);
+    else search.value?.findPrevious(text, options);
   };
   const { resultIndex = -1, resultCount = 0 } = results.value ?? {};
   return (

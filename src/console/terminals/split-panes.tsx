@@ -1,7 +1,7 @@
-import { useRef } from "preact/hooks";
 import { IconButton } from "../ui/button.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { askToClose } from "./closing.tsx";
+import { followPointer } from "./follow-pointer.ts";
 import {
   changePane,
   closePane,
@@ -35,14 +35,9 @@ export function SplitPanes({ node, tab, path, focused }: SplitPanesProps) {
 }
 
 function Split({ node, tab, path, focused }: SplitPanesProps & { readonly node: SplitLayout }) {
-  const element = useRef<HTMLDivElement>(null);
   const isRight = node.direction === "right";
   const move = (share: number): void => {
     layout.value = moveBorder(layout.value, tab, path, share);
-  };
-  const onPointerMove = (event: PointerEvent): void => {
-    const box = element.current!.getBoundingClientRect();
-    move(isRight ? (event.clientX - box.left) / box.width : (event.clientY - box.top) / box.height);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
@@ -56,7 +51,7 @@ function Split({ node, tab, path, focused }: SplitPanesProps & { readonly node: 
     </div>
   );
   return (
-    <div class={`term-split ${node.direction}`} ref={element}>
+    <div class={`term-split ${node.direction}`}>
       {part("first")}
       <div
         class="term-border"
@@ -70,11 +65,10 @@ function Split({ node, tab, path, focused }: SplitPanesProps & { readonly node: 
         onKeyDown={onKeyDown}
         onDblClick={() => move(0.5)}
         onPointerDown={(event) => {
-          const border = event.currentTarget;
-          border.setPointerCapture(event.pointerId);
-          border.addEventListener("pointermove", onPointerMove);
-          const up = (): void => border.removeEventListener("pointermove", onPointerMove);
-          border.addEventListener("lostpointercapture", up, { once: true });
+          const box = event.currentTarget.parentElement!.getBoundingClientRect();
+          followPointer(event, ({ clientX, clientY }) =>
+            move(isRight ? (clientX - box.left) / box.width : (clientY - box.top) / box.height),
+          );
         }}
       />
       {part("second")}

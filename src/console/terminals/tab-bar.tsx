@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -20,14 +21,16 @@ export function TabBar() {
           <Tab key={tab.id} tab={tab} isCurrent={tab.id === current} />
         ))}
       </div>
-      <IconButton icon="plus" label="New terminal" keys="Alt+Shift+N" onClick={() => void openNew(host)} />
+      {isAllowed("start") ? (
+        <IconButton icon="plus" label="New terminal" keys="Alt+Shift+N" onClick={() => void openNew(host)} />
+      ) : null}
       <PaneActions />
     </header>
   );
 }
 
 /** What a tab is called. */
-export function titleOf(tab: TabLayout): string {
+function titleOf(tab: TabLayout): string {
   if (tab.title !== undefined) return visibleText(tab.title);
   const focused = panesOf(tab.root).find((pane) => keyOf(pane) === tab.focus);
   return visibleText(focused?.name ?? tab.focus);

@@ -14,7 +14,7 @@ const GROUP = "Terminals";
 const WAYS: readonly Way[] = ["Left", "Right", "Up", "Down"];
 
 /** What works with any terminal that is shown. */
-export function paneCommands(model: () => PaneModel | undefined): Command[] {
+function paneCommands(model: () => PaneModel | undefined): Command[] {
   return [
     {
       id: "terminal-copy",
@@ -85,12 +85,20 @@ export function useTerminalCommands(): void {
   };
   useCommands(
     () => [
-      { id: "terminal-new", title: "New terminal", group: GROUP, keys: "n", run: () => void openNew(host) },
+      {
+        id: "terminal-new",
+        title: "New terminal",
+        group: GROUP,
+        keys: "n",
+        right: "start",
+        run: () => void openNew(host),
+      },
       {
         id: "terminal-new-anywhere",
         title: "New terminal, also in a terminal",
         group: GROUP,
         keys: "Alt+Shift+N",
+        right: "start",
         run: () => void openNew(host),
       },
       {
@@ -98,6 +106,7 @@ export function useTerminalCommands(): void {
         title: "Split to the right",
         group: GROUP,
         keys: "Alt+Shift+R",
+        right: "start",
         run: () => void openNew(host, "right"),
       },
       {
@@ -105,6 +114,7 @@ export function useTerminalCommands(): void {
         title: "Split down",
         group: GROUP,
         keys: "Alt+Shift+D",
+        right: "start",
         run: () => void openNew(host, "down"),
       },
       {

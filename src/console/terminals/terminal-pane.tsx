@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useHost } from "../connection/use-host.ts";
 import { Progress } from "../ui/progress.tsx";
 import { keyOf, type PaneLayout } from "./layout.ts";
@@ -51,7 +51,8 @@ function OpenPane({
     model.value = opened;
     return () => opened.dispose();
   }, []);
-  useEffect(() => {
+  // At once: what is typed next belongs to this pane.
+  useLayoutEffect(() => {
     if (hasFocus) model.value?.focus();
   }, [hasFocus, model.value]);
   const shown = model.value;

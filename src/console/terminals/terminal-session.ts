@@ -49,6 +49,8 @@ export interface TerminalSessionOptions extends TerminalAddress {
   readonly mode: TerminalMode;
   /** The size that there is room for. */
   readonly room: GridSize;
+  /** The surface shows something else: it stays above the screen, with this line below it. */
+  readonly above?: string;
   readonly onState: (state: TerminalState) => void;
 }
 
@@ -57,6 +59,8 @@ const MOST_UNPARSED = 256 * 1024;
 const ENOUGH_PARSED = 64 * 1024;
 /** Input on its way. More is refused, or a page without a connection would collect it for ever. */
 const MOST_UNSENT = 64 * 1024 * 1024;
+/** Typed before the terminal is open: at most this many characters. */
+const MOST_EARLY = 64 * 1024;
 /** A person who has typed just now is the one whose terminal answers a program's questions. */
 const ANSWERS_MS = 10_000;
 const MISSING_OUTPUT = "… some output is missing here: there was more than could be shown …";
@@ -82,6 +86,8 @@ export class TerminalSession {
   /** While old output is parsed again, the questions in it are not answered a second time. */
   #repeating = 0;
   #unsent = 0;
+  /** Typed before the terminal was open. */
+  #early = "";
   #typedMs = Number.NEGATIVE_INFINITY;
   /** When the size was last changed from here. */
   #sizedMs = Number.NEGATIVE_INFINITY;
@@ -128,6 +134,10 @@ export class TerminalSession {
     const reply = isReply(data);
     if (reply && (this.#repeating > 0 || !this.#answers())) return;
     if (!reply) this.#typedMs = performance.now();
+    if (!reply && this.#state.kind === "opening") {
+      if (this.#early.length + data.length <= MOST_EARLY) this.#early += data;
+      return;
+    }
     this.send(data).catch(() => {
       // The process has ended, or the connection has: both are shown.
     });
@@ -171,6 +181,10 @@ export class TerminalSession {
 
   /** Ends the process, and waits for its end. */
   async end(): Promise<void> {
+    // As when a window is closed: shells ignore SIGTERM.
+    await this.#remote?.signal("SIGHUP").catch(() => {
+      // It has ended, or the server knows only Ctrl-C.
+    });
     await this.#remote?.terminate();
     await this.#remote?.closed;
   }
@@ -208,6 +222,8 @@ export class TerminalSession {
       if (this.#mode === "control" && !remote.isClosed) await this.#sendSize(this.#room);
       const late = await this.#paintFirst(remote, events);
       this.#become({ kind: "open", mode: this.#mode });
+      if (this.#early !== "") this.input(this.#early);
+      this.#early = "";
       for (const event of late) await this.#show(event);
       for await (const event of events) await this.#show(event);
     } finally {
@@ -237,7 +253,9 @@ export class TerminalSession {
     this.#nextSeq = screen.nextSeq;
     this.#setGrid(screen);
     const isAlternate = ENTERS_ALTERNATE.test(new TextDecoder("latin1").decode(screen.paint));
-    await this.#repeat([history.take({ isAlternate }), CLEAR, screen.paint]);
+    const { above } = this.#options;
+    const before = above === undefined ? "" : clearAfter(this.#surface.rows, above);
+    await this.#repeat([before, history.take({ isAlternate }), CLEAR, screen.paint]);
     return rest;
   }
 

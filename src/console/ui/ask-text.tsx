@@ -1,6 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
@@ -43,7 +43,8 @@ function AskedText({ question }: { readonly question: Asked }) {
   const value = useSignal(question.value ?? "");
   const isTried = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => {
     input.current?.focus();
     input.current?.setSelectionRange(0, question.selected ?? value.value.length);
   }, []);

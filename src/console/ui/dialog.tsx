@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton } from "./button.tsx";
 
 export interface DialogProps {
@@ -11,14 +11,20 @@ export interface DialogProps {
   readonly bare?: boolean;
 }
 
-/** A dialog above the page. The browser keeps the focus inside, and gives it back. */
+/** A dialog above the page. The focus stays inside, and goes back to where it was. */
 export function Dialog({ title, onClose, children, size = "small", bare = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => {
     const dialog = element.current;
+    const before = document.activeElement;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      // The browser gives the focus back only if the dialog is still in the page.
+      if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog

@@ -23,6 +23,7 @@ export function Sparkline({ values, length, label }: SparklineProps) {
       role="img"
       aria-label={label}
     >
+      <path class="sparkline-base" d={`M0 ${HEIGHT - 1}H${length - 1}`} />
       {shown.length < 2 ? null : (
         <>
           <path class="sparkline-area" d={`M${line}L${length - 1} ${HEIGHT}L${x(0)} ${HEIGHT}Z`} />

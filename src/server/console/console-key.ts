@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   linkSync,
   mkdirSync,
@@ -27,6 +28,17 @@ export function consoleKey(path: string | undefined, logger: Logger): () => Buff
     key ??= (path === undefined ? undefined : keyOf(path, logger)) ?? randomBytes(KEY_BYTES);
     return key;
   };
+}
+
+/**
+ * Makes the file of the key if there is none, because a sandbox hides only what is there when it begins. A fault is told
+ * when the key is needed, which may be never.
+ */
+export function prepareKey(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    create(path);
+  } catch {}
 }
 
 function keyOf(path: string, logger: Logger): Buffer | undefined {

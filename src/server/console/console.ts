@@ -11,7 +11,7 @@ import type { Credential } from "../access/credential.ts";
 import { LoginLog } from "../access/refused-logins.ts";
 import { type ConsoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
 import { ConsoleAssets } from "./assets.ts";
-import { consoleKey } from "./console-key.ts";
+import { consoleKey, prepareKey } from "./console-key.ts";
 import type { ConsoleOptions } from "./console-options.ts";
 import { LinkTokens, type NewLink } from "./link-tokens.ts";
 import { type Holder, SessionSecrets } from "./session-secrets.ts";
@@ -57,6 +57,7 @@ export class Console implements Site {
     this.#assets = new ConsoleAssets(directory);
     this.#surroundings = surroundings;
     this.origins = surroundings.publicUrls.map(pageOrigin);
+    if (keyFile !== undefined) prepareKey(keyFile);
     this.#secrets = new SessionSecrets(consoleKey(keyFile, surroundings.logger), () => this.#listening);
   }
 

@@ -58,7 +58,7 @@ async function connect(
   failed: (reason: string) => void,
 ): Promise<void> {
   try {
-    carryMessages(page, await open(new AbortController().signal));
+    await carryMessages(page, open);
   } catch (error) {
     const reason = messageOf(error);
     failed(reason);

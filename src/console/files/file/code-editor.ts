@@ -136,8 +136,9 @@ export class CodeEditor {
 
   /** Shows what is on the disk now. The cursor stays where it was. */
   reload(text: string): void {
+    // Known before it is shown: what comes from the disk is no change of the person.
+    this.#saved = this.#view.state.toText(text);
     this.#replace(text);
-    this.#saved = this.#view.state.doc;
     this.#isChanged = false;
   }
 

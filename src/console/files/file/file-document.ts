@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { FileError, type Files } from "../../../client/browser.ts";
-import { contentOf, type FileContent, imageType } from "../file-content.ts";
+import { contentOf, type FileContent, imageType, isSame } from "../file-content.ts";
+import { followDirectory } from "../follow-directory.ts";
 import { nameOf, parentOf } from "../paths.ts";
 import { judgeChange } from "./save-rules.ts";
 
@@ -17,8 +18,18 @@ export interface Loaded {
   readonly size: number;
 }
 
-/** What happened on the disk since the file was opened. */
-export type DiskState = "same" | "changed" | "gone";
+/** What happened on the disk since the file was opened. `other`: what has its name now is no regular file. */
+export type DiskState = "same" | "changed" | "gone" | "other";
+
+/** Something else has the name of a file. */
+export class NotRegular extends Error {
+  constructor(path: string) {
+    super(
+      `${nameOf(path)} is no regular file any more: a directory, a device, a pipe or a socket has its name`,
+    );
+    this.name = "NotRegular";
+  }
+}
 
 /** A file as it is on the server's machine, until it is closed. */
 export class FileDocument {
@@ -40,15 +51,12 @@ export class FileDocument {
   async open(): Promise<void> {
     const { signal } = this.#closing;
     // Programs that save replace the file: its directory shows that, the file itself does not.
-    const watch = await this.#files.watch(parentOf(this.path), { signal }).catch(() => undefined);
-    await this.load();
-    if (watch === undefined) return;
-    try {
-      for await (const { paths, overflow } of watch)
+    await followDirectory(this.#files, parentOf(this.path), signal, {
+      start: () => this.load(),
+      change: async ({ paths, overflow }) => {
         if (overflow || paths.includes(this.path)) await this.#look();
-    } catch {
-      // Closed here, or the session is over.
-    }
+      },
+    });
   }
 
   close(): void {
@@ -66,14 +74,12 @@ export class FileDocument {
     }
   }
 
-  /** Its bytes as they are now; undefined if it is gone. */
+  /** Its bytes as they are now, or the first ones if it has become very large; undefined if it is gone. */
   async current(): Promise<Uint8Array | undefined> {
-    try {
-      return await this.#files.read(this.path, { signal: this.#closing.signal });
-    } catch (error) {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
-      throw error;
-    }
+    const { signal } = this.#closing;
+    const size = await this.#sizeNow();
+    if (size === undefined) return undefined;
+    return size > MAX_IMAGE_BYTES ? this.#beginning(signal) : this.#files.read(this.path, { signal });
   }
 
   /** Writes it; its permissions stay. */
@@ -89,20 +95,53 @@ export class FileDocument {
     this.disk.value = "same";
   }
 
+  /** Changes that were made to an older version are continued. */
+  continueFrom(base: Uint8Array<ArrayBuffer>): void {
+    const loaded = this.loaded.value;
+    if (loaded === undefined || isSame(base, loaded.bytes)) return;
+    this.loaded.value = { ...loaded, bytes: base };
+    this.disk.value = "changed";
+  }
+
   async #look(): Promise<void> {
     const loaded = this.loaded.value;
     if (loaded === undefined) return this.load();
-    if (!loaded.isWhole) return;
-    const disk = await this.current().catch(() => loaded.bytes);
-    const judged = judgeChange(loaded.bytes, disk, this.isChanged.value);
-    if (judged === "reload") await this.load();
-    else this.disk.value = DISK_STATES[judged];
+    try {
+      if (!loaded.isWhole) return await this.#lookAtLarge(loaded);
+      const judged = judgeChange(loaded.bytes, await this.current(), this.isChanged.value);
+      if (judged === "reload") await this.load();
+      else this.disk.value = DISK_STATES[judged];
+    } catch (error) {
+      // What cannot be read now may be readable later.
+      if (error instanceof NotRegular) this.disk.value = "other";
+    }
+  }
+
+  /** Only its beginning is shown, which stays while it grows. */
+  async #lookAtLarge(loaded: Loaded): Promise<void> {
+    const size = await this.#sizeNow();
+    if (size === undefined) this.disk.value = "gone";
+    else if (size < loaded.size || this.disk.value === "gone") await this.load();
+    else this.loaded.value = { ...loaded, size };
+  }
+
+  /** Undefined if it is gone. */
+  async #sizeNow(): Promise<number | undefined> {
+    try {
+      const { kind, size } = await this.#files.stat(this.path, { signal: this.#closing.signal });
+      // Reading a pipe would wait, and reading a device can change something.
+      if (kind !== "file") throw new NotRegular(this.path);
+      return size;
+    } catch (error) {
+      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    }
   }
 
   async #read(): Promise<Loaded> {
     const { signal } = this.#closing;
     const { kind, size } = await this.#files.stat(this.path, { signal });
-    if (kind !== "file") throw new Error("this is no regular file, so that reading it could wait forever");
+    if (kind !== "file") throw new NotRegular(this.path);
     const type = imageType(nameOf(this.path));
     if (type !== undefined && size <= MAX_IMAGE_BYTES && size > 0) {
       const bytes = await this.#files.read(this.path, { signal });

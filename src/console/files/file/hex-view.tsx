@@ -1,11 +1,11 @@
 import { useMemo } from "preact/hooks";
-import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
+import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { hexRows } from "../file-content.ts";
 import { formatBytes } from "../../ui/format.ts";
 import type { Loaded } from "./file-document.ts";
 
 export interface HexViewProps {
-  readonly frame: Pick<FilesFrameProps, "path" | "home" | "directory">;
+  readonly frame: FileFrame;
   readonly loaded: Loaded;
 }
 

@@ -3,13 +3,13 @@ import { useEffect } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { ErrorBox } from "../../ui/error-box.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
+import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../paths.ts";
 import type { Loaded } from "./file-document.ts";
 
 export interface ImageViewProps {
-  readonly frame: Pick<FilesFrameProps, "path" | "home" | "directory">;
+  readonly frame: FileFrame;
   readonly loaded: Loaded;
   readonly type: string;
   /** Shows its source, if that is text. */

@@ -5,7 +5,7 @@ import { bytesOf, type LineEnding } from "../file-content.ts";
 import { nameOf } from "../paths.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { askConflict } from "./conflict.tsx";
-import type { FileDocument } from "./file-document.ts";
+import { type FileDocument, NotRegular } from "./file-document.ts";
 import { judgeSave } from "./save-rules.ts";
 
 /** Saves what is shown, unless the file was changed by somebody else and the person would rather keep that. */
@@ -35,6 +35,7 @@ export async function save(
     document.isChanged.value = !editor.saved(text);
     toast({ kind: "good", text: `${visibleText(nameOf(document.path))} is saved.` });
   } catch (error) {
-    toast({ kind: "bad", ...describeError(error) });
+    const remedy = "Rename or delete what is there now, then save again.";
+    toast({ kind: "bad", ...describeError(error), ...(error instanceof NotRegular ? { remedy } : {}) });
   }
 }

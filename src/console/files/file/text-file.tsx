@@ -5,9 +5,10 @@ import { theme } from "../../shell/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import type { FileContent } from "../file-content.ts";
-import { FilesFrame, type FilesFrameProps } from "../files-frame.tsx";
+import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../paths.ts";
+import { mayWrite } from "../reach.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { DiskNote } from "./disk-note.tsx";
 import { keepDraft, takeDraft } from "./drafts.ts";
@@ -16,7 +17,7 @@ import { save } from "./save.ts";
 import { useLeaveQuestion } from "./leave-question.ts";
 
 export interface TextFileProps {
-  readonly frame: Pick<FilesFrameProps, "path" | "home" | "directory">;
+  readonly frame: FileFrame;
   readonly document: FileDocument;
   readonly loaded: Loaded;
   readonly content: Extract<FileContent, { kind: "text" }>;
@@ -30,11 +31,12 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
   const editor = useRef<CodeEditor>(undefined);
   const cursor = useSignal("");
   const isSaving = useSignal(false);
-  const isReadOnly = !loaded.isWhole || !content.isExact;
+  const isReadOnly = !loaded.isWhole || !content.isExact || !mayWrite();
   const draft = useMemo(() => (isReadOnly ? undefined : takeDraft(document.path)), [document]);
   const { isChanged, disk } = document;
   useEffect(() => {
     let isLeft = false;
+    if (draft !== undefined) document.continueFrom(draft.base);
     void import("./code-editor.ts").then(({ CodeEditor }) => {
       if (isLeft || place.current === null) return;
       editor.current = new CodeEditor({
@@ -88,9 +90,9 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
           {isReadOnly ? <Badge kind="warn">read-only</Badge> : null}
           {isReadOnly ? null : (
             <Button
-              kind={isChanged.value ? "primary" : "plain"}
+              kind={isChanged.value || disk.value === "gone" ? "primary" : "plain"}
               title="Save (Ctrl S)"
-              disabled={!isChanged.value || isSaving.value}
+              disabled={!(isChanged.value || disk.value === "gone") || isSaving.value}
               onClick={() => void onSave()}
             >
               {isSaving.value ? "Saving…" : "Save"}

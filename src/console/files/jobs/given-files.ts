@@ -11,14 +11,20 @@ export function chosenFiles(list: FileList): Given {
 
 /** What a person dropped. Must be called while the event is handled: afterwards it is gone. */
 export function droppedFiles(transfer: DataTransfer): Promise<Given> {
-  const entries = [...transfer.items]
-    .map((item) => item.webkitGetAsEntry())
-    .filter((entry) => entry !== null);
-  return collect(entries);
+  const entries: FileSystemEntry[] = [];
+  const plain: GivenFile[] = [];
+  for (const item of transfer.items) {
+    const entry = item.webkitGetAsEntry();
+    // A picture that was dragged from another page is no file of the disk.
+    const file = entry === null ? item.getAsFile() : null;
+    if (entry !== null) entries.push(entry);
+    else if (file !== null) plain.push({ file, relative: file.name });
+  }
+  return collect(entries, plain);
 }
 
-async function collect(entries: readonly FileSystemEntry[]): Promise<Given> {
-  const files: GivenFile[] = [];
+async function collect(entries: readonly FileSystemEntry[], plain: readonly GivenFile[]): Promise<Given> {
+  const files: GivenFile[] = [...plain];
   const directories: string[] = [];
   const add = async (entry: FileSystemEntry, above: string): Promise<void> => {
     const relative = above === "" ? entry.name : `${above}/${entry.name}`;

@@ -1,3 +1,5 @@
+import { downloadBlob } from "../../ui/download-blob.ts";
+
 /** Where a download goes. */
 export interface Sink {
   write(block: Uint8Array): Promise<void>;
@@ -9,8 +11,6 @@ export interface Sink {
 const PICKED_BYTES = 64 * 1024 * 1024;
 /** Blocks are handed to the browser in parts of this size: it keeps them on its disk, and the page none. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The address of a download must live until the browser has begun it. */
-const ADDRESS_MS = 60_000;
 
 type Picker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
 
@@ -67,11 +67,7 @@ class DownloadSink implements Sink {
 
   async finish(): Promise<void> {
     this.#handOver();
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(this.#parts, { type: "application/octet-stream" }));
-    link.download = this.#name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), ADDRESS_MS);
+    downloadBlob(new Blob(this.#parts, { type: "application/octet-stream" }), this.#name);
   }
 
   async abandon(): Promise<void> {

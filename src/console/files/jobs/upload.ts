@@ -1,4 +1,4 @@
-import type { Files } from "../../../client/browser.ts";
+import type { Files, Host } from "../../../client/browser.ts";
 import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { joinPath, nameOf } from "../paths.ts";
@@ -36,11 +36,25 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
       underWay.set(path, bytes);
       tell();
     };
-    await withHost(signal, (host) => host.files.writeBlob(path, blob, { signal, onProgress }));
+    // The same for every session, so that the next one goes on.
+    const part = partId();
+    const write = (host: Host): Promise<void> =>
+      host.files.writeBlob(path, blob, { signal, onProgress, part });
+    await withHost(signal, write).catch((error: unknown) => {
+      // What was stopped between two sessions is removed by the next one.
+      if (signal.aborted) withHost(new AbortController().signal, write).catch(() => {});
+      throw error;
+    });
     underWay.delete(path);
     finished += blob.size;
     tell();
   });
+}
+
+function partId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 /** Files that are there already. Directories are merged. */

@@ -1,0 +1,16 @@
+import type { Host } from "../../client/browser.ts";
+import { describeError } from "../connection/describe-error.ts";
+import { pathTo } from "../shell/addresses.ts";
+import { navigate } from "../shell/router.ts";
+import { toast } from "../ui/toast.tsx";
+
+/** Starts a shell in a directory, and shows it. */
+export async function openTerminal(host: Host, directory: string): Promise<void> {
+  try {
+    const { loginShell, startNamed } = await import("../terminals/start-terminal.ts");
+    const name = await startNamed(host, { ...loginShell(host), cwd: directory });
+    navigate(pathTo("/t", name));
+  } catch (error) {
+    toast({ kind: "bad", ...describeError(error) });
+  }
+}

@@ -1,0 +1,91 @@
+import { isObject, type Json, type JsonPath, pathText } from "./json-path.ts";
+import type { Shape, ShapeOf } from "./wire-table.ts";
+
+/** What is wrong, by the text of its place. */
+export type Problems = ReadonlyMap<string, string>;
+
+/** Compares parameters with what the protocol says about them. The server decides; this says it earlier, at the field. */
+export function checkValue(shape: Shape, value: Json): Problems {
+  const problems = new Map<string, string>();
+  check(shape, value, [], (path, text) => problems.set(pathText(path), text));
+  return problems;
+}
+
+type Tell = (path: JsonPath, text: string) => void;
+
+function check(shape: Shape, value: Json, path: JsonPath, tell: Tell): void {
+  if (value === null && shape.nullable) return;
+  switch (shape.kind) {
+    case "any":
+      return;
+    case "none":
+      if (value !== null && !(isObject(value) && Object.keys(value).length === 0))
+        tell(path, "This method has no parameters: null, or {}.");
+      return;
+    case "switch":
+      if (typeof value !== "boolean") tell(path, "Must be true or false.");
+      return;
+    case "text":
+      if (typeof value !== "string") tell(path, "Must be text.");
+      else if (shape.format === "base64" && !isBase64(value)) tell(path, "Is not base64 with padding.");
+      return;
+    case "number":
+      return checkNumber(shape, value, path, tell);
+    case "choice":
+      if (!shape.values.includes(value as string))
+        tell(path, `Must be ${shape.values.map((each) => JSON.stringify(each)).join(" or ")}.`);
+      return;
+    case "list":
+      if (!Array.isArray(value)) tell(path, "Must be a list.");
+      else value.forEach((item, index) => check(shape.item, item, [...path, index], tell));
+      return;
+    case "map":
+      if (!isObject(value)) return tell(path, "Must be an object.");
+      for (const [name, each] of Object.entries(value)) check(shape.value, each, [...path, name], tell);
+      return;
+    case "object":
+      return checkObject(shape, value, path, tell);
+    case "union": {
+      const option = shape.options[optionOf(shape, value)];
+      if (option === undefined) tell(path, "Fits none of the forms that it may have.");
+      else check(option, value, path, tell);
+    }
+  }
+}
+
+function checkObject(shape: ShapeOf<"object">, value: Json, path: JsonPath, tell: Tell): void {
+  if (!isObject(value)) return tell(path, "Must be an object.");
+  for (const { name, required, shape: member } of shape.members) {
+    const here = [...path, name];
+    if (Object.hasOwn(value, name)) check(member, value[name], here, tell);
+    else if (required && !member.nullable) tell(here, "Is required.");
+  }
+}
+
+function checkNumber(shape: ShapeOf<"number">, value: Json, path: JsonPath, tell: Tell): void {
+  const { whole, least, most } = shape;
+  if (typeof value !== "number" || (whole && !Number.isInteger(value)))
+    tell(path, `Must be a ${whole ? "whole " : ""}number.`);
+  else if (least !== undefined && value < least) tell(path, `Must be ${least} or more.`);
+  else if (most !== undefined && value > most) tell(path, `Must be ${most} or less.`);
+}
+
+/** Which form of a union a value has: the first that it fits, or else the one that its first member names. */
+export function optionOf({ options }: ShapeOf<"union">, value: Json): number {
+  const fitting = options.findIndex((option) => checkValue(option, value).size === 0);
+  if (fitting >= 0) return fitting;
+  return options.findIndex((option) => {
+    const first = option.kind === "object" ? option.members[0] : undefined;
+    return (
+      first?.shape.kind === "choice" &&
+      isObject(value) &&
+      first.shape.values.includes(value[first.name] as string)
+    );
+  });
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && BASE64.test(text);
+}

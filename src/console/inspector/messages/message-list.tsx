@@ -1,0 +1,158 @@
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "../../ui/button.tsx";
+import { formatBytes } from "../../ui/format.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { rowWindow, scrollTo } from "../../ui/row-window.ts";
+import { visibleText } from "../../ui/visible-text.ts";
+import { formatMs } from "../format-ms.ts";
+import { placeOf } from "./filter-messages.ts";
+import type { LoggedMessage } from "./message-log.ts";
+
+const ROW_PX = 28;
+/** So near to the end counts as the end. */
+const END_PX = 12;
+
+export interface MessageListProps {
+  readonly messages: readonly LoggedMessage[];
+  readonly selected: LoggedMessage | undefined;
+  readonly onSelect: (message: LoggedMessage) => void;
+}
+
+/** The newest at the end. Only the rows that are visible exist. It follows the end until one scrolls up. */
+export function MessageList({ messages, selected, onSelect }: MessageListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const view = useSignal({ top: 0, height: 400 });
+  const isFollowing = useSignal(true);
+  /** The message at the top, which stays there when older ones are dropped. */
+  const anchor = useRef(0);
+  const current = selected === undefined ? -1 : placeOf(messages, selected.number);
+  useLayoutEffect(() => {
+    const element = list.current!;
+    const measure = (): void => {
+      view.value = { top: element.scrollTop, height: element.clientHeight };
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const element = list.current!;
+    if (isFollowing.value) element.scrollTop = element.scrollHeight;
+    else if (placeOf(messages, anchor.current) !== Math.floor(element.scrollTop / ROW_PX))
+      element.scrollTop = placeOf(messages, anchor.current) * ROW_PX + (element.scrollTop % ROW_PX);
+  }, [messages, messages.length, messages[0]]);
+  const onScroll = (): void => {
+    const element = list.current!;
+    const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
+    if (isAtEnd || element.scrollTop < view.value.top) isFollowing.value = isAtEnd;
+    anchor.current = messages[Math.floor(element.scrollTop / ROW_PX)]?.number ?? 0;
+    view.value = { ...view.value, top: element.scrollTop };
+  };
+  const select = (place: number): void => {
+    const message = messages[Math.max(0, Math.min(messages.length - 1, place))];
+    if (message === undefined) return;
+    isFollowing.value = false;
+    onSelect(message);
+    const element = list.current!;
+    element.scrollTop = scrollTo(placeOf(messages, message.number), view.value, ROW_PX);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor(view.value.height / ROW_PX) - 1);
+    const steps: Record<string, number> = {
+      ArrowDown: current + 1,
+      ArrowUp: current < 0 ? messages.length - 1 : current - 1,
+      PageDown: current + page,
+      PageUp: current - page,
+      Home: 0,
+      End: messages.length - 1,
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    select(step);
+    event.preventDefault();
+  };
+  const top = isFollowing.value ? messages.length * ROW_PX - view.value.height : view.value.top;
+  const { start, end } = rowWindow({ top, height: view.value.height }, ROW_PX, messages.length);
+  return (
+    <div class="insp-list-frame">
+      <div
+        class="insp-rows"
+        ref={list}
+        role="listbox"
+        aria-label="Messages"
+        aria-activedescendant={selected === undefined ? undefined : `insp-message-${selected.number}`}
+        tabIndex={0}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
+        <div
+          style={{ height: `${messages.length * ROW_PX}px`, paddingTop: `${start * ROW_PX}px` }}
+          role="presentation"
+        >
+          {messages.slice(start, end).map((message) => (
+            <Row
+              key={message.number}
+              message={message}
+              isSelected={message === selected}
+              onSelect={() => {
+                isFollowing.value = false;
+                onSelect(message);
+              }}
+            />
+          ))}
+        </div>
+      </div>
+      {isFollowing.value || messages.length * ROW_PX <= view.value.height ? null : (
+        <div class="insp-follow">
+          <Button
+            icon="arrow-down"
+            onClick={() => {
+              isFollowing.value = true;
+              list.current!.scrollTop = list.current!.scrollHeight;
+            }}
+          >
+            Follow
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly message: LoggedMessage;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+}
+
+function Row({ message, isSelected, onSelect }: RowProps) {
+  const { number, direction, kind, method, id, size, tookMs, atMs } = message;
+  return (
+    // Keys are handled by the list.
+    <div
+      id={`insp-message-${number}`}
+      class={`insp-row ${kind}`}
+      role="option"
+      aria-selected={isSelected}
+      onClick={onSelect}
+    >
+      <span class="insp-time number">{clockTime(atMs)}</span>
+      <span class={`insp-direction ${direction}`} title={direction}>
+        <Icon name={direction === "sent" ? "arrow-up" : "arrow-down"} />
+        <span class="hidden-text">{direction}</span>
+      </span>
+      <span class="insp-what code">{visibleText((method ?? "without a method").slice(0, 200))}</span>
+      <span class="insp-kind">{kind}</span>
+      <span class="insp-id code number">{visibleText((id ?? "").slice(0, 24))}</span>
+      <span class="insp-ms number">{tookMs === undefined ? "" : formatMs(tookMs)}</span>
+      <span class="insp-size number">{formatBytes(size)}</span>
+    </div>
+  );
+}
+
+function clockTime(atMs: number): string {
+  const date = new Date(atMs);
+  return `${date.toLocaleTimeString("en-GB")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}

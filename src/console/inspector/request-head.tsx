@@ -1,0 +1,61 @@
+import type { ComponentChildren } from "preact";
+import { useCommands } from "../shell/commands.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { type Copied, CopyButton } from "./copy-button.tsx";
+
+export interface RequestHeadProps {
+  readonly name: string;
+  readonly isRunning: boolean;
+  readonly canSend: boolean;
+  readonly copies: readonly Copied[];
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+  readonly onReset: () => void;
+  /** Further buttons. */
+  readonly children?: ComponentChildren;
+}
+
+/** The name of a method, and what can be done with its request. */
+export function RequestHead({
+  name,
+  isRunning,
+  canSend,
+  copies,
+  onSend,
+  onStop,
+  onReset,
+  children,
+}: RequestHeadProps) {
+  const send = (): void => {
+    if (canSend) onSend();
+  };
+  useCommands(() => [
+    { id: "insp-send", title: "Send the request", group: "Inspector", keys: "Ctrl+Enter", run: send },
+    { id: "insp-stop", title: "Stop waiting for the answer", group: "Inspector", run: onStop },
+    { id: "insp-reset", title: "Empty the form", group: "Inspector", run: onReset },
+  ]);
+  return (
+    <header class="insp-head">
+      <a class="insp-back" href="/i" aria-label="All methods">
+        <Icon name="chevron-right" />
+      </a>
+      <h2 class="code">{name}</h2>
+      <div class="insp-head-actions">
+        {children}
+        <IconButton icon="refresh" label="Empty the form" onClick={onReset} />
+        <CopyButton copies={copies} />
+        {isRunning ? (
+          // Not the second click of a double click on Send, in whose place it is now.
+          <Button kind="danger" icon="stop" onClick={({ detail }) => (detail < 2 ? onStop() : undefined)}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" icon="play" title="Send (Ctrl+Enter)" disabled={!canSend} onClick={send}>
+            Send
+          </Button>
+        )}
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,298 @@
+import { execFile } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Relay } from "../client/relay.ts";
+import { builtCli } from "../fault/server-under-test.ts";
+import { launchChromium } from "../fixtures/launch-chromium.ts";
+import { ConsoleServer } from "./console-server.ts";
+import { FilesPage } from "./files-page.ts";
+import { heapBytes } from "./page-work.ts";
+
+const MIB = 1024 * 1024;
+/** CONSOLE_TRANSFER_MIB=200 is the long form. */
+const SIZE_MIB = Number(process.env["CONSOLE_TRANSFER_MIB"] ?? 8);
+const MAX_GROWTH_BYTES = 64 * MIB;
+
+let browser: Browser;
+let server: ConsoleServer;
+/** Files of the person, on the machine of the browser. */
+let desktop: string;
+
+beforeAll(async () => {
+  desktop = await mkdtemp("/var/tmp/exec-server-desktop-");
+  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
+});
+
+afterAll(async () => {
+  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
+  await rm(desktop, { recursive: true, force: true });
+});
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest("hex");
+}
+
+/** A file that cannot be compressed. */
+async function makeFile(path: string, mib: number): Promise<string> {
+  await writeFile(
+    path,
+    (function* blocks() {
+      for (let block = 0; block < mib; block += 1) yield randomBytes(MIB);
+    })(),
+  );
+  return hashOf(path);
+}
+
+async function cp(from: string, to: string): Promise<void> {
+  const args = [builtCli, "cp", "--quiet", "--url", server.webSocketUrl, from, to];
+  await promisify(execFile)(process.execPath, args, { env: server.environment });
+}
+
+async function emptyDirectory(name: string): Promise<string> {
+  const path = join(server.workDirectory, name);
+  await mkdir(path);
+  return path;
+}
+
+/** Chooses files as with the button, and the window of the browser. */
+async function pick(page: Page, what: string, paths: string | readonly string[]): Promise<void> {
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    page.getByRole("menuitem", { name: what }).click(),
+  ]);
+  await chooser.setFiles(paths);
+}
+
+it(`${SIZE_MIB} MiB are uploaded and downloaded with equal hashes, and the page stays small`, async () => {
+  const directory = await emptyDirectory("large");
+  const source = join(desktop, "large.bin");
+  const hash = await makeFile(source, SIZE_MIB);
+  await using files = await FilesPage.open(browser, server, { acceptDownloads: true, downloads: true });
+  const { page, jobs, opened } = files;
+  // As in browsers that have no window for saving.
+  await page.addInitScript(() => Reflect.deleteProperty(window, "showSaveFilePicker"));
+  await files.goto(directory);
+  const before = await heapBytes(page);
+  const figures: Record<string, number> = {};
+  const measure = async (name: string, happens: () => Promise<void>): Promise<void> => {
+    const beganMs = performance.now();
+    await happens();
+    figures[`${name}Ms`] = Math.round(performance.now() - beganMs);
+    figures[`${name}GrownMiB`] = Math.round(((await heapBytes(page)) - before) / MIB);
+    figures[`${name}ServerMiB`] = Math.round((await server.residentBytes()) / MIB);
+  };
+  await measure("upload", async () => {
+    await pick(page, "Upload files", source);
+    await jobs.getByText("Upload large.bin: done").waitFor({ timeout: 240_000 });
+  });
+  expect(await readdir(directory)).toEqual(["large.bin"]);
+  expect(await hashOf(join(directory, "large.bin"))).toBe(hash);
+  // The same for comparison, without a browser.
+  if (SIZE_MIB > 100) {
+    await measure("cpThere", () => cp(source, `:${join(directory, "cp.bin")}`));
+    await measure("cpBack", () => cp(`:${join(directory, "cp.bin")}`, join(desktop, "cp.bin")));
+  }
+  await measure("download", async () => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download", { timeout: 240_000 }),
+      files.choose("large.bin", "Download"),
+    ]);
+    expect(download.suggestedFilename()).toBe("large.bin");
+    await download.saveAs(join(desktop, "copy.bin"));
+  });
+  expect(await hashOf(join(desktop, "copy.bin"))).toBe(hash);
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  expect(figures["uploadGrownMiB"]! * MIB).toBeLessThan(MAX_GROWTH_BYTES);
+  expect(figures["downloadGrownMiB"]! * MIB).toBeLessThan(MAX_GROWTH_BYTES);
+  opened.expectClean();
+});
+
+it("files and directories are dropped and chosen, over what is there only after a question", async () => {
+  const directory = await emptyDirectory("dropped");
+  const tree = join(desktop, "tree");
+  await mkdir(join(tree, "deep/hollow"), { recursive: true });
+  await writeFile(join(tree, "deep/one.txt"), "one");
+  await writeFile(join(tree, "two.txt"), "two");
+  await writeFile(join(desktop, "Case"), "large");
+  await writeFile(join(desktop, "case"), "small");
+  await writeFile(join(desktop, "nothing"), "");
+  await using files = await FilesPage.open(browser, server);
+  const { page, dialog, jobs, opened } = files;
+  await files.goto(directory);
+  await page.getByText("This directory is empty").waitFor();
+  await files.drop([tree, join(desktop, "Case"), join(desktop, "case"), join(desktop, "nothing")]);
+  await jobs.getByText("Upload 5 files: done").waitFor();
+  await files.expectNames(["tree", "Case", "case", "nothing"]);
+  const contents = await Promise.all(
+    ["tree/deep/one.txt", "tree/two.txt", "Case", "case", "nothing"].map((name) =>
+      readFile(join(directory, name), "utf8"),
+    ),
+  );
+  expect(contents).toEqual(["one", "two", "large", "small", ""]);
+  expect(await readdir(join(directory, "tree/deep"))).toEqual(["hollow", "one.txt"]);
+
+  await writeFile(join(desktop, "Case"), "changed");
+  await files.drop([join(desktop, "Case")]);
+  await dialog.getByText("Replace Case?").waitFor();
+  await files.press("Cancel");
+  expect(await readFile(join(directory, "Case"), "utf8")).toBe("large");
+  await files.drop([join(desktop, "Case")]);
+  await files.press("Replace");
+  await jobs.getByText("Upload Case: done").waitFor();
+  expect(await readFile(join(directory, "Case"), "utf8")).toBe("changed");
+
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    // As a picture that is dragged from another page, which is no file of the disk.
+    transfer.items.add(new File(["pixels"], "from a page.png"));
+    document.querySelector(".files-drop")!.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer }));
+  });
+  await jobs.getByText("Upload from a page.png: done").waitFor();
+  await pick(page, "Upload a directory", join(tree, "deep"));
+  await jobs.getByText("Upload one.txt: done").waitFor();
+  expect((await readdir(directory)).sort()).toEqual([
+    "Case",
+    "case",
+    "deep",
+    "from a page.png",
+    "nothing",
+    "tree",
+  ]);
+  opened.expectClean();
+});
+
+/** A page whose connection goes through a relay that can be slowed down and cut. */
+async function openBehind(relay: Relay, directory: string): Promise<FilesPage> {
+  const origin = relay.url.replace("ws:", "http:");
+  const files = await FilesPage.open(browser, server, { origin, losesConnections: true, downloads: true });
+  await files.goto(directory);
+  return files;
+}
+
+it("a transfer that is stopped half-way leaves nothing behind, whatever the connection does", async () => {
+  const directory = await emptyDirectory("stopped");
+  const source = join(desktop, "stopped.bin");
+  await makeFile(source, 6);
+  await using relay = await Relay.open(server.port);
+  await using files = await openBehind(relay, directory);
+  const { page, jobs, opened } = files;
+  const halted = haltAfter(relay, 3 * MIB);
+  await pick(page, "Upload files", source);
+  await halted;
+  expect(await partsIn(directory)).toHaveLength(1);
+  await jobs.getByRole("button", { name: "Stop: Upload stopped.bin" }).click();
+  await jobs.getByText("Upload stopped.bin: stopped").waitFor();
+  relay.resume();
+  await expect.poll(() => readdir(directory)).toEqual([]);
+
+  await makeFile(join(directory, "here.bin"), 6);
+  await files.expectNames(["here.bin"]);
+  const haltedAgain = haltAfter(relay, 3 * MIB);
+  await files.choose("here.bin", "Download");
+  await haltedAgain;
+  await jobs.getByRole("button", { name: "Stop: Download here.bin" }).click();
+  await jobs.getByText("Download here.bin: stopped").waitFor();
+  relay.resume();
+  // What was under way has passed when this shows.
+  await writeFile(join(directory, "mark"), "");
+  await files.expectNames(["here.bin", "mark"]);
+  // Stopped while there is no connection, and none for a while.
+  const cut = haltAfter(relay, 3 * MIB);
+  await pick(page, "Upload files", source);
+  await cut;
+  relay.refuses = true;
+  relay.cut();
+  await page.getByText("The connection was lost").waitFor();
+  await jobs.getByRole("button", { name: "Stop: Upload stopped.bin" }).click();
+  await expect.poll(() => jobs.getByText("Upload stopped.bin: stopped").count()).toBe(2);
+  relay.refuses = false;
+  relay.resume();
+  await opened.ready();
+  await expect.poll(() => readdir(directory)).toEqual(["here.bin", "mark"]);
+  opened.expectClean();
+});
+
+it("transfers go on after cuts, and after a restart of the server", async () => {
+  const directory = await emptyDirectory("cut");
+  const source = join(desktop, "cut.bin");
+  const hash = await makeFile(source, 8);
+  await using relay = await Relay.open(server.port);
+  await using files = await openBehind(relay, directory);
+  const { page, jobs, opened } = files;
+  const cuts = cutEvery(relay, 3 * MIB, 2);
+  await pick(page, "Upload files", source);
+  await jobs.getByText("Upload cut.bin: done").waitFor();
+  expect(cuts()).toBe(2);
+  expect(await readdir(directory)).toEqual(["cut.bin"]);
+  expect(await hashOf(join(directory, "cut.bin"))).toBe(hash);
+  const download = async (): Promise<void> => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      files.choose("cut.bin", "Download"),
+    ]);
+    await download.saveAs(join(desktop, "back.bin"));
+    expect(await hashOf(join(desktop, "back.bin"))).toBe(hash);
+  };
+  const further = cutEvery(relay, 3 * MIB, 2);
+  await download();
+  expect(further()).toBe(2);
+
+  /** The server ends when half has passed, and begins again. */
+  const restart = async (): Promise<void> => {
+    await haltAfter(relay, 4 * MIB);
+    await server.stop("SIGKILL");
+    relay.cut();
+    relay.resume();
+    await server.start();
+  };
+  await rm(join(directory, "cut.bin"));
+  await files.expectNames([]);
+  const [uploaded] = [restart()];
+  await pick(page, "Upload files", source);
+  await uploaded;
+  await expect.poll(() => jobs.getByText("Upload cut.bin: done").count()).toBe(2);
+  expect(await readdir(directory)).toEqual(["cut.bin"]);
+  expect(await hashOf(join(directory, "cut.bin"))).toBe(hash);
+  await files.row("cut.bin").waitFor();
+  await Promise.all([restart(), download()]);
+  opened.expectClean();
+});
+
+/** Lets so many more bytes pass, and then none until it is told to. */
+function haltAfter(relay: Relay, bytes: number): Promise<void> {
+  const limit = relay.bytes + bytes;
+  return new Promise((resolve) => {
+    relay.onBytes = (passed) => {
+      if (passed < limit) return;
+      relay.onBytes = undefined;
+      relay.halt();
+      resolve();
+    };
+  });
+}
+
+/** Cuts all connections each time so many bytes have passed; tells how often it did. */
+function cutEvery(relay: Relay, bytes: number, most: number): () => number {
+  let next = relay.bytes + bytes;
+  let cuts = 0;
+  relay.onBytes = (passed) => {
+    if (passed < next || cuts === most) return;
+    cuts += 1;
+    next = passed + bytes;
+    relay.cut();
+  };
+  return () => cuts;
+}
+
+/** Files that are not complete yet. */
+async function partsIn(directory: string): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.startsWith("."));
+}

@@ -1,0 +1,165 @@
+import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { connect } from "../../src/client/connect/connect.ts";
+import type { Host } from "../../src/client/host.ts";
+import { launchChromium } from "../fixtures/launch-chromium.ts";
+import { seriousFindings } from "./accessibility.ts";
+import { ConsolePage } from "./console-page.ts";
+import { ConsoleServer } from "./console-server.ts";
+import { HIDDEN, MARKUP, TURNED } from "./hostile-payload.ts";
+import { frames } from "./output-screen.ts";
+
+const LOOKS = [
+  { colorScheme: "light", width: 1440, height: 900 },
+  { colorScheme: "dark", width: 1440, height: 900 },
+  { colorScheme: "dark", width: 390, height: 844 },
+] as const;
+/** Markup that would do harm, and a mark that turns what follows. */
+const ODD = `${MARKUP[0]}${TURNED}dlo`;
+const ODD_SHOWN = String.raw`${MARKUP[0]}\u202edlo`;
+
+let browser: Browser;
+let server: ConsoleServer;
+let hosts: readonly Host[];
+let opened: ConsolePage;
+let page: Page;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([
+    launchChromium(),
+    ConsoleServer.start({ args: ["--metrics", "--audit", "audit.log"] }),
+  ]);
+  hosts = await Promise.all([server.connect(), connect(server.webSocketUrl, { clientName: ODD })]);
+  opened = await (await ConsolePage.open(browser, await server.newLink())).ready();
+  ({ page } = opened);
+});
+
+afterAll(async () => {
+  for (const host of hosts ?? []) await host.close();
+  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
+});
+
+async function visit(path: string): Promise<void> {
+  await page.goto(`${server.origin}${path}`);
+  await opened.ready();
+}
+
+/** What is shown is text, readable in both themes and on a phone, and nothing that was in it has happened. */
+async function expectSound(what: string): Promise<void> {
+  for (const { colorScheme, ...size } of LOOKS) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(size);
+    await frames(page);
+    const where = `${what} ${colorScheme} ${size.width}`;
+    expect(await seriousFindings(page), where).toEqual([]);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width, where).toBeLessThanOrEqual(size.width);
+  }
+  await page.setViewportSize(LOOKS[0]);
+  const seen = await page.evaluate(() => ({
+    harmed: "harmed" in window,
+    made: document.querySelectorAll("img, script:not([src]), [onerror]").length,
+    text: document.body.innerText,
+  }));
+  expect(seen, what).toMatchObject({ harmed: false, made: 0 });
+  expect(seen.text, what).not.toMatch(HIDDEN);
+}
+
+it("sessions are listed by the names that clients give themselves, which are text", async () => {
+  await visit("/s");
+  const row = page.locator("tr", { hasText: ODD_SHOWN });
+  await row.getByText("connected").waitFor();
+  await page.locator("tr", { hasText: "this page" }).waitFor();
+  await expectSound("sessions");
+  // One that goes leaves the list.
+  const [, odd] = hosts;
+  await odd!.close();
+  await row.waitFor({ state: "hidden" });
+});
+
+it("limits have their value, what is used of them, and a filter", async () => {
+  await visit("/s/limits");
+  const row = page.locator("tr", { has: page.getByText("max_sessions", { exact: true }) });
+  await row.getByRole("meter").waitFor();
+  expect(Number(await row.locator(".system-use .number").innerText())).toBeGreaterThanOrEqual(1);
+  await page.getByLabel("Filter limits").fill("max_sessions");
+  await expect.poll(() => page.locator("tbody tr").count()).toBeLessThan(5);
+  await expectSound("limits");
+});
+
+it("metrics are drawn while the view is open", async () => {
+  await visit("/s/metrics");
+  await page.locator(".system-charts canvas").first().waitFor();
+  expect(await page.locator(".system-charts canvas").count()).toBeGreaterThan(3);
+  await expectSound("metrics");
+});
+
+it("the audit log is shown and filtered, whatever facts are in it", async () => {
+  const [host] = hosts;
+  const directory = join(server.workDirectory, "<b>odd");
+  await mkdir(directory);
+  await (await host!.start(["true", ODD], { cwd: directory })).exited;
+  await visit("/s/audit");
+  await page.getByLabel("Filter lines").fill("onerror");
+  await page.locator(".system-facts", { hasText: "onerror" }).first().waitFor();
+  expect(await page.locator("tbody tr b").count()).toBe(0);
+  await expectSound("audit");
+  await page.getByLabel("Filter lines").fill("no such fact");
+  await expect.poll(() => page.locator("tbody tr").count()).toBe(0);
+});
+
+it("a job is followed by its ledger, whose texts are text; what is no ledger is said with a remedy", async () => {
+  const ledger = join(server.workDirectory, "<i>rows<i>.csv.ledger");
+  const write = (...entries: readonly object[]) =>
+    appendFile(ledger, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const at = new Date().toISOString();
+  await write(
+    {
+      kind: "job",
+      version: 1,
+      jobId: ODD,
+      input: { path: `/data/${ODD}`, sha256: "x", rows: 4 },
+      work: { command: ["echo", ODD] },
+      at,
+    },
+    { kind: "run", at, pid: 1 },
+    { kind: "begin", index: 0, attempt: 1 },
+    { kind: "begin", index: 1, attempt: 1 },
+    { kind: "end", index: 0, status: "completed", attempts: 1 },
+    { kind: "end", index: 1, id: ODD, status: "failed", attempts: 2, error: ODD },
+  );
+  await visit("/r");
+  await page.getByText("No job is known here").waitFor();
+  await page.getByLabel("Ledger of a job").fill("relative.ledger");
+  await page.getByText("Give the whole path, from / on.").waitFor();
+  await expectSound("rows");
+  await page.getByLabel("Ledger of a job").fill(ledger);
+  await page.keyboard.press("Enter");
+  const bar = page.getByRole("progressbar", { name: "Rows that ended" });
+  await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("2");
+  await page.getByText(ODD_SHOWN).first().waitFor();
+  await expectSound("job");
+  await write(
+    { kind: "begin", index: 2, attempt: 1 },
+    { kind: "end", index: 2, status: "completed", attempts: 1 },
+  );
+  await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("3");
+  await page.getByText("75 %").waitFor();
+  // It is remembered, and can be forgotten.
+  await visit("/r");
+  await page.getByRole("link", { name: "<i>rows<i>.csv.ledger" }).waitFor();
+  await page.getByRole("button", { name: /^Forget / }).click();
+  await page.getByText("No job is known here").waitFor();
+  const other = join(server.workDirectory, "notes.txt");
+  await writeFile(other, "not a ledger\n");
+  for (const [path, words] of [
+    [other, /not the ledger of a rows job/],
+    [`${other}.none`, /no such file/i],
+  ] as const) {
+    await visit(`/r${path}`);
+    await expect.poll(() => page.getByRole("alert").innerText()).toMatch(words);
+  }
+  opened.expectClean();
+});
