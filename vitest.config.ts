@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SlowFirst } from "./test/fixtures/slow-first.ts";
 
 /** These measure time, use all of the machine, or run the real client, which has its own deadlines: one at a time. */
 const LOAD = [
@@ -30,6 +31,7 @@ const LOAD = [
 export default defineConfig({
   test: {
     pool: "forks",
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         extends: true,
@@ -59,6 +61,7 @@ export default defineConfig({
             "test/client/**/*.test.ts",
             "test/access/**/*.test.ts",
             "test/rows/**/*.test.ts",
+            "test/fleet/**/*.test.ts",
           ],
           exclude: LOAD,
           testTimeout: 120_000,

@@ -10,7 +10,7 @@ import { WORKS } from "../bench/operator-works.mjs";
 
 const MIN_RATE = 0.95;
 const PAIRS = 3;
-const ROUNDS = 20;
+const ROUNDS = 21;
 const QUICK_SHARE = 0.2;
 
 const { values } = parseArgs({

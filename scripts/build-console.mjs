@@ -1,15 +1,39 @@
 // Builds the web console: dist/console/index.html, and its assets with hashed names, compressed once.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { makeWireTable } from "./wire-table.mjs";
 
 const SOURCE = "src/console";
 const TARGET = "dist/console";
 const STAMP = `${TARGET}/.inputs`;
+/** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
+const OPENING = ["processes/processes-view.tsx", "terminals/terminal-pane.tsx"];
+/** Parts that the page imports when it needs them. */
+const LOADED_LATER =
+  /\/src\/console\/(?:\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
+const INPUT_FILES = [
+  "package-lock.json",
+  "scripts/build-console.mjs",
+  "scripts/wire-table.mjs",
+  "src/server/access/presets.ts",
+];
+
+/** The table of the wire for the inspector: data in a part of its own, without the schema library. */
+const wireTable = {
+  name: "wire-table",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/wire-table\.json$/ }, ({ path }) => ({ path, namespace: "wire-table" }));
+    onLoad({ filter: /.*/, namespace: "wire-table" }, async () => ({
+      contents: JSON.stringify(await makeWireTable()),
+      loader: "json",
+    }));
+  },
+};
 
 /** Builds the page, unless it is there and nothing that it is made of has changed. */
 export async function buildConsole() {
@@ -33,6 +57,7 @@ export async function buildConsole() {
     legalComments: "none",
     metafile: true,
     conditions: ["browser"],
+    plugins: [wireTable, frameInOnePiece],
   });
   writeFileSync(`${TARGET}/index.html`, indexPage(metafile));
   for (const file of filesBelow(TARGET))
@@ -40,13 +65,29 @@ export async function buildConsole() {
   writeFileSync(STAMP, digest);
 }
 
+/**
+ * esbuild makes a chunk of whatever the same set of entries needs, which would be dozens of small ones. Each part that is
+ * loaded later imports the frame of the page as well, which is there already: so all of the frame is one chunk.
+ */
+const frameInOnePiece = {
+  name: "frame-in-one-piece",
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^console-frame$/ }, ({ path }) => ({ path, namespace: "console-frame" }));
+    onLoad({ filter: /^/, namespace: "console-frame" }, () => ({
+      // An import of which nothing is used would be left out.
+      contents: 'import { App } from "./shell/app.tsx"; void App.name;',
+      resolveDir: resolve(SOURCE),
+    }));
+    onLoad({ filter: LOADED_LATER }, ({ path }) => ({
+      contents: `import "console-frame";\n${readFileSync(path, "utf8")}`,
+      loader: "tsx",
+    }));
+  },
+};
+
 function inputsDigest() {
   const hash = createHash("sha256");
-  const files = [
-    ...INPUTS.flatMap((folder) => filesBelow(folder)),
-    "package-lock.json",
-    "scripts/build-console.mjs",
-  ];
+  const files = [...INPUTS.flatMap((folder) => filesBelow(folder)), ...INPUT_FILES];
   for (const file of files.filter((name) => !name.endsWith(".test.ts")))
     hash.update(`${file}\0`).update(readFileSync(file));
   return hash.digest("hex");
@@ -59,18 +100,25 @@ function filesBelow(folder) {
     .sort();
 }
 
-/** The page, with the names of what it loads at once. */
+/** The page, with the names of what it loads at once: itself, and the view that it opens on. */
 function indexPage({ outputs }) {
   const builtFrom = (entry) =>
-    Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `${SOURCE}/${entry}`);
-  const [main, { imports }] = builtFrom("main.tsx");
-  const [styles] = builtFrom("styles.css");
+    Object.keys(outputs).find((path) => outputs[path].entryPoint === `${SOURCE}/${entry}`);
+  const main = builtFrom("main.tsx");
+  const early = new Set();
+  const add = (path) => {
+    if (early.has(path)) return;
+    early.add(path);
+    for (const { kind, path: imported } of outputs[path].imports)
+      if (kind === "import-statement") add(imported);
+  };
+  for (const entry of ["main.tsx", ...OPENING]) add(builtFrom(entry));
+  early.delete(main);
   const url = (path) => path.replace(TARGET, "");
-  const chunks = imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => path);
   const head = [
-    `<link rel="stylesheet" href="${url(styles)}">`,
-    ...chunks.map((path) => `<link rel="modulepreload" href="${url(path)}">`),
+    `<link rel="stylesheet" href="${url(builtFrom("styles.css"))}">`,
     `<script type="module" src="${url(main)}"></script>`,
+    ...[...early].map((path) => `<link rel="modulepreload" href="${url(path)}">`),
   ];
   return readFileSync(`${SOURCE}/index.html`, "utf8").replace("<!-- assets -->", head.join("\n    "));
 }

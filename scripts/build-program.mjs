@@ -89,7 +89,7 @@ const definitions = (version) => ({
 });
 
 const programOptions = (version) => ({
-  external: ["koffi", "@xterm/headless", "prom-client", "undici"],
+  external: ["koffi", "@nats-io/transport-node", "@xterm/headless", "prom-client", "undici"],
   plugins: [onlyEnglish, lateModules],
   define: definitions(version),
 });
@@ -108,7 +108,7 @@ export async function mapProgram(version) {
 /** The text of dist/user-server.js. */
 export const buildUserServer = (version) =>
   bundle("src/cli/user-server/main.ts", {
-    external: ["koffi", "@xterm/headless", "prom-client", "undici"],
+    external: ["koffi", "@nats-io/transport-node", "@xterm/headless", "prom-client", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: definitions(version),
   });
@@ -116,7 +116,7 @@ export const buildUserServer = (version) =>
 /** The text of dist/client.js, likewise. */
 export const buildClient = (version) =>
   bundle("src/cli/client/main.ts", {
-    external: ["openai"],
+    external: ["@nats-io/transport-node", "openai"],
     plugins: [onlyEnglish, lateModules],
     define: definitions(version),
   });

@@ -1,4 +1,4 @@
-// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user the web console
+// Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user, the web console
 // and, without --cli-only, the library as ES modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -10,8 +10,9 @@ const ALLOWED = {
   base: [],
   protocol: ["base", "zod"],
   transport: ["base", "protocol/envelope.ts", "protocol/wire-limits.ts", "node:*", "ws"],
+  fleet: ["base", "protocol/wire-limits.ts", "transport", "node:*", "@nats-io/transport-node"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
-  client: ["base", "protocol", "transport", "rpc", "node:*"],
+  client: ["base", "protocol", "transport", "rpc", "fleet/fleet-address.ts", "fleet/reach.ts", "node:*"],
   bridge: ["base", "protocol", "transport", "rpc", "client"],
   rows: [
     "base",
@@ -32,6 +33,7 @@ const ALLOWED = {
     "protocol",
     "transport",
     "rpc",
+    "fleet",
     "native",
     "capabilities",
     "node:*",

@@ -81,7 +81,14 @@ where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
 \`run_as = "USER"\`, above all tables, is the flag \`--run-as USER\`: everything that clients ask for happens as that user.
 See [as another user](access.md#as-another-user).
 
-\`console = false\`, likewise, is the flag \`--no-console\`: [the web console](console.md) is not served.
+These keys, likewise above all tables, are flags too, which override them:
+
+| Key | Flag |
+| --- | --- |
+| \`console = false\` | \`--no-console\`: [the web console](console.md) is not served |
+| \`metrics = true\` | \`--metrics\`: [measurements](metrics.md) are answered at \`/metrics\` |
+| \`log_level = "info"\` | \`--log-level\`: \`error\`, \`warn\`, \`info\` or \`debug\` |
+| \`log_format = "text"\` | \`--log-format\`: \`json\` or \`text\` |
 
 ## When a limit is reached
 

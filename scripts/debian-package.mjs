@@ -23,8 +23,7 @@ export function ensurePrograms(packages, services = {}) {
       // A new machine may have no lists of packages yet.
       if (!install() && apt("update", "-q")) install();
     });
-    for (const name of names)
-      if (name in services) spawnSync("update-rc.d", [services[name], "disable"], { stdio: "inherit" });
+    for (const name of names) if (name in services) disableService(services[name]);
     missing = missing.filter(isMissing);
   }
   if (missing.length === 0) return true;
@@ -32,6 +31,12 @@ export function ensurePrograms(packages, services = {}) {
     `missing: ${missing.map(([program]) => program).join(", ")} (Debian: apt-get install ${namesOf(missing).join(" ")})`,
   );
   return false;
+}
+
+/** Some packages have a script for it, others only a unit of systemd. */
+function disableService(service) {
+  if (spawnSync("update-rc.d", [service, "disable"]).status === 0) return;
+  spawnSync("systemctl", ["disable", service], { stdio: "inherit" });
 }
 
 function apt(...args) {

@@ -43,6 +43,8 @@ const limitMeanings = {
   SESSION_TAKEN_CLOSE_CODE: "Close code of a WebSocket whose session another connection has taken over",
   CREDENTIAL_ENDED_CLOSE_CODE:
     "Close code of a WebSocket whose token has expired or was withdrawn, or whose rights have changed",
+  SESSION_OVER_CLOSE_CODE:
+    "Close code with which a client says that it will not resume its session, which then ends. Extension",
 };
 
 const groupTitles = {

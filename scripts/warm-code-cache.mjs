@@ -28,7 +28,7 @@ export async function warmCodeCache(program) {
 
 async function warmServer(program) {
   const server = start([program, "--listen", "stdio"], ["pipe", "pipe", "inherit"]);
-  const closed = once(server, "close");
+  const closed = closeOf(server);
   for (const request of REQUESTS) server.stdin.write(`${JSON.stringify(request)}\n`);
   for await (const line of createInterface({ input: server.stdout }))
     if (JSON.parse(line).method === "process/closed") break;
@@ -39,11 +39,18 @@ async function warmServer(program) {
 async function warmClient(program) {
   // Its stderr would show a link that nobody can use.
   const server = start([program, "--listen", "ws://127.0.0.1:0"], ["ignore", "pipe", "ignore"]);
-  const closed = once(server, "close");
-  const [url] = await once(createInterface({ input: server.stdout }), "line");
+  const closed = closeOf(server);
+  const [url] = await Promise.race([once(createInterface({ input: server.stdout }), "line"), closed]);
   await once(start([program, "run", "--url", url, "--", "echo"], ["ignore", "ignore", "inherit"]), "close");
   server.kill("SIGTERM");
   await closed;
+}
+
+/** Its failure is not lost: whoever waits for something else before it comes to it later. */
+function closeOf(child) {
+  const closed = once(child, "close");
+  closed.catch(() => {});
+  return closed;
 }
 
 function start(args, stdio) {

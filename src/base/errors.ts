@@ -90,11 +90,12 @@ export class ConnectionError extends ExecError {
 }
 
 /** The single wording for a lost connection. */
-export function disconnected(reason: string | undefined): ConnectionError {
+export function disconnected(reason: string | undefined, cause?: ProtocolError): ConnectionError {
   return new ConnectionError(
     reason === undefined
       ? "exec-server transport disconnected"
       : `exec-server transport disconnected: ${reason}`,
+    cause === undefined ? {} : { cause },
   );
 }
 

@@ -67,7 +67,25 @@ describe("readConfiguration", () => {
     expect((await read(context)).sandbox).toMatchObject({ permissions: { type: "managed" } });
   });
 
+  it("reads what is measured and logged", async () => {
+    const text = 'metrics = true\nconsole = false\nlog_level = "info"\nlog_format = "text"';
+    expect(await read(text)).toEqual({
+      limits: {},
+      metrics: true,
+      console: false,
+      logLevel: "info",
+      logFormat: "text",
+    });
+  });
+
   it.each([
+    [
+      "a level that is none",
+      '\nlog_level = "loud"',
+      '2: log_level must be one of "error", "warn", "info", "debug"',
+    ],
+    ["a format that is none", "log_format = true", '1: log_format must be one of "json", "text"'],
+    ["a text for a switch", 'metrics = "yes"', "1: metrics must be true or false"],
     ["an unknown key", "[limits]\n\nmax_conections = 1\n", "3: limits.max_conections is not a known key"],
     ["an unknown table", "[limits]\n[server]\nx = 1\n", "2: server is not a known key"],
     ["a key outside the table", "max_connections = 1\n", "1: max_connections is not a known key"],

@@ -9,6 +9,7 @@ import { describeFileError } from "./describe-file-error.ts";
 import { readSmallFile } from "./read-small-file.ts";
 import type { Edge } from "./edge-flags.ts";
 import { EDGE_KEYS, edgeOf } from "./edge-keys.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
@@ -22,13 +23,31 @@ export interface Configuration extends Edge {
   readonly audit?: AuditOptions;
   /** Whether the web console is served. */
   readonly console?: boolean;
+  /** Whether `/metrics` is answered. */
+  readonly metrics?: boolean;
+  readonly logLevel?: LogLevel;
+  readonly logFormat?: LogFormat;
   /** Rights of clients without authentication. */
   readonly local?: RightsOptions;
 }
 
 type Refuse = (key: string, why: string) => CliError;
 
-const KEYS = ["limits", "sandbox", "require_sandbox", "run_as", "local", "audit", "console", ...EDGE_KEYS];
+const SWITCHES = { require_sandbox: "requireSandbox", console: "console", metrics: "metrics" } as const;
+const CHOICES = {
+  log_level: { name: "logLevel", values: LOG_LEVELS },
+  log_format: { name: "logFormat", values: LOG_FORMATS },
+} as const;
+const KEYS = [
+  "limits",
+  "sandbox",
+  "run_as",
+  "local",
+  "audit",
+  ...Object.keys(SWITCHES),
+  ...Object.keys(CHOICES),
+  ...EDGE_KEYS,
+];
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
@@ -36,28 +55,47 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const file = await parseToml(path, text);
   const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const {
-    limits = {},
-    sandbox,
-    require_sandbox: requireSandbox,
-    run_as: runAs,
-    local,
-    audit,
-    console,
-  } = file;
-  if (requireSandbox !== undefined && typeof requireSandbox !== "boolean")
-    throw refuse("require_sandbox", "must be true or false");
-  if (console !== undefined && typeof console !== "boolean") throw refuse("console", "must be true or false");
+  const { limits = {}, sandbox, run_as: runAs, local, audit } = file;
   return {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
-    ...(requireSandbox === undefined ? {} : { requireSandbox }),
     ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
     ...(local === undefined ? {} : { local: localRights(local, refuse) }),
-    ...(console === undefined ? {} : { console }),
+    ...switchesOf(file, refuse),
+    ...choicesOf(file, refuse),
     ...edgeOf(file, refuse),
     ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
   };
+}
+
+function switchesOf(
+  file: Readonly<Record<string, unknown>>,
+  refuse: Refuse,
+): Pick<Configuration, "requireSandbox" | "console" | "metrics"> {
+  const switches: Record<string, boolean> = {};
+  for (const [key, name] of Object.entries(SWITCHES)) {
+    const value = file[key];
+    if (value === undefined) continue;
+    if (typeof value !== "boolean") throw refuse(key, "must be true or false");
+    switches[name] = value;
+  }
+  return switches;
+}
+
+function choicesOf(
+  file: Readonly<Record<string, unknown>>,
+  refuse: Refuse,
+): Pick<Configuration, "logLevel" | "logFormat"> {
+  const choices: Record<string, string> = {};
+  for (const [key, { name, values }] of Object.entries(CHOICES)) {
+    const given = file[key];
+    if (given === undefined) continue;
+    const value = values.find((known) => known === given);
+    if (value === undefined)
+      throw refuse(key, `must be one of ${values.map((known) => `"${known}"`).join(", ")}`);
+    choices[name] = value;
+  }
+  return choices;
 }
 
 function localRights(table: unknown, refuse: Refuse): RightsOptions {

@@ -2,21 +2,30 @@ import type { Logger } from "../base/logger.ts";
 import type { ServerObserver } from "../server/observer.ts";
 import { requestLog } from "../server/request-log.ts";
 import { usageError } from "./cli-error.ts";
-import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogLevel } from "./log.ts";
+import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
 
 /** Flags of the log with the placeholders of their values. */
 export const LOG_FLAGS = { "log-level": "LEVEL", "log-file": "PATH", "log-format": "FORMAT" };
 
+/** What the configuration file says about the log. Flags go before it. */
+export interface ConfiguredLog {
+  readonly logLevel?: LogLevel;
+  readonly logFormat?: LogFormat;
+}
+
 /** Checks the flags; the returned function opens the log. At its finest level it has every request. */
-export function parseLog(flags: ReadonlyMap<string, string>): (defaultLevel: LogLevel) => {
+export function parseLog(flags: ReadonlyMap<string, string>): (
+  defaultLevel: LogLevel,
+  configured?: ConfiguredLog,
+) => {
   readonly logger: Logger;
   readonly observers: readonly ServerObserver[];
 } {
-  const chosen = choose(flags, "log-level", LOG_LEVELS);
-  const format = choose(flags, "log-format", LOG_FORMATS) ?? "json";
-  return (defaultLevel) => {
-    const level = chosen ?? defaultLevel;
-    const logger = createLogger({ level, format, file: flags.get("log-file") });
+  const chosenLevel = choose(flags, "log-level", LOG_LEVELS);
+  const chosenFormat = choose(flags, "log-format", LOG_FORMATS);
+  return (defaultLevel, { logLevel = defaultLevel, logFormat = "json" } = {}) => {
+    const level = chosenLevel ?? logLevel;
+    const logger = createLogger({ level, format: chosenFormat ?? logFormat, file: flags.get("log-file") });
     return { logger, observers: level === "debug" ? [requestLog(logger)] : [] };
   };
 }

@@ -22,3 +22,6 @@ export const SESSION_TAKEN_CLOSE_CODE = 4010;
 
 /** Close code of a WebSocket whose token has expired or was withdrawn, or whose rights have changed. */
 export const CREDENTIAL_ENDED_CLOSE_CODE = 4011;
+
+/** A client closes its WebSocket with it to say that it will not resume its session. */
+export const SESSION_OVER_CLOSE_CODE = 4012;

@@ -136,7 +136,7 @@ describe("Connection", () => {
       await vi.advanceTimersByTimeAsync(105);
       expect(closed).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(10);
-      expect(closed).toHaveBeenCalledWith("the server has been silent for 100ms");
+      expect(closed).toHaveBeenCalledWith("the server has been silent for 100ms", undefined);
       expect(statuses()).toBe(1);
     });
 

@@ -19,7 +19,7 @@ import { parseLongAnswer, parseLongRequest } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import { encodeLongRequest } from "./long-request.ts";
-import { PendingRequests } from "./pending-requests.ts";
+import { PendingRequests, type UnreadableMessage } from "./pending-requests.ts";
 
 /** Events of a connection. Each side decides how to treat a peer that violates the protocol. */
 export interface ConnectionHooks {
@@ -34,7 +34,8 @@ export interface ConnectionHooks {
   unsolicited(id: IdText): void;
   /** Unsent bytes have drained; see `Transport`. */
   drain(): void;
-  closed(reason?: string): void;
+  /** See `TransportEvents.close`. */
+  closed(reason?: string, code?: number): void;
 }
 
 /** Factor for pending file work, which can take long: silence must then last 25 s. */
@@ -51,6 +52,8 @@ export class Connection {
   #paused = false;
   #watch: LifeWatch | undefined;
   #endReason: string | undefined;
+  /** What the peer sent before the end and could not be read. */
+  #unreadable: UnreadableMessage | undefined;
   #ended = false;
 
   constructor(transport: Transport, hooks: ConnectionHooks) {
@@ -85,9 +88,12 @@ export class Connection {
     this.#transport.open({
       message: (text) => this.#receive(text),
       longMessage: (message) => this.#receiveLong(message),
-      tooLong: () => this.#hooks.tooLong?.(),
+      tooLong: () => {
+        this.#unreadable = { answerTo: undefined };
+        this.#hooks.tooLong?.();
+      },
       drain: () => this.#hooks.drain(),
-      close: (reason) => this.#end(reason),
+      close: (reason, code) => this.#end(reason, code),
     });
   }
 
@@ -210,6 +216,7 @@ export class Connection {
       message = parseMessage(text);
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error;
+      this.#unreadable = { answerTo: answeredIn(text) };
       this.#hooks.malformed(`failed to parse ${this.#transport.source}: ${shorten(error.message)}`);
       return;
     }
@@ -256,12 +263,17 @@ export class Connection {
     if (!isUnread || !this.#pending.unread(message.error)) this.#hooks.unsolicited(message.id);
   }
 
-  #end(reason: string | undefined): void {
+  #end(reason: string | undefined, code: number | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason = reason;
     this.#watch?.stop();
-    this.#pending.end(reason);
-    this.#hooks.closed(reason);
+    this.#pending.end(reason, this.#unreadable);
+    this.#hooks.closed(reason, code);
   }
+}
+
+/** The id in an answer that begins as answers do. */
+function answeredIn(text: string): IdText | undefined {
+  return /^\{\s*"id"\s*:\s*(\d{1,16})\s*,\s*"(?:result|error)"/.exec(text.slice(0, 100))?.[1];
 }

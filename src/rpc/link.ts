@@ -1,4 +1,5 @@
 import type { LifeTimes } from "../base/life-watch.ts";
+import type { Farewell } from "../transport/transport.ts";
 
 /**
  * One open channel to a server, below sessions and above transports: requests go in, answers and notifications come
@@ -13,8 +14,8 @@ export interface Link {
   /** Stops and restarts delivery of answers and notifications, so that back-pressure reaches the server. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then ends. */
-  close(): void;
+  /** Sends what is queued, then ends. `farewell` tells the server why, if the link can. */
+  close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;
 }

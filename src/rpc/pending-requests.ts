@@ -12,6 +12,12 @@ const SUSPICION_MS = 1_000;
  */
 const MAX_GIVEN_UP = 1_024;
 
+/** A message of the peer that could not be read. */
+export interface UnreadableMessage {
+  /** The request that it answers, if that much could be read. Otherwise it may be the answer to any. */
+  readonly answerTo: IdText | undefined;
+}
+
 interface Pending {
   readonly method: string;
   readonly answer: Deferred<unknown>;
@@ -85,9 +91,16 @@ export class PendingRequests {
     return true;
   }
 
-  end(reason: string | undefined): void {
+  /** If the connection ended because of an unreadable message, that is the cause for the requests it may answer. */
+  end(reason: string | undefined, unreadable?: UnreadableMessage): void {
     this.#rejectSuspects();
-    for (const { answer } of this.#pending.values()) answer.reject(disconnected(reason));
+    for (const [id, { method, answer }] of this.#pending) {
+      const isUnread = unreadable !== undefined && (unreadable.answerTo ?? id) === id;
+      const cause = isUnread
+        ? new ProtocolError(`the answer to ${method} cannot be read: ${reason ?? "it is too long"}`)
+        : undefined;
+      answer.reject(disconnected(reason, cause));
+    }
     this.#pending.clear();
   }
 

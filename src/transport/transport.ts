@@ -35,8 +35,11 @@ export interface TransportEvents {
   inputEnd?(): void;
   /** The queue of unsent bytes has drained after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
-  /** The end, reported once. `reason` is absent if the peer closed normally. */
-  close(reason?: string): void;
+  /**
+   * The end, reported once. `reason` is absent if the peer closed normally; `code` is what it said then, if the carrier
+   * has such codes.
+   */
+  close(reason?: string, code?: number): void;
 }
 
 /**

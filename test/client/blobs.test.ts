@@ -100,6 +100,29 @@ test("a Blob that is stopped leaves the old file and no part", () =>
     expect(await readFile(file, "utf8")).toBe("old");
   }));
 
+test("a part that a session has left is continued or removed by another call, and errors name the file, not its part", () =>
+  withHost(async ({ host, relay, directory }) => {
+    const bytes = randomBytes(6 * MIB);
+    const [path, part] = [join(directory, "b"), "left-behind"];
+    const left = join(directory, `.exec-server-part-${part}`);
+    await writeFile(left, bytes.subarray(0, 4 * MIB));
+    const before = relay.bytes;
+    await host.files.writeBlob(path, new Blob([bytes]), { part });
+    expect(digest(await readFile(path))).toBe(digest(bytes));
+    expect(relay.bytes - before).toBeLessThan(4 * MIB);
+    await writeFile(left, bytes.subarray(0, MIB));
+    const stopped = host.files.writeBlob(path, new Blob([bytes]), { part, signal: AbortSignal.abort() });
+    await expect(stopped).rejects.toMatchObject({ name: "AbortError" });
+    await expect.poll(() => readdir(directory), { timeout: DEADLINE_MS }).toEqual(["b"]);
+    const nowhere = join(directory, "none/b");
+    await expect(host.files.writeBlob(nowhere, new Blob(["x"]))).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      path: nowhere,
+      message: expect.stringMatching(/^write [^ ]*\/none\/b: /) as unknown,
+    });
+    await expect(host.files.writeBlob(path, new Blob([]), { part: "../b" })).rejects.toThrow("part must be");
+  }));
+
 test("a file that is read with resume goes on after cuts, and nothing is missing or doubled", () =>
   withHost(async ({ host, relay, directory }) => {
     const file = join(directory, "f");

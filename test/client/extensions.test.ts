@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
+import { serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { clientTargets, usingTarget } from "./client-targets.ts";
 
@@ -236,4 +237,20 @@ describe.each(theirs)("$name", ({ start }) => {
       await target.stop();
     }
   });
+});
+
+test("a session that its client has closed is gone at once, and one that was left waits", async () => {
+  await using server = await serve();
+  await using host = await connect(server.url);
+  const names = async (): Promise<string[]> =>
+    (await host.request("server/sessions", null)).sessions.map(({ clientName }) => clientName);
+  const left = await connect(server.url, { clientName: "left" });
+  const closed = await connect(server.url, { clientName: "closed" });
+  expect(await names()).toEqual(expect.arrayContaining(["left", "closed"]));
+  await left.detach();
+  await closed.close();
+  await expect.poll(names).not.toContain("closed");
+  expect(await names()).toContain("left");
+  await using resumed = await connect(server.url, { resumeSessionId: left.sessionId });
+  expect(resumed.sessionId).toBe(left.sessionId);
 });

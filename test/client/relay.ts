@@ -16,6 +16,8 @@ export class Relay implements AsyncDisposable {
   bytes = 0;
   onBytes: ((bytes: number) => void) | undefined;
   readonly #sockets = new Set<net.Socket>();
+  /** From where to where bytes pass. */
+  readonly #ways = new Set<readonly [from: net.Socket, to: net.Socket]>();
   readonly #listener: net.Server;
 
   /** Where new connections lead to. */
@@ -33,10 +35,10 @@ export class Relay implements AsyncDisposable {
         this.#sockets.add(socket.on("error", () => {}));
         socket.once("close", () => this.#sockets.delete(socket));
       }
-      for (const [from, to] of [
-        [client, server],
-        [server, client],
-      ] as const) {
+      for (const way of [[client, server] as const, [server, client] as const]) {
+        const [from, to] = way;
+        this.#ways.add(way);
+        from.once("close", () => this.#ways.delete(way));
         from.on("data", (chunk: Buffer) => {
           this.bytes += chunk.length;
           this.onBytes?.(this.bytes);
@@ -48,6 +50,15 @@ export class Relay implements AsyncDisposable {
 
   get url(): string {
     return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  /** Lets nothing pass on the connections of now, until `resume` or `cut`. */
+  halt(): void {
+    for (const [from, to] of this.#ways) from.unpipe(to).pause();
+  }
+
+  resume(): void {
+    for (const [from, to] of this.#ways) from.pipe(to);
   }
 
   cut(): void {

@@ -169,6 +169,35 @@ test("a call on which every connection ends is given up after some of them, and 
   expect(host.state).toBe("connected");
 });
 
+test.each([
+  ["that names the call", (id: number) => `{"id":${id},"result":[[[}`, true],
+  ["that names nothing", () => "no JSON at all", false],
+])("a call that gets an answer %s and cannot be read twice fails, and says so", async (_, text, isNamed) => {
+  const server = new FakeServer();
+  server.answers.set("fs/readDirectory", () => unanswered);
+  server.answers.set("fs/getMetadata", () => unanswered);
+  const host = await open(server);
+  const listing = host.request("fs/readDirectory", { path: "file:///many" });
+  const other = host.request("fs/getMetadata", { path: "file:///a" });
+  const concerned: readonly Promise<unknown>[] = isNamed ? [listing] : [listing, other];
+  const failed = concerned.map((call) =>
+    expect(inTime(call, "the end of the tries")).rejects.toMatchObject({ code: "PROTOCOL_ERROR" }),
+  );
+  for (const nth of [1, 2]) {
+    const connection = await server.connection(nth);
+    const { id } = await connection.request("fs/readDirectory");
+    await connection.request("fs/getMetadata");
+    connection.sendText(text(id));
+  }
+  await Promise.all(failed);
+  await expect(listing).rejects.toThrow(/^the answer to fs\/readDirectory cannot be read: /);
+  const third = await server.connection(3);
+  if (isNamed) third.answer(await third.request("fs/getMetadata"), answers["fs/getMetadata"]);
+  if (isNamed) expect(await inTime(other, "the other call")).toMatchObject({ isFile: true });
+  await inTime(host.request("environment/info", {}), "an answer");
+  expect(third.requests.map(({ method }) => method)).not.toContain("fs/readDirectory");
+});
+
 test("connections that end at once use up the time for the recovery, in few tries", async () => {
   const server = new FakeServer();
   const host = await open(server, { recoveryTimeoutMs: 2_000 });

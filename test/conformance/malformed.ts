@@ -5,7 +5,7 @@ import type { RequirementTransport } from "./requirements/requirement.ts";
 const prefixes: Record<Exclude<RequirementTransport, "cli">, RegExp> = {
   ws: /^failed to parse websocket JSON-RPC message from exec-server websocket (\d+\.\d+\.\d+\.\d+|\[.+\]):\d+: /,
   stdio: /^failed to parse JSON-RPC message from exec-server stdio: /,
-  memory: /^failed to parse JSON-RPC message from exec-server memory: /,
+  memory: /^failed to parse JSON-RPC message from exec-server (?:memory|fleet): /,
 };
 
 /**

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { silentLogger } from "../../src/base/logger.ts";
 import type { Link } from "../../src/rpc/link.ts";
-import { createServer, type Server } from "../../src/server/server.ts";
+import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { mountTmpfs } from "./mounted-tmpfs.ts";
 
 const PATIENCE = { timeout: 20_000 };
@@ -11,10 +11,12 @@ const PATIENCE = { timeout: 20_000 };
 const USED_UP = 20;
 
 interface Scene extends AsyncDisposable {
-  readonly server: Server;
+  readonly server: ListeningServer;
   readonly link: Link;
   readonly messages: string[];
   readonly target: string;
+  /** Answer of the probe. */
+  readiness(): Promise<number>;
   fill(): void;
   free(): void;
   bytes(): Buffer;
@@ -28,7 +30,7 @@ async function openScene(onFailure: "refuse" | "continue"): Promise<Scene> {
   const ballast = join(disk.path, "ballast");
   const messages: string[] = [];
   const note = (message: string): void => void messages.push(message);
-  const server = createServer({
+  const server = await serve({
     audit: { file, onFailure },
     logger: { ...silentLogger, error: note, warn: note },
   });
@@ -40,6 +42,7 @@ async function openScene(onFailure: "refuse" | "continue"): Promise<Scene> {
     link,
     messages,
     target: join("/var/tmp", `exec-server-audit-${process.pid}-${performance.now()}`),
+    readiness: async () => (await fetch(new URL("/readyz", server.url.replace("ws:", "http:")))).status,
     fill: () => {
       try {
         writeFileSync(ballast, Buffer.alloc(64 * 1024 * 1024));
@@ -71,9 +74,11 @@ async function useUp(scene: Scene): Promise<void> {
 it("while the disk is full, what would have to be recorded is refused before it happens", async () => {
   await using scene = await openScene("refuse");
   const { link, messages, target } = scene;
+  expect(await scene.readiness()).toBe(200);
   scene.fill();
   await useUp(scene);
   await vi.waitFor(() => expect(messages).toEqual(["the audit log cannot be written"]), PATIENCE);
+  expect(await scene.readiness()).toBe(503);
   rmSync(target, { force: true });
   const refusal = {
     message: expect.stringMatching(/audit log cannot be written/),
@@ -93,6 +98,7 @@ it("while the disk is full, what would have to be recorded is refused before it 
   expect(existsSync(target)).toBe(true);
   rmSync(target);
   expect(messages).toEqual(["the audit log cannot be written", "the audit log can be written again"]);
+  expect(await scene.readiness()).toBe(200);
   await vi.waitFor(() => expect(scene.lines().at(-1)?.event).toBe("writeFile"), PATIENCE);
   expect(scene.lines().map(({ event }) => event)).toContain("failed");
   expect(scene.lines().some(({ event }) => event === "gap")).toBe(false);
@@ -104,6 +110,7 @@ it("by configuration it goes on, says so, and counts the lines that are lost", a
   scene.fill();
   await useUp(scene);
   await vi.waitFor(() => expect(messages).toEqual(["the audit log cannot be written"]), PATIENCE);
+  expect(await scene.readiness()).toBe(200);
   let signals = 0;
   const signal = (count: number): Promise<unknown> => {
     signals += count;

@@ -48,7 +48,7 @@ it("a connection, and then a session that waits for its client, keep it from end
   await setTimeout(1600);
   expect((await first.run(["echo", "served"])).stdout).toBe("served\n");
   const { sessionId } = first;
-  await first.close();
+  await first.detach();
   await setTimeout(1600);
   const second = await connect(url, { resumeSessionId: sessionId });
   expect(second.sessionId).toBe(sessionId);

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
+import { serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 import { limitedCli, start } from "./limited-server.ts";
+import { RawSocket } from "./raw-websocket.ts";
 
 const DEADLINE_MS = 20_000;
 const TOKEN = "a token that nobody guesses";
@@ -45,6 +47,33 @@ it("/metrics needs a token where connections do, and is not there unless it was 
   for (const probe of ["/healthz", "/readyz"]) expect((await get(closed.url, probe)).status).toBe(200);
   await using without = await limitedCli([]);
   expect((await get(without.url, "/metrics")).status).toBe(404);
+});
+
+it("/metrics is for clients without authentication only if their preset may read it", async () => {
+  for (const [local, status] of [
+    [{ preset: "files", roots: ["/srv"] }, 403],
+    [{ preset: "observe" }, 200],
+  ] as const) {
+    await using server = await serve({ metrics: true, local });
+    expect((await get(server.url, "/metrics")).status).toBe(status);
+  }
+});
+
+it("requests for another host and from another origin are counted, those for no page are not", async () => {
+  await using server = await serve({ metrics: true });
+  const foreign = { origin: "https://example.com" };
+  for (const path of ["/metrics", "/healthz"])
+    expect((await get(server.url, path, foreign)).status).toBe(403);
+  expect((await get(server.url, "/nothing")).status).toBe(404);
+  const stray = await RawSocket.open(Number(new URL(server.url).port));
+  stray.write("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  expect(await stray.httpHead()).toMatch(/ 421 /);
+  stray.cut();
+  const text = await (await get(server.url, "/metrics")).text();
+  expect(text.match(/^exec_server_connections_refused_total.*/gm)).toEqual([
+    'exec_server_connections_refused_total{cause="origin"} 2',
+    'exec_server_connections_refused_total{cause="host"} 1',
+  ]);
 });
 
 it("after SIGTERM a server admits nobody, says so, and lets processes run to their end", async () => {

@@ -133,6 +133,7 @@ it("the wire has these limits", () => {
     TERMINAL_COLUMNS: 80,
     MALFORMED_MESSAGE_ID: -1,
     CREDENTIAL_ENDED_CLOSE_CODE: 4011,
+    SESSION_OVER_CLOSE_CODE: 4012,
     SESSION_TAKEN_CLOSE_CODE: 4010,
   });
 });

@@ -132,7 +132,8 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     );
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
-  const configuration = config === undefined ? { limits: {} } : await readConfiguration(config);
+  const configuration: Configuration =
+    config === undefined ? { limits: {} } : await readConfiguration(config);
   const edge = await orFailure(() => parseEdge(flags, configuration, address));
   const isOpen = loadAuthentication === undefined && edge.tls?.clientCa === undefined;
   if (isOpen && !flags.has("insecure-no-auth") && isExposed(address))
@@ -142,7 +143,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const limits = { ...configuration.limits, ...fromFlags };
   const audit = parseAudit(flags, configuration.audit);
   // Heads of an audit log that nobody sees elsewhere prove nothing.
-  const { logger, observers } = openLog(audit === undefined ? "warn" : "info");
+  const { logger, observers } = openLog(audit === undefined ? "warn" : "info", configuration);
   const confinement = await parseConfinement(flags, configuration);
   const runAs = flags.get("run-as") ?? configuration.runAs;
   const authentication = loadAuthentication?.();
@@ -159,7 +160,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     limits,
     logger,
     observers,
-    metrics: flags.has("metrics"),
+    metrics: flags.has("metrics") || configuration.metrics === true,
     console: !flags.has("no-console") && configuration.console !== false && { keyFile: consoleKeyPath() },
     hiddenPaths,
     exitWhenIdleMs,

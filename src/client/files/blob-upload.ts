@@ -33,25 +33,28 @@ class BlobUpload {
 
   async beside(path: string): Promise<void> {
     const { files } = this.#access;
-    const there = await this.#lookAt(path);
-    const final = there?.isSymlink ? await files.realpath(path, request(this.#options)) : path;
-    const part = `${final.slice(0, final.lastIndexOf("/"))}/${PART}${randomId()}`;
+    const { part: id = randomId() } = this.#options;
+    let part = partBeside(path, id);
     try {
+      const there = await this.#lookAt(path);
+      const final = there?.isSymlink ? await files.realpath(path, request(this.#options)) : path;
+      part = partBeside(final, id);
       if (there !== undefined && !(await this.#canMake(part))) return await this.inPlace(final);
       await this.#write(part, there !== undefined);
       const { signal } = this.#options;
       if (there?.mode !== undefined) await files.chmod(part, there.mode, request({ signal }));
       await this.#rename(part, final);
     } catch (error) {
-      files.remove(part, { force: true }).catch(() => {}); // The connection is gone.
-      throw error;
+      files.remove(part, { force: true }).catch(() => {}); // The session is gone. Another call can continue the part.
+      throw aboutFile(error, part, path);
     }
   }
 
   /** False if only the file that is there may be written, not its directory. */
   async #canMake(part: string): Promise<boolean> {
-    const options = { ...request(this.#options), offset: 0, isPrivate: true };
     try {
+      const offset = await this.#arrived(part);
+      const options = { ...request(this.#options), offset, isPrivate: true };
       await withRestarts(() => this.#access.streams.continue(part, piecesFrom(new Blob([]), 0, {}), options));
       return true;
     } catch (error) {
@@ -73,13 +76,17 @@ class BlobUpload {
     const { streams } = this.#access;
     let farthest = -1;
     await withRestarts(async (progressed) => {
-      const there = farthest < 0 ? undefined : await this.#lookAt(part);
-      const offset = Math.min(there?.size ?? 0, this.#blob.size);
+      const offset = await this.#arrived(part);
       if (offset > farthest) progressed();
       farthest = Math.max(farthest, offset);
       const pieces = piecesFrom(this.#blob, offset, this.#options);
       await streams.continue(part, pieces, { ...request(this.#options), offset, isPrivate });
     });
+  }
+
+  /** How much of the Blob is on the server. */
+  async #arrived(part: string): Promise<number> {
+    return Math.min((await this.#lookAt(part))?.size ?? 0, this.#blob.size);
   }
 
   async #rename(part: string, final: string): Promise<void> {
@@ -105,6 +112,22 @@ class BlobUpload {
       throw error;
     }
   }
+}
+
+/** Nobody who gave a path knows of its part. */
+function aboutFile(error: unknown, part: string, path: string): unknown {
+  if (!(error instanceof FileError) || error.path !== part) return error;
+  const { code, errno, rpcCode } = error;
+  return new FileError(code, error.message.replace(part, path), {
+    path,
+    errno,
+    ...(rpcCode === undefined ? {} : { rpcCode }),
+    cause: error,
+  });
+}
+
+function partBeside(path: string, id: string): string {
+  return `${path.slice(0, path.lastIndexOf("/"))}/${PART}${id}`;
 }
 
 async function* piecesFrom(

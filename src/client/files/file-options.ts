@@ -31,6 +31,11 @@ export interface WriteOptions extends RequestOptions {
 export interface WriteBlobOptions extends RequestOptions {
   /** Is called with the number of bytes that were sent, of all that the Blob has. */
   readonly onProgress?: (bytes: number) => void;
+  /**
+   * Ends the name of the hidden file that has what arrived so far. A call with the same Blob, path and part continues
+   * what a lost session left behind, or removes it if its signal is aborted. Default: a new one for each call.
+   */
+  readonly part?: string;
 }
 
 /** How to create a link. */

@@ -409,6 +409,10 @@ export class Files {
    */
   async writeBlob(path: string, blob: Blob, options: WriteBlobOptions = {}): Promise<void> {
     uriOf(path);
+    if (options.part !== undefined && !/^[\w-]{1,64}$/.test(options.part))
+      throw new UsageError(
+        `part must be up to 64 letters, digits, _ or -, not ${JSON.stringify(options.part)}`,
+      );
     await uploadBlob(this.#treeAccess(), path, blob, options);
   }
 

@@ -1,5 +1,5 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
-import { ConnectionError, ExecError } from "../../base/errors.ts";
+import { ConnectionError, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Link } from "../../rpc/link.ts";
 import type { RequestOptions } from "./caller.ts";
@@ -12,6 +12,8 @@ const MAX_PENDING_REQUESTS = 1024;
 const SUDDEN_MS = 250;
 /** How often in a row that may happen before a call is not sent again. */
 const MAX_SUDDEN_ENDS = 8;
+/** How often an answer that cannot be read is asked for. */
+const MAX_UNREADABLE = 2;
 
 interface Call {
   /** Calls are sent, and resent, in this order. */
@@ -22,6 +24,8 @@ interface Call {
   /** Nobody waits for it any more. */
   abandoned: boolean;
   suddenEnds: number;
+  /** How many of its answers could not be read. */
+  unreadable: number;
 }
 
 /** Callbacks of calls. */
@@ -69,6 +73,7 @@ export class Calls {
       answer,
       abandoned: false,
       suddenEnds: 0,
+      unreadable: 0,
     };
     this.#nextOrder += 1;
     if (this.#link === undefined) this.#waiting.push(call);
@@ -142,6 +147,13 @@ export class Calls {
     if (this.#end !== undefined) {
       call.answer.reject(this.#end);
       return;
+    }
+    if (error.cause instanceof ProtocolError) {
+      call.unreadable += 1;
+      if (call.unreadable === MAX_UNREADABLE) {
+        call.answer.reject(error.cause);
+        return;
+      }
     }
     call.suddenEnds = performance.now() - sentAt < SUDDEN_MS ? call.suddenEnds + 1 : 0;
     const repeats = lostAnswer(call.method, call.params) === "repeat" && call.suddenEnds <= MAX_SUDDEN_ENDS;

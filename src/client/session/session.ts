@@ -11,6 +11,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { ReadResult } from "../../protocol/process.ts";
+import { SESSION_OVER_CLOSE_CODE } from "../../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../../rpc/link.ts";
 import type { Caller, RequestOptions } from "./caller.ts";
 import { Calls, tooManyCalls } from "./calls.ts";
@@ -373,7 +374,9 @@ export class ClientSession implements Caller, RouteOwner {
     link.resume();
     const own = [...this.#routes.values()].filter(({ kept }) => kept === undefined);
     if (!detach) await endProcesses(link, own);
-    link.close();
+    // Otherwise the server keeps the session for a while. Only servers with extensions are known to take the word.
+    if (detach || this.#environment?.extensions === undefined) link.close();
+    else link.close({ code: SESSION_OVER_CLOSE_CODE, reason: "" });
     await settledWithin(this.#closed.promise, CLOSE_DEADLINE_MS);
     link.destroy();
   }

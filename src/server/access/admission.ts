@@ -78,6 +78,7 @@ export function admissionFor(
     publicHosts: (publicUrls ?? []).map((url) => publicHost(url)),
     allowedOrigins: (allowOrigins ?? []).map((origin) => checkedOrigin(origin)),
     refuse: (credential) => server.refusal(credential),
+    isReady: () => server.refusal() === undefined && server.audit?.isRefusing !== true,
     accept: (transport, credential) =>
       server.accept(transport, credential === undefined ? {} : { credential }),
   };

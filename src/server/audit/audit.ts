@@ -113,6 +113,11 @@ export class Audit implements ServerObserver {
     return this.#log.trouble !== undefined || this.#log.isFull;
   }
 
+  /** Whether requests are refused for it. */
+  get isRefusing(): boolean {
+    return this.#refuses && this.isFailing;
+  }
+
   /** Files that belong to the log. */
   get paths(): readonly string[] {
     return this.#log.paths;
@@ -152,7 +157,7 @@ export class Audit implements ServerObserver {
   }
 
   veto({ method }: ObservedRequest): RpcError | undefined {
-    if (!this.#refuses || !this.isFailing) return undefined;
+    if (!this.isRefusing) return undefined;
     const rule = RULE_OF.get(method);
     if (rule === undefined || rule.kind === "end" || ("always" in rule && rule.always)) return undefined;
     return new RpcError(

@@ -10,7 +10,11 @@ import {
   type NotificationParams,
   RpcCode,
 } from "../../protocol/index.ts";
-import { CREDENTIAL_ENDED_CLOSE_CODE, SESSION_TAKEN_CLOSE_CODE } from "../../protocol/wire-limits.ts";
+import {
+  CREDENTIAL_ENDED_CLOSE_CODE,
+  SESSION_OVER_CLOSE_CODE,
+  SESSION_TAKEN_CLOSE_CODE,
+} from "../../protocol/wire-limits.ts";
 import { toWire } from "../../rpc/error-wire.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
 import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
@@ -110,7 +114,7 @@ export class ClientConnection implements SessionHolder {
       tooLong: () => messageTooLong(options.limits.maxMessageBytes),
       violated: (reason) => this.#violated(reason),
       drain: () => this.#drained(),
-      closed: (reason) => this.#closed(reason),
+      closed: (reason, code) => this.#closed(reason, code),
     });
     this.#intake = new RequestIntake(options.limits, this.peer);
     this.budget = options.budget.connect({
@@ -413,7 +417,7 @@ export class ClientConnection implements SessionHolder {
     this.peer.destroy(reason);
   }
 
-  #closed(given: string | undefined): void {
+  #closed(given: string | undefined, code: number | undefined): void {
     const reason = this.#dismissal ?? given;
     this.#options.logger.info("connection ended", {
       session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
@@ -424,7 +428,8 @@ export class ClientConnection implements SessionHolder {
     this.#stop();
     this.#options.observed?.close(reason);
     if (this.#session !== undefined && !this.#surrendered) {
-      if (this.#options.resumable) this.#options.sessions.detach(this.#session);
+      if (this.#options.resumable && code !== SESSION_OVER_CLOSE_CODE)
+        this.#options.sessions.detach(this.#session);
       else void this.#options.sessions.end(this.#session);
     }
     this.#options.ended();

@@ -14,8 +14,8 @@ export interface PeerHooks {
   violated(reason: string): void;
   /** The queue has drained enough for more bulk data. */
   drain(): void;
-  /** The end, reported once. */
-  closed(reason?: string): void;
+  /** The end, reported once; see `TransportEvents.close`. */
+  closed(reason?: string, code?: number): void;
 }
 
 /** A client as the server sees it, over a transport or in the same program. */

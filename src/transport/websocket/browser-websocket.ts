@@ -1,7 +1,7 @@
 import { after, formatDuration } from "../../base/duration.ts";
 import { ConnectionError } from "../../base/errors.ts";
 import { shownUrl } from "../../base/shown-url.ts";
-import { LOW_WATER_BYTES, type Transport, type TransportEvents } from "../transport.ts";
+import { type Farewell, LOW_WATER_BYTES, type Transport, type TransportEvents } from "../transport.ts";
 
 const POLL_MS = 20;
 
@@ -62,8 +62,8 @@ class BrowserWebSocketTransport implements Transport {
 
   resume(): void {}
 
-  close(): void {
-    this.#webSocket.close(1000);
+  close({ code, reason }: Farewell = { code: 1000, reason: "" }): void {
+    this.#webSocket.close(code, reason);
   }
 
   destroy(reason?: string): void {

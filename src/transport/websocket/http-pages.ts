@@ -39,14 +39,11 @@ export interface Asker {
 /** By their paths. */
 export type Pages = ReadonlyMap<string, Page>;
 
-/** Probes of every server: it runs, and it admits. */
-export function withProbes(pages: Pages | undefined, { refuse }: Pick<UpgradeOptions, "refuse">): Pages {
+/** Probes of every server: it runs, and it is ready. */
+export function withProbes(pages: Pages | undefined, isReady: () => boolean): Pages {
   return new Map<string, Page>([
     ["/healthz", { isProtected: false, answer: () => ({ status: 200 }) }],
-    [
-      "/readyz",
-      { isProtected: false, answer: () => ({ status: refuse?.(undefined) === undefined ? 200 : 503 }) },
-    ],
+    ["/readyz", { isProtected: false, answer: () => ({ status: isReady() ? 200 : 503 }) }],
     ...(pages ?? []),
   ]);
 }
@@ -97,7 +94,8 @@ async function refusePage<Credential>(
   return body === undefined ? undefined : { cause: "request", status: 403, body };
 }
 
-function report(
+/** Tells the server's observers. */
+export function report(
   request: IncomingMessage,
   refusal: Refusal,
   { refused }: Pick<UpgradeOptions, "refused">,

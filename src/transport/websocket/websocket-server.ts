@@ -12,6 +12,7 @@ import {
   refuseMethod,
   sendPlain,
   type Site,
+  report,
   withProbes,
 } from "./http-pages.ts";
 import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
@@ -51,6 +52,8 @@ export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<C
   readonly publicHosts?: readonly string[] | undefined;
   /** Origins whose pages may connect, such as `https://example.com`. Default: none. */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /** Whether the server could do something for a client now, for its probe. Default: whether it admits one. */
+  readonly isReady?: (() => boolean) | undefined;
   /** What else is answered, besides probes. */
   readonly pages?: Pages | undefined;
   /** The server's own web site, whose pages may connect if `authenticatePage` admits them. */
@@ -64,7 +67,8 @@ export async function listenWebSocket<Credential = unknown>(
   const pending = new PendingSockets(options);
   const takeUpgrade = upgrades(options, pending);
   const rules = rulesOf(options);
-  const pages = withProbes(options.pages, options);
+  const isReady = options.isReady ?? (() => options.refuse?.(undefined) === undefined);
+  const pages = withProbes(options.pages, isReady);
   const turns = new RequestTurns();
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
@@ -82,8 +86,11 @@ export async function listenWebSocket<Credential = unknown>(
       site?.answer(request, response, askerOf(request, isOwnPage(request, rules), options)) ??
       (page && answerPage(page, request, response, options));
     turns.take(request.socket, response, () => {
-      if (refusal !== undefined) sendPlain(response, refusal);
-      else
+      if (refusal !== undefined) {
+        // Somebody else's page or name is worth knowing; a path that is not there is not.
+        if (refusal.cause !== "request") report(request, refusal, options);
+        sendPlain(response, refusal);
+      } else
         answer()?.catch(() => {
           if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible now" });
         });

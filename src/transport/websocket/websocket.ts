@@ -130,7 +130,7 @@ export class WebSocketTransport implements Transport {
     webSocket.on("error", (error) => {
       this.#destroyReason ??= error.message;
     });
-    webSocket.on("close", () => this.#end());
+    webSocket.on("close", (code) => this.#end(code));
     if (webSocket.readyState === WebSocket.CLOSED) this.#end();
     else webSocket.resume();
   }
@@ -314,9 +314,9 @@ export class WebSocketTransport implements Transport {
     }
   }
 
-  #end(): void {
+  #end(code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#events?.close(this.#destroyReason);
+    this.#events?.close(this.#destroyReason, code);
   }
 }
