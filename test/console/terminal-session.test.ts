@@ -149,10 +149,11 @@ test("questions of programs in old output are not answered a second time", async
   await second.has("rest: end");
 });
 
-test("output that is too much to be shown is left out, the screen is right, and little waits to be parsed", async () => {
+test("output that is too much to be shown is left out, the screen is right, and little is parsed at once or waits for it", async () => {
   const name = await kept("read line; seq 1 400000; echo the end; read line");
   let waiting = 0;
   let most = 0;
+  let longest = 0;
   let isHeld = true;
   const held: (() => void)[] = [];
   const surface = (emulator: TerminalSurface): TerminalSurface => ({
@@ -166,6 +167,7 @@ test("output that is too much to be shown is left out, the screen is right, and 
     write: (data, parsed) => {
       waiting += data.length;
       most = Math.max(most, waiting);
+      longest = Math.max(longest, data.length);
       emulator.write(data, () => {
         const done = (): void => {
           waiting -= data.length;
@@ -187,6 +189,7 @@ test("output that is too much to be shown is left out, the screen is right, and 
   for (const done of held) done();
   await shown.has("the end");
   expect(most).toBeLessThan(600_000);
+  expect(longest).toBeLessThanOrEqual(4096);
   expect(shown.text).toContain("some output is missing here");
   expect(shown.lines.slice(-ROOM.rows)).toEqual([
     ...Array.from({ length: ROOM.rows - 2 }, (_, row) => `${400_000 - ROOM.rows + 3 + row}`),
