@@ -12,7 +12,17 @@ const ALLOWED = {
   transport: ["base", "protocol/envelope.ts", "protocol/wire-limits.ts", "node:*", "ws"],
   fleet: ["base", "protocol/wire-limits.ts", "transport", "node:*", "@nats-io/transport-node"],
   rpc: ["base", "protocol", "transport/transport.ts", "zod"],
-  client: ["base", "protocol", "transport", "rpc", "fleet/fleet-address.ts", "fleet/reach.ts", "node:*"],
+  client: [
+    "base",
+    "protocol",
+    "transport",
+    "rpc",
+    "fleet/fleet-address.ts",
+    "fleet/reach.ts",
+    "fleet/fleet-link.ts",
+    "fleet/beat.ts",
+    "node:*",
+  ],
   bridge: ["base", "protocol", "transport", "rpc", "client"],
   rows: [
     "base",
@@ -71,7 +81,7 @@ const ALLOWED = {
 
 /** Files that also run in a browser must not import Node modules, whatever their layer allows. */
 const ISOMORPHIC =
-  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|client-tls|local)|files\/local\/.*)\.ts).*)/;
+  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|client-tls|local)|files\/local\/.*|fleet\/.*)\.ts).*)/;
 
 /** Handlers reach files only through places that `server/files/places.ts` creates from the paths of the wire. */
 const HANDLERS = /^server\/(?:handlers\/|files\/file-watches\.ts)/;

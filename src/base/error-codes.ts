@@ -16,7 +16,7 @@ const local = (meaning: string, exitCode = 1): CodeFacts => ({ meaning, onWire: 
  * exit statuses derive from it, and the documentation lists it.
  */
 export const ERROR_CODES = {
-  NOT_FOUND: wire("A file, a process or a session does not exist"),
+  NOT_FOUND: wire("A file, a process, a session or an executor does not exist"),
   PERMISSION_DENIED: wire("The system, the allowed roots or the configuration forbids it"),
   INVALID_INPUT: wire("The request is invalid: an impossible value, a relative path, a NUL"),
   OS_ERROR: wire("The system refused; `errno` says why, if known"),

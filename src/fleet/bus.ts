@@ -9,6 +9,8 @@ export interface BusMessage {
 }
 
 export interface BusEvents {
+  /** The connection is lost, and is being opened again. */
+  disconnected?(): void;
   /** Connected again: messages of the meantime may be lost, in both directions. */
   reconnected(): void;
   /** The bus does not allow this program to publish to the subject, or to subscribe to it. */

@@ -95,7 +95,10 @@ export class NatsBus implements Bus {
 
   async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
-      if (status.type === "disconnect") this.#isConnected = false;
+      if (status.type === "disconnect") {
+        this.#isConnected = false;
+        for (const watcher of this.#watchers) watcher.disconnected?.();
+      }
       if (status.type === "error" && status.error instanceof PermissionViolationError)
         for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
       if (status.type !== "reconnect") continue;

@@ -8,7 +8,8 @@ const SILENCE_MS = 7_000;
 const LOOK_MS = 500;
 /** A call is over when nobody has answered for so long; everyone answers at once. */
 const QUIET_MS = 50;
-const FIRST_ANSWER_MS = 250;
+/** The first answer may come from far away. If nobody is there, NATS says so. */
+const FIRST_ANSWER_MS = 1_000;
 /** Bounds what anybody who may publish beats can make others keep. */
 const MAX_EXECUTORS = 20_000;
 

@@ -47,6 +47,11 @@ export function isExecutorInbox(subject: string, id: string): boolean {
   return subject.startsWith(`exec.${id}.`) && isPlain(subject);
 }
 
+/** A connection of any executor: `exec.ID.RUN.CONNECTION`. */
+export function isConnectionOfExecutor(subject: string): boolean {
+  return subject.startsWith("exec.") && subject.split(".").length === 4 && isPlain(subject);
+}
+
 function isPlain(subject: string): boolean {
   return subject.length <= MAX_SUBJECT_CHARACTERS && PLAIN_SUBJECT.test(subject);
 }

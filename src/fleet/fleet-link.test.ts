@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { type Beat, encodeBeat } from "./beat.ts";
+import { FleetLink } from "./fleet-link.ts";
+import { FrameKind } from "./frames.ts";
+import { Membership } from "./membership.ts";
+
+beforeEach(() =>
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
+  }),
+);
+afterEach(() => vi.useRealTimers());
+
+const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;
+
+test("the list is complete at once, also if nobody is there", async () => {
+  const empty = enter(new FakeNats());
+  await wait(5);
+  expect(empty.outcome).toBe("complete");
+  const nats = new FakeNats();
+  join(nats, "b");
+  join(nats, "a");
+  const { link, outcome } = await afterwards(enter(nats), 70);
+  expect([outcome, ids(link)]).toEqual(["complete", ["a", "b"]]);
+});
+
+test("a list that NATS has interrupted is asked for again", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  const entered = enter(nats);
+  entered.bus.disconnect();
+  await wait(3_000);
+  expect([entered.outcome, ids(entered.link)]).toEqual(["pending", []]);
+  entered.bus.reconnect();
+  await wait(1_500);
+  expect([entered.outcome, ids(entered.link)]).toEqual(["complete", ["a"]]);
+  expect(entered.states).toEqual(["recovering", "connected"]);
+});
+
+test("an interruption that is over before the answer is lost does not make a short list complete", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  const entered = enter(nats);
+  entered.bus.disconnect();
+  // The second call is lost as well, in the moment before the third.
+  nats.fate = () => "is lost";
+  entered.bus.reconnect();
+  await wait(990);
+  nats.fate = () => "arrives";
+  await wait(1_200);
+  expect([entered.outcome, ids(entered.link)]).toEqual(["complete", ["a"]]);
+});
+
+test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
+  "without the permission for %s there is no list, and the reason is told at once",
+  async (subject) => {
+    const nats = new FakeNats();
+    join(nats, "a");
+    const entered = enter(nats);
+    entered.bus.deny("exec.other.dial");
+    entered.bus.deny(subject);
+    await wait(0);
+    await vi.waitFor(() =>
+      expect(entered.outcome).toBe(
+        `NATS does not permit this client to list the executors: it may not use the subject ${subject}`,
+      ),
+    );
+  },
+);
+
+test("a bus that has ended is told to everyone who lists or dials", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  const { bus, link, states } = await afterwards(enter(nats), 70);
+  const dialled = link.dial("a", {}).catch((error: Error) => error.message);
+  bus.end("the user was revoked");
+  expect(await dialled).toBe("failed to connect to executor a: the user was revoked");
+  await expect(link.dial("a", {})).rejects.toThrow("the user was revoked");
+  await expect(link.complete()).rejects.toThrow("the user was revoked");
+  expect(states).toEqual(["closed"]);
+});
+
+test("closing ends the connections, and nothing can be dialled afterwards", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  const { link } = await afterwards(enter(nats), 70);
+  const dialled = link.dial("a", {});
+  await wait(5);
+  const closed: (string | undefined)[] = [];
+  (await dialled).open({
+    message: () => {},
+    drain: () => {},
+    close: (reason) => void closed.push(reason),
+  });
+  await link.close();
+  expect(closed).toHaveLength(1);
+  await expect(link.dial("a", {})).rejects.toThrow("the fleet is closed");
+  expect(nats.publishedFrames).toBeGreaterThan(0);
+  const before = nats.publishedFrames;
+  await wait(100);
+  expect(nats.publishedFrames - before).toBeLessThan(3);
+});
+
+test("what is no beat changes nothing, and a reply subject that is no connection is not answered", async () => {
+  const nats = new FakeNats();
+  const { bus, link } = await afterwards(enter(nats), 70);
+  const changes: string[] = [];
+  link.watch(({ kind, executor }) => void changes.push(`${kind} ${executor.id}`));
+  const before = nats.publishedFrames;
+  const beat: Beat = { id: "a", run: "r", since: 1, labels: {}, ...IDLE };
+  for (const data of [Buffer.from("{"), Buffer.from("null"), encodeBeat({ ...beat, id: "b" })])
+    bus.receive({ subject: "exec.a.beat", data, reply: undefined, isUndeliverable: false });
+  for (const reply of ["exec.a.beat", "exec.a.dial", "fleet.call", "_INBOX.other.x", "exec.*.r.c"])
+    bus.receive({
+      subject: "_INBOX.me.gone",
+      data: Buffer.of(FrameKind.state),
+      reply,
+      isUndeliverable: false,
+    });
+  expect([changes, ids(link), nats.publishedFrames - before]).toEqual([[], [], 0]);
+  bus.receive({
+    subject: "_INBOX.me.gone",
+    data: Buffer.of(FrameKind.state),
+    reply: "exec.a.run.connection",
+    isUndeliverable: false,
+  });
+  expect(nats.publishedFrames - before).toBe(1);
+});
+
+interface Entered {
+  readonly bus: FakeBus;
+  readonly link: FleetLink;
+  readonly states: string[];
+  /** How `complete` ended. */
+  outcome: string;
+}
+
+function enter(nats: FakeNats): Entered {
+  const bus = nats.connect();
+  const states: string[] = [];
+  const link = new FleetLink(bus, "_INBOX.me", (state) => void states.push(state));
+  const entered: Entered = { bus, link, states, outcome: "pending" };
+  link.complete().then(
+    () => {
+      entered.outcome = "complete";
+    },
+    (error: Error) => {
+      entered.outcome = error.message;
+    },
+  );
+  return entered;
+}
+
+async function afterwards<T>(value: T, ms: number): Promise<T> {
+  await wait(ms);
+  return value;
+}
+
+function join(nats: FakeNats, id: string): Membership {
+  return new Membership({
+    bus: nats.connect(),
+    id,
+    condition: () => IDLE,
+    admit: async () => ({ accept: () => {} }),
+    replaced: () => {},
+  });
+}
+
+function ids(link: FleetLink): string[] {
+  return link.list().map(({ id }) => id);
+}

@@ -1,0 +1,26 @@
+import { abortable } from "../base/deadlines.ts";
+import { natsOptions } from "./address.ts";
+import type { FleetAddress } from "./fleet-address.ts";
+import { NatsBus } from "./nats-bus.ts";
+
+/** How long connecting may take. */
+export interface OpenBusOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Connects to the NATS of a fleet. Rejects with a ConnectionError, a UsageError, or the signal's reason. */
+export async function openBus(
+  address: FleetAddress,
+  { timeoutMs, signal }: OpenBusOptions,
+): Promise<NatsBus> {
+  const timeout = Number.isFinite(timeoutMs) ? { timeout: Math.max(1, timeoutMs) } : {};
+  const opening = NatsBus.open({ ...natsOptions(address), ...timeout });
+  try {
+    return await abortable(opening, signal);
+  } catch (error) {
+    // It may still connect, for nobody.
+    void opening.then((late) => late.close()).catch(() => {});
+    throw error;
+  }
+}
