@@ -1,5 +1,7 @@
 import { FLEET_PROTOCOL } from "./subjects.ts";
 
+const STATES = ["ready", "cordoned", "draining", "gone"] as const;
+
 /** What an executor tells about itself, every two seconds and whenever it is asked. */
 export interface Beat {
   readonly id: string;
@@ -16,8 +18,8 @@ export interface Beat {
   readonly free: number;
   /** Average number of runnable programs of its machine in the last minute, for each of its cores. */
   readonly load: number;
-  /** Whether it takes new work. `gone` is its last beat. */
-  readonly state: "ready" | "draining" | "gone";
+  /** Whether it is to get new work: an operator may have cordoned it. `gone` is its last beat. */
+  readonly state: (typeof STATES)[number];
 }
 
 const MAX_LABELS = 64;
@@ -44,7 +46,7 @@ export function decodeBeat(data: Buffer): Beat | undefined {
   >;
   if (protocol !== FLEET_PROTOCOL || !isText(id) || !isText(run)) return undefined;
   if (!isCount(since) || !isCount(running) || !isCount(free) || !isCount(load)) return undefined;
-  if (state !== "ready" && state !== "draining" && state !== "gone") return undefined;
+  if (!isState(state)) return undefined;
   const known = readLabels(labels);
   if (known === undefined || (version !== undefined && !isText(version))) return undefined;
   const told: Beat = { id, run, since, labels: known, running, free, load, state };
@@ -62,6 +64,10 @@ function readLabels(value: unknown): Record<string, string> | undefined {
   if (entries.length > MAX_LABELS || !entries.every(([key, text]) => isText(key) && isText(text)))
     return undefined;
   return Object.fromEntries(entries);
+}
+
+function isState(value: unknown): value is Beat["state"] {
+  return (STATES as readonly unknown[]).includes(value);
 }
 
 function isText(value: unknown): value is string {

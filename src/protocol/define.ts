@@ -17,7 +17,7 @@ export type Family =
 /**
  * What a client needs to be allowed for a method. `session` and `info` are for everyone; `settings` reads the
  * configuration of Codex on the machine, `discovery` what it offers to agents; `operate` sees the figures of all
- * clients, `audit` what they did.
+ * clients, `audit` what they did; `manage` changes what the server as a whole does.
  */
 export type Right =
   | "session"
@@ -31,7 +31,8 @@ export type Right =
   | "follow"
   | "network"
   | "operate"
-  | "audit";
+  | "audit"
+  | "manage";
 
 /** Defers building a schema to its first use. Building all of them would slow server start by a third. */
 export function schema<T extends z.ZodType>(build: () => T): () => T {

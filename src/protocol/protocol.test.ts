@@ -71,6 +71,7 @@ describe("the table", () => {
       "server/sessions",
       "server/limits",
       "server/audit",
+      "server/cordon",
     ]);
   });
 
@@ -112,6 +113,7 @@ describe("the table", () => {
       "server/sessions",
       "server/limits",
       "server/audit",
+      "server/cordon",
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { method } from "./define.ts";
-import { NoParams, Unsigned } from "./fields.ts";
+import { Empty, NoParams, Unsigned } from "./fields.ts";
 
 /** What an operator asks a server. */
 export const serverOperationMethods = {
@@ -67,5 +67,14 @@ export const serverOperationMethods = {
         lost: Unsigned().describe("Lines that had no room while the disk was slow or full"),
         failing: z.boolean().describe("Whether lines cannot be written now; the server's log says why"),
       }),
+  }),
+  "server/cordon": method({
+    doc: "Says whether the server is to get no new work, until the next call or its end. Whoever chooses among servers goes by it; the server itself refuses nothing.",
+    family: "environment status",
+    right: "manage",
+    lane: "control",
+    extension: true,
+    params: () => z.object({ cordoned: z.boolean() }),
+    result: Empty,
   }),
 };

@@ -9,7 +9,7 @@ export const ClientRights = schema(() =>
     allowed: z
       .array(z.string())
       .describe(
-        "Any of `session`, `info`, `settings`, `discovery`, `readFiles`, `writeFiles`, `start`, `control`, `follow`, `network`, `operate`, `audit`",
+        "Any of `session`, `info`, `settings`, `discovery`, `readFiles`, `writeFiles`, `start`, `control`, `follow`, `network`, `operate`, `audit`, `manage`",
       ),
     scopes: z.array(z.string()).describe("Scopes of `process/list` that are not refused"),
     roots: z.array(PathUri()).optional().describe("The only directories within reach, if there are such"),
@@ -33,6 +33,10 @@ export const serverStatusMethods = {
         connections: Unsigned(),
         sessions: Unsigned().describe("Including those that wait for their client to reconnect"),
         runningProcesses: Unsigned().describe("Processes of all clients that have not ended"),
+        cordoned: z
+          .boolean()
+          .optional()
+          .describe("Whether it is to get no new work; see `server/cordon`. Absent from older servers"),
         rights: ClientRights().optional().describe("What this client may do. Absent from older servers"),
       }),
   }),

@@ -4,6 +4,7 @@ import type { Environment } from "../capabilities/process/env-policy.ts";
 import type { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Router } from "../rpc/router.ts";
 import type { ClientConnection } from "./connection/client-connection.ts";
+import type { Cordon } from "./cordon.ts";
 import { describeEnvironment } from "./environment-info.ts";
 import { listExtensions } from "./extensions.ts";
 import { commandHandlers } from "./handlers/command-v0.ts";
@@ -48,6 +49,7 @@ export function createRouter({
   console,
   state,
   audit,
+  cordon,
 }: {
   environment: Environment;
   limits: ServerLimits;
@@ -67,6 +69,7 @@ export function createRouter({
   console: ConsoleLinks | undefined;
   state: () => ServerState;
   audit: Audit | undefined;
+  cordon: Cordon;
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
@@ -101,9 +104,9 @@ export function createRouter({
     ...tcpHandlers(limits, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
     ...commandHandlers(starter, limits, sandboxes),
-    ...serverHandlers({ sessions, starter, connections, allowServerScope: limits.allowServerScope }),
+    ...serverHandlers({ sessions, starter, connections, cordon, allowServerScope: limits.allowServerScope }),
     ...(console === undefined ? {} : consoleHandlers(console)),
-    ...serverOperationHandlers({ sessions, limits, state, audit }),
+    ...serverOperationHandlers({ sessions, limits, state, audit, cordon }),
   };
   const extensions = listExtensions({ ...handlers, initialize: sessionHandlers }).filter(
     (extension) => keepsProcesses || extension !== "process/start.keep",

@@ -12,6 +12,7 @@ import { LoginLog } from "./access/refused-logins.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics/metrics-page.ts";
 import type { FleetOptions } from "./fleet/fleet-options.ts";
+import type { FleetPlace } from "./fleet/join-fleet.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { createServerFor, rightsContext, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -111,7 +112,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     maskedPaths: keyFile === undefined ? [] : [resolve(keyFile)],
     console,
   });
-  let leave: (() => Promise<void>) | undefined;
+  let place: FleetPlace | undefined;
   try {
     await server.prepare();
     if (options.fleet !== undefined) {
@@ -119,7 +120,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       const { joinFleet } = await import("./fleet/join-fleet.ts");
       const maxMessageBytes = options.limits?.maxMessageBytes;
       const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
-      leave = await joinFleet(server, options.fleet, surroundings);
+      place = await joinFleet(server, options.fleet, surroundings);
     }
     const log = new LoginLog(logger);
     const localPreset = options.local?.preset ?? "full";
@@ -149,7 +150,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       unwatch?.();
       authenticator?.close();
       await Promise.all([listener.close(), server.close()]);
-      await leave?.();
+      await place?.leave();
     };
     return {
       url: listener.url,
@@ -159,14 +160,18 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       accept: (transport, accepted) => server.accept(transport, accepted),
       link: (events) => server.link(events),
       state: () => server.state(),
-      drain: () => server.drain(),
+      drain: () => {
+        const drained = server.drain();
+        place?.tell();
+        return drained;
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
     authenticator?.close();
     await server.close();
-    await leave?.();
+    await place?.leave();
     throw listenError(error, address);
   }
 }

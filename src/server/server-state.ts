@@ -11,6 +11,8 @@ export interface ServerState {
   readonly bufferedBytes: number;
   /** Whether it ends, and admits nobody. */
   readonly isDraining: boolean;
+  /** Whether whoever chooses among servers gives it no new work; see `server/cordon`. */
+  readonly isCordoned: boolean;
   /** Limits that are numbers, by their keys in the configuration. */
   readonly limits: Readonly<Record<string, number>>;
 }

@@ -18,6 +18,7 @@ import { KeptProcesses } from "./kept/kept-processes.ts";
 import { type Credential, localCredential } from "./access/credential.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { createRights, FULL_RIGHTS, type RightsContext } from "./access/rights.ts";
+import { Cordon } from "./cordon.ts";
 import { createRouter } from "./create-router.ts";
 import { limitError } from "./limit-error.ts";
 import { resolveLimits, type ServerLimits } from "./limits.ts";
@@ -115,6 +116,7 @@ export interface ServerParts {
 export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
+  readonly cordon: Cordon;
   /** `number` is that of the connection, if another program has given it one. */
   accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
   /** Rejects if nothing can be done for clients as the user that the options name. */
@@ -144,6 +146,7 @@ class ExecServer implements ObservedServer {
   readonly #users: UserServers;
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
+  readonly cordon = new Cordon();
   #connections = 0;
   #isDraining = false;
   #closing: Promise<void> | undefined;
@@ -194,6 +197,7 @@ class ExecServer implements ObservedServer {
       logger,
       ports: () => listeners.ports,
       enter: () => occupancy.enter(),
+      cordon: this.cordon,
     });
     this.#limits = limits;
     this.#logger = logger;
@@ -218,6 +222,7 @@ class ExecServer implements ObservedServer {
         console: parts.console,
         state: () => this.state(),
         audit,
+        cordon: this.cordon,
       }),
       sessions,
       logger,
@@ -311,6 +316,7 @@ class ExecServer implements ObservedServer {
       runningProcesses: this.#starter.running + users.runningProcesses,
       bufferedBytes: this.#shared.budget.used + users.bufferedBytes,
       isDraining: this.#isDraining || this.#closing !== undefined,
+      isCordoned: this.cordon.isCordoned,
       limits: numbersOf(this.#limits),
     };
   }

@@ -124,6 +124,17 @@ it("the end of a token, and whose process was attached to, are in the log", asyn
   expect(attached).toMatchObject({ name: "web", owner: "name:observe" });
 });
 
+it("who has cordoned a server is in the log", async () => {
+  const server = await serving("full");
+  const client = await openSocket(server.url, "full");
+  for (const cordoned of [true, false])
+    expect(await client.call("server/cordon", { cordoned })).toHaveProperty("result");
+  await client[Symbol.asyncDispose]();
+  await server.close();
+  const told = (await linesOf("name:full")).filter(({ event }) => event === "cordon");
+  expect(told.map(({ cordoned }) => cordoned)).toEqual([true, false]);
+});
+
 it("a full token can read the last lines of the log, which hold that it did", async () => {
   await using server = await serving("full");
   await using client = await openSocket(server.url, "full");

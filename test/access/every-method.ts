@@ -19,6 +19,7 @@ export function everyMethod(uri: string): EveryMethod {
     "server/sessions": ["fo", {}],
     "server/limits": ["fo", {}],
     "server/audit": ["f", {}],
+    "server/cordon": ["f", { cordoned: false }],
     "environmentConfig/read": ["fs", { cwd: uri, configPaths: [["model"]], requirementsPaths: [] }],
     "capabilityRoots/discoverV1": ["fs", { roots: [{ id: "r", path: uri }] }],
     "capabilities/discoverV2": ["fs", { cwd: uri }],

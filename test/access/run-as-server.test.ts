@@ -161,6 +161,34 @@ head -1 <&3`;
     }
   });
 
+  it("is cordoned as a whole, whoever of its clients says so", async () => {
+    const table = join(directory, "tokens.toml");
+    const entry = (name: string): string => {
+      const sha256 = createHash("sha256").update(name).digest("hex");
+      return `[[token]]\nname = "${name}"\nsha256 = "${sha256}"\npreset = "full"\nrun_as = "${name}"\n`;
+    };
+    await writeFile(table, ["games", "nobody", "root"].map(entry).join("\n"));
+    await using server = await serve({ authentication: { mode: "token-table", path: table } });
+    await using games = await connect(server.url, { token: "games" });
+    await using nobody = await connect(server.url, { token: "nobody" });
+    await using root = await connect(server.url, { token: "root" });
+    const told = async (isCordoned: boolean): Promise<void> => {
+      for (const host of [games, nobody, root])
+        await pollUntil(
+          async () => (await host.request("server/status", null)).cordoned === isCordoned,
+          DEADLINE_MS,
+          () => `${isCordoned}`,
+        );
+      expect(server.state().isCordoned).toBe(isCordoned);
+    };
+    await games.request("server/cordon", { cordoned: true });
+    await told(true);
+    await nobody.request("server/cordon", { cordoned: false });
+    await told(false);
+    await root.request("server/cordon", { cordoned: true });
+    await told(true);
+  });
+
   it("goes on when the user kills that part of it, without leaving anything behind", async () => {
     await using server = await serve({ runAs: "games", environment: {} });
     await using raw = await openSocket(server.url);

@@ -26,6 +26,7 @@ const EXTENSION_METHODS = [
   "process/times",
   "process/wait",
   "server/audit",
+  "server/cordon",
   "server/limits",
   "server/sessions",
   "server/status",

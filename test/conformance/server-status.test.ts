@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { run } from "./process-events.ts";
-import { start, verifies } from "./verifies.ts";
+import { expectError, start, verifies } from "./verifies.ts";
 
 verifies("server.status:tells", async ({ peer, target }) => {
   const connection = await peer();
@@ -12,11 +12,12 @@ verifies("server.status:tells", async ({ peer, target }) => {
     connections: number,
     sessions: number,
     runningProcesses: number,
+    cordoned: false,
     rights: {
       principal: expect.any(String),
       preset: "full",
       allowed:
-        "session info readFiles writeFiles start control follow settings discovery network operate audit".split(
+        "session info readFiles writeFiles start control follow settings discovery network operate audit manage".split(
           " ",
         ),
       scopes: ["session", "kept"],
@@ -64,6 +65,21 @@ verifies("server.limits:lists", async ({ peer }) => {
   expect(limits).toContainEqual({ key: "max_processes_per_session", unit: "count", value: 16_384, doc });
   const { used } = limits.find(({ key }: { key: string }) => key === "max_sessions");
   expect(used).toBeGreaterThanOrEqual(1);
+});
+
+verifies("server.cordon:told", async ({ peer }) => {
+  const connection = await peer();
+  const cordoned = async (): Promise<boolean> => (await connection.request("server/status")).cordoned;
+  try {
+    expect(await connection.request("server/cordon", { cordoned: true })).toEqual({});
+    expect(await cordoned()).toBe(true);
+    await run(connection, "still", ["true"]);
+    await expectError(connection.request("server/cordon", { cordoned: "no" }), -32602);
+    expect(await cordoned()).toBe(true);
+  } finally {
+    await connection.request("server/cordon", { cordoned: false });
+  }
+  expect(await cordoned()).toBe(false);
 });
 
 verifies("server.audit:none", async ({ peer }) => {

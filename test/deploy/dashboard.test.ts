@@ -15,6 +15,7 @@ async function families(): Promise<Set<string>> {
     runningProcesses: 0,
     bufferedBytes: 0,
     isDraining: false,
+    isCordoned: false,
     limits: { max_buffered_bytes: 1 },
   };
   const head = { line: 1, hash: "a".repeat(64) };

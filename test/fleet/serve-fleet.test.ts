@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
+import { natsOptions } from "../../src/fleet/address.ts";
+import { Mailboxes } from "../../src/fleet/mailboxes.ts";
+import { NatsBus } from "../../src/fleet/nats-bus.ts";
+import { Roster } from "../../src/fleet/roster.ts";
 import { type ListeningServer, serve, type ServeOptions } from "../../src/server/index.ts";
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
 
@@ -97,6 +101,44 @@ test("a newer executor of the same name takes over, and the older one serves nob
   await expect.poll(() => newer.state().connections, { timeout: 20_000 }).toBe(1);
   await next.close();
   await Promise.all([older.close(), newer.close()]);
+});
+
+test("everyone is told at once that an executor is cordoned, that it is not any more, and that it drains", async () => {
+  const server = await executor("a");
+  const bus = await NatsBus.open(natsOptions(client()));
+  const roster = new Roster(bus, new Mailboxes(bus, "_INBOX.client", () => true));
+  try {
+    await roster.ready;
+    const states: string[] = [];
+    roster.watch(({ kind, executor: { state } }) => void states.push(`${kind} ${state}`));
+    const host = await connect({ fleet: client(), id: "a" }, { token: TOKEN });
+    for (const cordoned of [true, true, false]) await host.request("server/cordon", { cordoned });
+    const running = await host.start(["sleep", "60"]);
+    await host.request("server/cordon", { cordoned: true });
+    // Reachable all the same.
+    expect((await host.run(["echo", "still"])).stdout).toBe("still\n");
+    await host.request("server/cordon", { cordoned: false });
+    const drained = server.drain();
+    await expect(connect({ fleet: client(), id: "a" }, { token: TOKEN })).rejects.toThrow(
+      "the server is closing",
+    );
+    await running.kill();
+    await drained;
+    await host.close();
+    await server.close();
+    await expect.poll(() => states.at(-1), { timeout: 20_000 }).toBe("left draining");
+    expect(states.filter((state, at) => state !== states[at - 1])).toEqual([
+      "changed cordoned",
+      "changed ready",
+      "changed cordoned",
+      "changed ready",
+      "changed draining",
+      "left draining",
+    ]);
+  } finally {
+    roster.close();
+    await bus.close();
+  }
 });
 
 test("NATS keeps a client from executors that it may not reach, and says so at once", async () => {

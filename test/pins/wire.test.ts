@@ -55,6 +55,7 @@ it("a client may send these requests", () => {
     "process/wait",
     "process/write",
     "server/audit",
+    "server/cordon",
     "server/limits",
     "server/sessions",
     "server/status",

@@ -25,6 +25,7 @@ const LOST: Partial<Record<MethodName, (params: Fields) => LostAnswer>> = {
   "server/sessions": always,
   "server/limits": always,
   "server/audit": always,
+  "server/cordon": always,
   "environmentConfig/read": always,
   "capabilityRoots/discoverV1": always,
   "capabilities/discoverV2": always,

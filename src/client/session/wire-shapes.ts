@@ -361,6 +361,7 @@ export const resultShapes = {
     connections: "unsigned",
     sessions: "unsigned",
     runningProcesses: "unsigned",
+    "cordoned?": "boolean",
     "rights?": {
       principal: "string",
       preset: "string",
@@ -404,6 +405,7 @@ export const resultShapes = {
     lost: "unsigned",
     failing: "boolean",
   },
+  "server/cordon": {},
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the requests of a server carry. */

@@ -16,7 +16,7 @@ const MACHINE: readonly Right[] = [...EVERYONE, ...FILES, ...PROCESSES, "setting
 
 /** The rights of each preset. Those of `sandboxed` are exercised inside the policy only. */
 export const PRESET_RIGHTS: Readonly<Record<Preset, ReadonlySet<Right>>> = {
-  full: new Set([...MACHINE, "operate", "audit"]),
+  full: new Set([...MACHINE, "operate", "audit", "manage"]),
   sandboxed: new Set(MACHINE),
   files: new Set([...EVERYONE, ...FILES]),
   observe: new Set([...EVERYONE, "follow", "operate"]),

@@ -12,7 +12,7 @@ export type Rule<P = never> =
       readonly kind: "line";
       readonly event: string;
       readonly facts: (params: P, attachment: Attachment | undefined) => object;
-      /** Whether it is carried out although it cannot be recorded: it only ends something. */
+      /** Whether it is carried out although it cannot be recorded: it only ends something, or has to work then. */
       readonly always?: true;
     }
   /** A line for the process that it has started, or for its failure. */
@@ -130,6 +130,13 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "server/sessions": NONE,
   "server/limits": NONE,
   "server/audit": { kind: "read", event: "readAudit", facts: () => ({}) },
+  // A machine whose disk is full is one that gets no more work.
+  "server/cordon": {
+    kind: "line",
+    event: "cordon",
+    facts: ({ cordoned }) => ({ cordoned }),
+    always: true,
+  },
   "fs/readFile": { ...look("readFile"), hasContents: true },
   "fs/hash": look("hash"),
   "fs/readDirectory": look("list"),

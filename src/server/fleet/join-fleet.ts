@@ -19,12 +19,19 @@ export interface JoinSurroundings {
   readonly maxMessageBytes: number | undefined;
 }
 
-/** Makes a server part of a fleet. Resolves when it can be dialled, with what leaves the fleet. */
+/** A server's place in a fleet. */
+export interface FleetPlace {
+  /** Tells everyone at once how the server is. */
+  tell(): void;
+  leave(): Promise<void>;
+}
+
+/** Makes a server part of a fleet. Resolves when it can be dialled. */
 export async function joinFleet(
   server: ObservedServer,
   options: FleetOptions,
   { authenticator, logger, version, maxMessageBytes }: JoinSurroundings,
-): Promise<() => Promise<void>> {
+): Promise<FleetPlace> {
   checkExecutorId(options.id);
   const bus = await NatsBus.open({ ...natsOptions(options), name: `exec-server ${options.id}` });
   let denied: string | undefined;
@@ -45,9 +52,10 @@ export async function joinFleet(
     version,
     maxMessageBytes,
     condition: (): Condition => {
-      const { runningProcesses: running, isDraining } = server.state();
+      const { runningProcesses: running, isDraining, isCordoned } = server.state();
       const load = Math.round(((loadavg()[0] ?? 0) / cores) * 100) / 100;
-      return { running, free: Math.max(0, slots - running), load, state: isDraining ? "draining" : "ready" };
+      const state = isDraining ? "draining" : isCordoned ? "cordoned" : "ready";
+      return { running, free: Math.max(0, slots - running), load, state };
     },
     admit: (dial) => admit(server, authenticator, dial),
     replaced: () => {
@@ -58,14 +66,16 @@ export async function joinFleet(
       options.replaced?.();
     },
   });
+  const unwatch = server.cordon.watch(() => membership.tell());
   const leave = async (): Promise<void> => {
+    unwatch();
     membership.leave("the server is closing");
     await bus.close();
   };
   await bus.flush();
   // A denial comes before the answer to the flush, but is told in a later step.
   await nextTurn();
-  if (denied === undefined) return leave;
+  if (denied === undefined) return { tell: () => membership.tell(), leave };
   await leave();
   throw new ConnectionError(`NATS does not permit this executor to use the subject ${denied}`);
 }

@@ -3,6 +3,7 @@ import type { Audit } from "../audit/audit.ts";
 import { formatHead } from "../audit/chain.ts";
 import { readLastLines } from "../audit/last-lines.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Cordon } from "../cordon.ts";
 import { LIMIT_NAMES, limitKey, LIMITS, type LimitName, type ServerLimits } from "../limits.ts";
 import { refusal } from "../refusal.ts";
 import type { ServerState } from "../server-state.ts";
@@ -33,11 +34,13 @@ export function serverOperationHandlers({
   limits,
   state,
   audit,
+  cordon,
 }: {
   sessions: SessionRegistry;
   limits: ServerLimits;
   state: () => ServerState;
   audit: Audit | undefined;
+  cordon: Cordon;
 }) {
   return {
     "server/sessions": (client) => ({
@@ -79,6 +82,10 @@ export function serverOperationHandlers({
       const lines = await readLastLines(file, count);
       const { head, lost, isFailing } = audit;
       return { file, lines, written: head.line, head: formatHead(head), lost, failing: isFailing };
+    },
+    "server/cordon": (_client, { cordoned }) => {
+      cordon.set(cordoned);
+      return {};
     },
   } satisfies Handlers<ClientConnection>;
 }

@@ -3,6 +3,7 @@ import type { Right } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { PRESET_RIGHTS } from "../access/presets.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
+import type { Cordon } from "../cordon.ts";
 import { listableScopes } from "../processes/listable-scopes.ts";
 
 /** The widest preset has them all. */
@@ -12,11 +13,13 @@ export function serverHandlers({
   sessions,
   starter,
   connections,
+  cordon,
   allowServerScope,
 }: {
   sessions: { readonly size: number };
   starter: { readonly running: number };
   connections: () => number;
+  cordon: Cordon;
   allowServerScope: boolean;
 }) {
   const startedAtMs = Date.now();
@@ -27,6 +30,7 @@ export function serverHandlers({
       connections: connections(),
       sessions: sessions.size,
       runningProcesses: starter.running,
+      cordoned: cordon.isCordoned,
       rights: {
         principal,
         preset: rights.preset,

@@ -10,6 +10,7 @@ const STATE: ServerState = {
   runningProcesses: 4,
   bufferedBytes: 5,
   isDraining: true,
+  isCordoned: true,
   limits: { max_connections: 100 },
 };
 
@@ -67,6 +68,7 @@ it("the state, the limits and all counts have a line", async () => {
     "processes_running 4",
     "buffered_bytes 5",
     "draining 1",
+    "cordoned 1",
     'limit{limit="max_connections"} 100',
     "connections_accepted_total 2",
     'connections_refused_total{cause="login"} 1',

@@ -53,6 +53,8 @@ export type ToUserServer =
   | { readonly kind: "connect"; readonly connection: RelayedConnection }
   /** Whether lines of the audit log cannot be written now. */
   | { readonly kind: "auditFailing"; readonly isFailing: boolean }
+  /** Whether the server is to get no new work. */
+  | { readonly kind: "cordon"; readonly isCordoned: boolean }
   | { readonly kind: "drain" }
   | { readonly kind: "close" };
 
@@ -99,4 +101,6 @@ export type FromUserServer =
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "happened"; readonly happenings: readonly Happening[] }
   | { readonly kind: "idle" }
+  /** A client has asked for it. */
+  | { readonly kind: "cordon"; readonly isCordoned: boolean }
   | { readonly kind: "drained" };

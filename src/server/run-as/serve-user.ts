@@ -74,6 +74,8 @@ class Service {
   readonly #reporter: Reporter;
   readonly #timer: NodeJS.Timeout;
   #state = "";
+  /** As the parent has told it. */
+  #isCordoned = false;
 
   constructor(
     { account, options, cwd, audit, isObserved, idleMs }: UserSettings,
@@ -97,6 +99,12 @@ class Service {
       audit: this.#records && new Audit(this.#records, audit),
       cwd,
     });
+    const { cordon } = this.#server;
+    cordon.watch(() => {
+      // What the parent has told is no news to it.
+      if (cordon.isCordoned !== this.#isCordoned)
+        parent.send({ kind: "cordon", isCordoned: cordon.isCordoned });
+    });
     this.#timer = setInterval(() => this.#tellState(), STATE_MS).unref();
   }
 
@@ -107,6 +115,10 @@ class Service {
         break;
       case "auditFailing":
         if (this.#records !== undefined) this.#records.isFailing = message.isFailing;
+        break;
+      case "cordon":
+        this.#isCordoned = message.isCordoned;
+        this.#server.cordon.set(message.isCordoned);
         break;
       case "drain":
         void this.#server.drain().then(() => this.#parent.send({ kind: "drained" }));

@@ -36,6 +36,8 @@ export interface UserServerOptions {
   readonly requests: RequestObservers;
   readonly logger: Logger;
   readonly ports: () => readonly number[];
+  /** A client of it has said whether the whole server is to get no new work. */
+  cordon(isCordoned: boolean): void;
   /** It has had nothing to do for some time. */
   idle(): void;
   /** Nothing of it is left. */
@@ -142,6 +144,11 @@ export class UserServer {
     this.#send({ kind: "auditFailing", isFailing });
   }
 
+  /** Tells it whether the whole server is to get no new work. */
+  tellCordon(isCordoned: boolean): void {
+    this.#send({ kind: "cordon", isCordoned });
+  }
+
   /** Resolves when nothing runs in it, or after that time. */
   async drain(timeoutMs: number): Promise<void> {
     this.#send({ kind: "drain" });
@@ -213,6 +220,9 @@ export class UserServer {
         break;
       case "idle":
         this.#options.idle();
+        break;
+      case "cordon":
+        this.#options.cordon(message.isCordoned);
         break;
       case "drained":
         this.#drained.resolve();

@@ -3,6 +3,7 @@ import type { Logger } from "../../base/logger.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Audit, AuditOptions } from "../audit/audit.ts";
+import type { Cordon } from "../cordon.ts";
 import { RequestObservers } from "../connection/request-observers.ts";
 import { methods } from "../../protocol/index.ts";
 import { combineObservers, type ServerObserver } from "../observer.ts";
@@ -28,6 +29,8 @@ export interface UserServersOptions {
   readonly observers: readonly ServerObserver[];
   readonly logger: Logger;
   readonly ports: () => readonly number[];
+  /** Is shared with the servers of users. */
+  readonly cordon: Cordon;
   /** The server is busy until the returned function is called. */
   readonly enter: () => () => void;
 }
@@ -49,6 +52,10 @@ export class UserServers {
   constructor(options: UserServersOptions) {
     this.#options = options;
     this.#observer = combineObservers(options.observers);
+    const { cordon } = options;
+    cordon.watch(() => {
+      for (const server of this.#servers.values()) server.tellCordon(cordon.isCordoned);
+    });
   }
 
   get connections(): number {
@@ -125,7 +132,7 @@ export class UserServers {
   }
 
   #start(account: NumberedAccount): UserServer {
-    const { shared, audit, onFailure, logger, ports, enter } = this.#options;
+    const { shared, audit, onFailure, logger, ports, enter, cordon } = this.#options;
     const leave = enter();
     const server = new UserServer(account, {
       shared,
@@ -134,6 +141,7 @@ export class UserServers {
       requests: this.#requests,
       logger,
       ports,
+      cordon: (isCordoned) => cordon.set(isCordoned),
       idle: () => {
         if (server.connections === 0) this.#end(server, shared.limits.shutdownGraceMs);
       },
@@ -142,6 +150,7 @@ export class UserServers {
         leave();
       },
     });
+    if (cordon.isCordoned) server.tellCordon(true);
     if (audit !== undefined) {
       this.#auditTimer ??= setInterval(() => {
         for (const each of this.#servers.values()) each.tellAudit(audit.isFailing);

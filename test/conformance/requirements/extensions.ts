@@ -31,6 +31,9 @@ export const extensionRequirements = {
   "server.limits:lists": ours(
     "server/limits lists each limit with its key, unit and value, and what is used of it.",
   ),
+  "server.cordon:told": ours(
+    "server/cordon says that a server is to get no new work, or may get some again; server/status tells it, nothing is refused.",
+  ),
   "server.audit:none": ours("server/audit of a server without an audit log is refused as unsupported."),
 
   "tcp:carries": ours("A TCP connection carries bytes both ways, and each side can end on its own."),
