@@ -91,11 +91,23 @@ export default defineConfig({
         extends: true,
         test: {
           name: "console",
-          include: ["test/console/**/*.test.ts"],
+          include: ["test/console/*.test.ts"],
           // For a machine that does something else: a browser takes all that it gets.
           testTimeout: 240_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Figures of a page count only if no other page takes the machine.
+          name: "console-measured",
+          include: ["test/console/measured/*.test.ts"],
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
+          fileParallelism: false,
         },
       },
       {

@@ -12,6 +12,7 @@ const PROJECTS = {
   load: { name: "load", workers: 1 },
   cli: { name: "the command line", workers: 4 },
   console: { name: "the web console in a browser", workers: 2 },
+  "console-measured": { name: "what the web console takes of the machine", workers: 1 },
   sandbox: { name: "attempts to escape from the sandbox", workers: 1 },
   hostile: { name: "hostile clients, servers and strangers", workers: 1 },
 };

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 
-/** What a page did while something happened to it. */
+/** What a page did while something happened to it, without what the test had it do to look at it. */
 export interface PageWork {
   /** Processor time of the longest task of its main thread. */
   readonly longestTaskMs: number;
@@ -16,10 +16,17 @@ interface TraceEvent {
   readonly ph: string;
   readonly pid: number;
   readonly tid: number;
+  readonly ts: number;
   readonly dur?: number;
   readonly tdur?: number;
-  readonly args?: { readonly name?: string };
+  readonly args?: {
+    readonly name?: string;
+    readonly chrome_mojo_event_info?: { readonly mojo_interface_tag?: string };
+  };
 }
+
+/** How Playwright asks the page something. Finding elements by their names takes longer than much of the page's work. */
+const QUESTION = "blink.mojom.DevToolsSession";
 
 /** Watches the main thread of a page. It must be the only one that the browser shows. */
 export async function workDuring(
@@ -39,8 +46,16 @@ export async function workDuring(
       .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
       .map(({ pid, tid }) => `${pid} ${tid}`),
   );
-  const tasks = traceEvents.filter(
-    ({ name, pid, tid }) => name === "ThreadControllerImpl::RunTask" && threads.has(`${pid} ${tid}`),
+  const ofPage = traceEvents.filter(({ pid, tid }) => threads.has(`${pid} ${tid}`));
+  const questions = ofPage
+    .filter(({ args }) => args?.chrome_mojo_event_info?.mojo_interface_tag === QUESTION)
+    .map(({ pid, ts }) => ({ pid, ts }));
+  if (questions.length === 0)
+    throw new Error("the trace does not tell which tasks are questions of the test");
+  const tasks = ofPage.filter(
+    ({ name, pid, ts, dur = 0 }) =>
+      name === "ThreadControllerImpl::RunTask" &&
+      !questions.some((question) => question.pid === pid && question.ts >= ts && question.ts <= ts + dur),
   );
   if (!tasks.some(({ tdur }) => tdur !== undefined))
     throw new Error(`the trace has ${traceEvents.length} events, and no processor time of tasks`);

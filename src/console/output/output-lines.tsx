@@ -2,6 +2,7 @@ import { formatBytes } from "../ui/format.ts";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
+import { watchPerson } from "../ui/person-scrolls.ts";
 import { LineLayout, type PlacedLine } from "./line-layout.ts";
 import type { Stream } from "./line-store.ts";
 import type { OutputFeed } from "./output-feed.ts";
@@ -14,8 +15,6 @@ const ROW_PX = 20;
 const SPARE_ROWS = 20;
 /** So near to the end counts as the end. */
 const END_PX = 8;
-/** What scrolls so soon after a person did something was meant by them. */
-const PERSON_MS = 1000;
 
 export interface LinesHandle {
   /** Scrolls to a line, and stops following. */
@@ -66,18 +65,11 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     sizes.observe(element);
     const over = new AbortController();
     const { signal } = over;
-    // The place also changes when lines are dropped; only a person stops following.
-    let byPersonMs = Number.NEGATIVE_INFINITY;
-    const onPerson = (): void => {
-      byPersonMs = performance.now();
-    };
-    for (const kind of ["wheel", "touchmove", "pointerdown", "pointermove", "keydown"])
-      element.addEventListener(kind, onPerson, { passive: true, signal });
+    const isByPerson = watchPerson(element, signal);
     const onScroll = (): void => {
       const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
-      const isByPerson = performance.now() - byPersonMs < PERSON_MS;
       if (isAtEnd) isFollowing.value = true;
-      else if (isByPerson && element.scrollTop < lastTop.current - 1) isFollowing.value = false;
+      else if (isByPerson() && element.scrollTop < lastTop.current - 1) isFollowing.value = false;
       lastTop.current = element.scrollTop;
       view.value = { ...view.value, top: element.scrollTop };
     };

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { formatBytes } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
+import { watchPerson } from "../../ui/person-scrolls.ts";
 import { rowWindow, scrollTo } from "../../ui/row-window.ts";
 import { visibleText } from "../../ui/visible-text.ts";
 import { formatMs } from "../format-ms.ts";
@@ -22,10 +23,12 @@ export interface MessageListProps {
 /** The newest at the end. Only the rows that are visible exist. It follows the end until one scrolls up. */
 export function MessageList({ messages, selected, onSelect }: MessageListProps) {
   const list = useRef<HTMLDivElement>(null);
-  const view = useSignal({ top: 0, height: 400 });
+  /** Without rows until the browser has laid the list out: to ask for its height earlier would do that twice. */
+  const view = useSignal({ top: 0, height: 0 });
   const isFollowing = useSignal(true);
   /** The message at the top, which stays there when older ones are dropped. */
   const anchor = useRef(0);
+  const isByPerson = useRef<() => boolean>(() => false);
   const current = selected === undefined ? -1 : placeOf(messages, selected.number);
   useLayoutEffect(() => {
     const element = list.current!;
@@ -34,19 +37,26 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
-    measure();
-    return () => observer.disconnect();
+    const over = new AbortController();
+    isByPerson.current = watchPerson(element, over.signal);
+    return () => {
+      observer.disconnect();
+      over.abort();
+    };
   }, []);
+  const isMeasured = view.value.height > 0;
   useLayoutEffect(() => {
     const element = list.current!;
+    if (!isMeasured) return;
     if (isFollowing.value) element.scrollTop = element.scrollHeight;
     else if (placeOf(messages, anchor.current) !== Math.floor(element.scrollTop / ROW_PX))
       element.scrollTop = placeOf(messages, anchor.current) * ROW_PX + (element.scrollTop % ROW_PX);
-  }, [messages, messages.length, messages[0]]);
+  }, [messages, messages.length, messages[0], isMeasured]);
   const onScroll = (): void => {
     const element = list.current!;
     const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
-    if (isAtEnd || element.scrollTop < view.value.top) isFollowing.value = isAtEnd;
+    if (isAtEnd) isFollowing.value = true;
+    else if (isByPerson.current() && element.scrollTop < view.value.top) isFollowing.value = false;
     anchor.current = messages[Math.floor(element.scrollTop / ROW_PX)]?.number ?? 0;
     view.value = { ...view.value, top: element.scrollTop };
   };
@@ -91,7 +101,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
           style={{ height: `${messages.length * ROW_PX}px`, paddingTop: `${start * ROW_PX}px` }}
           role="presentation"
         >
-          {messages.slice(start, end).map((message) => (
+          {(isMeasured ? messages.slice(start, end) : []).map((message) => (
             <Row
               key={message.number}
               message={message}
@@ -153,6 +163,10 @@ function Row({ message, isSelected, onSelect }: RowProps) {
 }
 
 function clockTime(atMs: number): string {
+  // By hand: the browser's own way takes longer than all the rest of a row.
   const date = new Date(atMs);
-  return `${date.toLocaleTimeString("en-GB")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+  return `${time}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }

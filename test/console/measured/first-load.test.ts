@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
-import { expectOnScreen, screenOf, typeLine } from "./terminal-screen.ts";
+import { launchChromium } from "../../fixtures/launch-chromium.ts";
+import { ConsolePage } from "../console-page.ts";
+import { ConsoleServer } from "../console-server.ts";
+import { expectOnScreen, screenOf, typeLine } from "../terminal-screen.ts";
 
 const MAX_BYTES = 225_000;
 const MAX_USABLE_MS = 1000;

@@ -1,0 +1,167 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { launchChromium } from "../../fixtures/launch-chromium.ts";
+import { ConsolePage } from "../console-page.ts";
+import { ConsoleServer } from "../console-server.ts";
+import { expectShown } from "../output-screen.ts";
+import { heapBytes, type PageWork, workDuring } from "../page-work.ts";
+import { expectOnScreen, openTerminal, typeLine } from "../terminal-screen.ts";
+
+const MIB = 1024 * 1024;
+/** CONSOLE_FLOOD_MB=100 is the long form. */
+const FLOOD_MB = Number(process.env["CONSOLE_FLOOD_MB"] ?? 16);
+/** Processor time that the page may take without a break. Time that other programs take does not count. */
+const MAX_TASK_MS = 100;
+const MAX_GROWTH_BYTES = 64 * MIB;
+/** The inspector keeps 16 million characters of messages. */
+const MAX_MESSAGES_GROWTH_BYTES = 30e6;
+const MESSAGES_BYTES = 30_000_000;
+const MANY_PROCESSES = 2000;
+/** The output view keeps 32 MiB for a download, and 32 million characters of lines. */
+const MAX_OUTPUT_GROWTH_BYTES = 128 * MIB;
+
+let browser: Browser;
+let server: ConsoleServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
+});
+
+afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+
+function expectCalm(work: PageWork, grown: number, most: number): void {
+  process.stdout.write(`${JSON.stringify({ ...work, grownMiB: Math.round(grown / MIB) })}\n`);
+  expect(work.longestTaskMs).toBeLessThan(MAX_TASK_MS);
+  expect(grown).toBeLessThan(most);
+}
+
+it(`${FLOOD_MB} MB on a terminal: the page never stands still, stays small, and takes input meanwhile`, async () => {
+  await using opened = await ConsolePage.open(browser, await server.newLink());
+  await opened.ready();
+  const { page } = opened;
+  const screen = await openTerminal(page);
+  const before = await heapBytes(page);
+  const work = await workDuring(browser, page, async () => {
+    await typeLine(
+      page,
+      `seq -f 'line %011.0f of a flood that nobody can read' 99999999999 | head -c ${FLOOD_MB}MB; echo; echo d''one`,
+    );
+    await expectOnScreen(screen, "of a flood");
+    // Another view is shown and left again while it goes on.
+    await page.getByRole("button", { name: "Show all keys" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await expectOnScreen(screen, /^done$/m);
+  });
+  expectCalm(work, (await heapBytes(page)) - before, MAX_GROWTH_BYTES);
+  await screen.click();
+  await typeLine(page, "echo still''there");
+  await expectOnScreen(screen, "stillthere");
+  opened.expectClean();
+});
+
+it(`${FLOOD_MB} MB of output: the page never stands still, stays small, and takes input meanwhile`, async () => {
+  await using host = await server.connect();
+  // Not faster than the page can take most of it, so that it has the work.
+  const megabyte = "seq -f 'line %010.0f of a flood that nobody can read' 99999999999 | head -c 1MB";
+  const script = `read go; i=0; while [ $i -lt ${FLOOD_MB} ]; do i=$((i+1)); printf "\\033[3$((i%8))m"; ${megabyte}; echo; sleep 0.02; done; echo done; read end`;
+  const started = await host.start(["sh", "-c", script], { keep: { name: "flood" }, stdin: "pipe" });
+  await using opened = await ConsolePage.open(browser, await server.newLink());
+  await opened.ready();
+  const { page } = opened;
+  await page.goto(`${server.origin}/p/flood`);
+  await page.getByText("It has not written anything yet.").waitFor();
+  const before = await heapBytes(page);
+  const work = await workDuring(browser, page, async () => {
+    await started.write("go\n");
+    await expectShown(page, "of a flood");
+    // Looking at something else stops following, and a search goes on meanwhile.
+    await page.keyboard.type("gg");
+    await page.getByRole("button", { name: "Follow" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("line 0000000001");
+    await page.locator(".out-found", { hasText: "of" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("G");
+    await expectShown(page, /^done$/m);
+  });
+  expectCalm(work, (await heapBytes(page)) - before, MAX_OUTPUT_GROWTH_BYTES);
+  await page.getByRole("textbox", { name: "Input" }).fill("end");
+  await page.keyboard.press("Enter");
+  await page.getByText(/^Ended with 0\./).waitFor();
+  opened.expectClean();
+});
+
+it("30 MB of messages in the inspector: the page never stands still, and stays small", async () => {
+  await using opened = await ConsolePage.open(browser, await server.newLink());
+  await opened.ready();
+  const { page } = opened;
+  await page.goto(`${server.origin}/i/process/start`);
+  await opened.ready();
+  const argv = ["head", "-c", String(MESSAGES_BYTES), "/dev/zero"];
+  await page
+    .getByLabel("JSON", { exact: true })
+    .fill(JSON.stringify({ processId: "flood", argv, cwd: "file:///", env: {}, tty: false }));
+  const before = await heapBytes(page);
+  const work = await workDuring(browser, page, async () => {
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("link", { name: "Messages" }).click();
+    await page.getByRole("option", { name: "process/closed" }).waitFor();
+  });
+  // Every byte has passed: the process waits for its own session.
+  await page.getByLabel("Filter by method").fill("process/output");
+  const count = Number.parseInt((await page.locator(".insp-count").innerText()).replace(",", ""), 10);
+  expect(count).toBeGreaterThanOrEqual(MESSAGES_BYTES / 65_536);
+  expectCalm(work, (await heapBytes(page)) - before, MAX_MESSAGES_GROWTH_BYTES);
+  opened.expectClean();
+});
+
+it("thousands of processes are scrolled, filtered and selected without a pause, and only what is visible is drawn", async () => {
+  await using opened = await ConsolePage.open(browser, "about:blank");
+  const { page } = opened;
+  await page.addInitScript(addMany, MANY_PROCESSES);
+  await page.goto(await server.newLink());
+  await opened.ready();
+  const names = (): Promise<string[]> => page.locator(".proc-row .proc-name").allInnerTexts();
+  await page.locator(".proc-name", { hasText: /^many-0$/ }).waitFor();
+  const grid = page.getByRole("grid", { name: "Processes" });
+  expect(Number(await grid.getAttribute("aria-rowcount"))).toBeGreaterThan(MANY_PROCESSES);
+  const before = await heapBytes(page);
+  const work = await workDuring(browser, page, async () => {
+    await grid.locator(".proc-body").hover();
+    for (let step = 0; step < 10; step++) await page.mouse.wheel(0, 2500);
+    await expect.poll(async () => (await names()).some((name) => Number(name.slice(5)) > 400)).toBe(true);
+    await page.keyboard.press("/");
+    await page.keyboard.type("many-1999");
+    await expect.poll(names).toEqual(["many-1999"]);
+    await page.keyboard.press("Escape");
+    for (let step = 0; step < 20; step++) await page.keyboard.press("j");
+    await page.locator(".proc-row.current").waitFor();
+  });
+  expect(await page.locator(".proc-row").count()).toBeLessThan(80);
+  expectCalm(work, (await heapBytes(page)) - before, MAX_GROWTH_BYTES);
+});
+
+/** Lets the page read more processes than the server has: so many real ones would be a test of the machine. */
+function addMany(count: number): void {
+  const { parse } = JSON;
+  const startedAtMs = Date.now() - 3_600_000;
+  let more: string | undefined;
+  JSON.parse = (text, ...rest) => {
+    const value = parse(text, ...rest);
+    const listed = value?.result?.processes;
+    const [first] = Array.isArray(listed) ? listed : [];
+    if (first === undefined) return value;
+    more ??= JSON.stringify(
+      Array.from({ length: count }, (_, number) => ({
+        ...first,
+        processId: `many-${number}`,
+        name: `many-${number}`,
+        pid: 100_000 + number,
+        startedAtMs: startedAtMs - number * 1000,
+      })),
+    );
+    listed.push(...parse(more));
+    return value;
+  };
+}
