@@ -1,4 +1,5 @@
 export type { JsonValue, RowAttempt, RowItem, RowOutcome, RowRecord, RowStatus } from "./engine/row.ts";
+export type { Places } from "./engine/places.ts";
 export type { RowLedger } from "./engine/row-ledger.ts";
 export type { RowsProgress, RowsSummary } from "./engine/rows-progress.ts";
 export type { RunRowsOptions } from "./engine/rows-plan.ts";
@@ -27,6 +28,7 @@ export {
 } from "./agents/run-agent.ts";
 export { type CheckRow, RowsFile, type RowsFileOptions } from "./input/rows-file.ts";
 export {
+  type JobAttempts,
   type JobFiles,
   type JobOptions,
   type JobSummary,
@@ -34,7 +36,9 @@ export {
   runFileJob,
   type StartedJob,
 } from "./job/file-job.ts";
+export type { RowsFleet, RowsFleetOptions, RowsMachine } from "./machines/rows-fleet.ts";
 export type { OutcomeGroup } from "./output/outcome-groups.ts";
 export { Template } from "./template/template.ts";
-export { mapRows, type MapRowsOptions } from "./map/map-rows.ts";
+export type { MachinesSummary } from "./map/fleet-map.ts";
+export { mapRows, type MapRowsOptions, type MapRowsSummary } from "./map/map-rows.ts";
 export type { RowCommandOptions } from "./map/row-command.ts";

@@ -6,6 +6,8 @@ export interface Retry {
   readonly attempt: number;
   /** The last that is made. */
   readonly lastAttempt: number;
+  /** How many attempts of this run were lost. */
+  readonly losses?: number;
   /** On the clock of `performance.now`. */
   readonly dueAt: number;
 }

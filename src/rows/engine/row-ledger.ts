@@ -6,10 +6,12 @@ export interface RowLedger {
   statusOf(index: number): RowStatus;
   /** How many attempts have begun. */
   attemptsOf(index: number): number;
-  /** Records that an attempt begins. Resolves when that is on disk. */
-  begin(item: RowItem, attempt: number): Promise<void>;
-  /** Records that an attempt failed and that another one follows. Resolves when that is on disk. */
-  retry(item: RowItem, attempt: number, error: string): Promise<void>;
+  /** Where the attempt that is `running` was begun, if the run had several places. */
+  placeOf?(index: number): string | undefined;
+  /** Records that an attempt begins, and where. Resolves when that is on disk. */
+  begin(item: RowItem, attempt: number, place?: string): Promise<void>;
+  /** Records that an attempt failed, or was lost, and that another one follows. Resolves when that is on disk. */
+  retry(item: RowItem, attempt: number, error: string, isLost?: boolean): Promise<void>;
   /** Records that nothing more begins in this run. */
   stop(reason: string): Promise<void>;
   /** Records how a row ended. Resolves when that is on disk. */

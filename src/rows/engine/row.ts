@@ -27,6 +27,8 @@ export interface RowAttempt {
   readonly item: RowItem;
   /** From 1. */
   readonly attempt: number;
+  /** Where it runs, if the run has several places. */
+  readonly place?: string;
   /** Aborted when the row has no time left, or the whole run is given up. Whatever the attempt has started must end. */
   readonly signal: AbortSignal;
   /** Cancels every row that has not begun. Rows that run are completed. */
@@ -53,12 +55,22 @@ export type RowOutcome =
       readonly retry: boolean;
       /** What there was of a result. */
       readonly result?: JsonValue;
+    })
+  /**
+   * Nothing will be known of its end, because its place is gone, or it has not begun, because its place refused it.
+   * Another attempt follows, which is not counted as a retry.
+   */
+  | (OutcomeFacts & {
+      readonly status: "lost";
+      readonly error: string;
+      /** False if it is certain that nothing has begun. */
+      readonly isBegun: boolean;
     });
 
 /**
  * `pending`: not begun. `running`: an attempt has begun, and nothing is known of its end. `cancelled`: given up before
- * its end, or before it began; it runs again when the job is resumed. `lost`: it was running when the program or the
- * server was killed, and must not run again.
+ * its end, or before it began; it runs again when the job is resumed. `lost`: it was running when the program, the
+ * server or a machine was lost, and must not run again.
  */
 export type RowStatus = "pending" | "running" | "completed" | "failed" | "cancelled" | "lost";
 

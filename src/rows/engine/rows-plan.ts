@@ -1,3 +1,4 @@
+import type { Places } from "./places.ts";
 import type { RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
 import type { RowLedger } from "./row-ledger.ts";
 import type { RowsProgress } from "./rows-progress.ts";
@@ -18,10 +19,14 @@ export interface RunRowsOptions {
   readonly takeOver?: (attempt: RowAttempt) => Promise<RowOutcome | undefined>;
   /** Default: in memory, so that the run cannot be resumed. */
   readonly ledger?: RowLedger;
+  /** Where attempts run. Default: all at the same place. */
+  readonly places?: Places;
   /** How many rows run at once. Default: 16. */
   readonly maxConcurrency?: number;
   /** How many more attempts a row gets that failed. Default: 0. */
   readonly retries?: number;
+  /** How often attempts at a row may be lost with their places, in one run, before the row fails. Default: 3. */
+  readonly maxLosses?: number;
   /** Time before the second attempt; it doubles with each further one. Default: 1 s. */
   readonly backoffMs?: number;
   /** Longest time between two attempts. Default: 1 min. */
@@ -36,7 +41,10 @@ export interface RunRowsOptions {
   readonly limit?: number;
   /** Which rows of a resumed job run: those without a result, the default, or only those that failed or were lost. */
   readonly only?: "unfinished" | "failed";
-  /** Whether a row runs again if an earlier run was killed during it and nothing is left of it. Default: true. */
+  /**
+   * Whether a row runs again if an earlier run was killed during it and nothing is left of it, or if its place was lost.
+   * Default: true.
+   */
   readonly rerun?: boolean;
   /** Gives the run up: whatever runs is aborted, and the summary says `interrupted`. */
   readonly signal?: AbortSignal;
@@ -47,5 +55,7 @@ export interface RunRowsOptions {
 }
 
 /** The options with their defaults. */
-export type RowsPlan = Required<Omit<RunRowsOptions, "takeOver" | "signal" | "onProgress" | "onRecord">> &
-  Pick<RunRowsOptions, "takeOver" | "signal" | "onProgress" | "onRecord">;
+export type RowsPlan = Required<Omit<RunRowsOptions, Absent>> & Pick<RunRowsOptions, Absent>;
+
+/** Options that have no default. */
+type Absent = "takeOver" | "places" | "signal" | "onProgress" | "onRecord";

@@ -11,8 +11,12 @@ export interface RowsProgress {
   readonly lost: number;
   /** Attempts after the first. */
   readonly retries: number;
+  /** Attempts that were lost with their places, or refused there, and followed by another one. */
+  readonly moved: number;
   /** Rows that ended in this run, not in an earlier one. */
   readonly ended: number;
+  /** How many places take rows now, if there are several. */
+  readonly places?: number;
 }
 
 /** How a run ended. */
@@ -37,6 +41,7 @@ export class RowCounts {
   rows = 0;
   running = 0;
   retries = 0;
+  moved = 0;
   ended = 0;
 
   add(status: RowStatus, count = 1): void {
@@ -45,7 +50,7 @@ export class RowCounts {
 
   progress(): RowsProgress {
     const { completed, failed, cancelled, lost } = this.#byStatus;
-    const { rows, running, retries, ended } = this;
-    return { rows, running, completed, failed, cancelled, lost, retries, ended };
+    const { rows, running, retries, moved, ended } = this;
+    return { rows, running, completed, failed, cancelled, lost, retries, moved, ended };
   }
 }

@@ -3,7 +3,7 @@ import { ExecError, messageOf } from "../../base/errors.ts";
 import { backoff, RetryQueue } from "./retry-queue.ts";
 import type { RowItem, RowOutcome, RowRecord } from "./row.ts";
 import { RowSource } from "./row-source.ts";
-import { RowCounts, type RowsSummary } from "./rows-progress.ts";
+import { RowCounts, type RowsProgress, type RowsSummary } from "./rows-progress.ts";
 import { RunningAttempt } from "./running-attempt.ts";
 import type { RowsPlan } from "./rows-plan.ts";
 
@@ -17,8 +17,12 @@ interface Next {
   readonly item: RowItem;
   readonly attempt: number;
   readonly lastAttempt: number;
+  readonly losses?: number;
   /** True if an earlier run began this attempt. */
   readonly isBegun?: boolean;
+  /** True for the first attempt of this run. */
+  readonly isFirst?: boolean;
+  readonly place?: string;
 }
 
 /** One run over the rows of a job. */
@@ -29,6 +33,8 @@ export class RowsRun {
   readonly #running = new Set<RunningAttempt>();
   readonly #source: RowSource;
   readonly #maxWaiting: number;
+  /** An attempt that waits for a free slot. */
+  #held: Next | undefined;
   /** Outcomes that are being recorded. */
   #unrecorded = 0;
   #begun = 0;
@@ -53,10 +59,11 @@ export class RowsRun {
 
   async run(): Promise<RowsSummary> {
     const startedAt = performance.now();
-    const { signal, totalTimeoutMs, ledger } = this.#plan;
+    const { signal, totalTimeoutMs, ledger, places } = this.#plan;
     const interrupt = (): void => this.#abort(signal?.reason);
     if (signal?.aborted === true) interrupt();
     signal?.addEventListener("abort", interrupt, { once: true });
+    const unwatch = places?.watch(() => this.#changed());
     const cancelTimeout = after(totalTimeoutMs, () => {
       this.#stop(`the run took longer than ${formatDuration(totalTimeoutMs)}`);
       this.#abort(new ExecError("TIMED_OUT", this.#stopReason!));
@@ -68,6 +75,7 @@ export class RowsRun {
     } finally {
       await this.#settled();
       cancelTimeout();
+      unwatch?.();
       signal?.removeEventListener("abort", interrupt);
       await this.#source.close();
     }
@@ -77,7 +85,7 @@ export class RowsRun {
       this.#stopReason === undefined ? (this.#isAborted ? "interrupted" : "finished") : ("stopped" as const);
     const reason = this.#stopReason ?? (this.#isAborted ? messageOf(this.#abortReason) : undefined);
     return {
-      ...this.#counts.progress(),
+      ...this.#progress(),
       jobId: ledger.jobId,
       end,
       ...(reason === undefined ? {} : { reason }),
@@ -94,13 +102,42 @@ export class RowsRun {
         await this.#change();
         continue;
       }
-      const next = retries.takeDue(performance.now()) ?? this.#nextOf(source.take());
-      if (next !== undefined) this.#begin(next);
-      else if (source.isIdle && retries.size < this.#maxWaiting) source.ask();
+      const next = this.#takeHeld() ?? retries.takeDue(performance.now()) ?? this.#nextOf(source.take());
+      if (next !== undefined) {
+        const placed = this.#place(next);
+        if (placed !== undefined) this.#begin(placed);
+        else {
+          this.#held = next;
+          await this.#change();
+        }
+      } else if (source.isIdle && retries.size < this.#maxWaiting) source.ask();
       else if (source.isReading || retries.size > 0 || this.#running.size > 0 || this.#unrecorded > 0)
         await this.#change();
       else return;
     }
+  }
+
+  /** The attempt that waits for a slot. A row that has not begun does not wait once the run is stopped. */
+  #takeHeld(): Next | undefined {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined || this.#stopReason === undefined || held.isFirst !== true) return held;
+    this.#counts.add("cancelled");
+    return undefined;
+  }
+
+  /** Decides where an attempt runs. Undefined if there is no free slot. */
+  #place(next: Next): Next | undefined {
+    const { places, ledger } = this.#plan;
+    if (places === undefined) return next;
+    if (next.isBegun !== true) {
+      const place = places.take();
+      return place === undefined ? undefined : { ...next, place };
+    }
+    const place = ledger.placeOf?.(next.item.index);
+    if (place === undefined) return next;
+    places.occupy(place);
+    return { ...next, place };
   }
 
   /** The first attempt at a row that was read. Undefined if it does not run. */
@@ -124,11 +161,11 @@ export class RowsRun {
     this.#begun += 1;
     const isBegun = status === "running";
     const attempt = ledger.attemptsOf(item.index) + (isBegun ? 0 : 1);
-    return { item, attempt, lastAttempt: attempt + retries, isBegun };
+    return { item, attempt, lastAttempt: attempt + retries, isBegun, isFirst: true };
   }
 
   #begin(next: Next): void {
-    const running = new RunningAttempt(this.#plan, next.item, next.attempt, (reason) => this.#stop(reason));
+    const running = new RunningAttempt(this.#plan, next, (reason) => this.#stop(reason));
     this.#running.add(running);
     this.#counts.running = this.#running.size;
     void this.#attempt(running, next);
@@ -140,14 +177,16 @@ export class RowsRun {
     const { item, attempt } = next;
     let outcome: RowOutcome | undefined;
     try {
-      if (next.isBegun !== true) await ledger.begin(item, attempt);
+      if (next.isBegun !== true) await ledger.begin(item, attempt, next.place);
       outcome =
         this.#isAborted && next.isBegun !== true ? undefined : await running.run(next.isBegun === true);
     } catch (error) {
       if (!running.isAborted) this.#fail(error);
       else if (this.#failure === undefined) outcome = running.lateOutcome();
     } finally {
+      outcome = this.#boundLosses(next, outcome);
       this.#noteFailure(next, outcome);
+      if (next.place !== undefined) this.#plan.places?.release(next.place);
       this.#running.delete(running);
       this.#counts.running = this.#running.size;
       this.#unrecorded += 1;
@@ -174,6 +213,10 @@ export class RowsRun {
       else await this.#end(item, running.record("lost", { error: LOST }));
       return;
     }
+    if (outcome.status === "lost") {
+      await this.#recordLoss(running, next, outcome);
+      return;
+    }
     if (outcome.status === "failed" && this.#isTriedAgain(next, outcome)) {
       const dueAt =
         performance.now() +
@@ -188,6 +231,30 @@ export class RowsRun {
     const { status, ...facts } = outcome;
     await this.#end(item, running.record(isGivenUp ? "cancelled" : status, facts));
     await running.recorded();
+  }
+
+  async #recordLoss(running: RunningAttempt, next: Next, { error, isBegun, host }: Lost): Promise<void> {
+    const { item, attempt, lastAttempt, losses = 0 } = next;
+    const facts = { error, ...(host === undefined ? {} : { host }) };
+    if (this.#isAborted) await this.#end(item, running.record("cancelled", facts));
+    else if (isBegun && !this.#plan.rerun) await this.#end(item, running.record("lost", facts));
+    else {
+      this.#counts.moved += 1;
+      await this.#plan.ledger.retry(item, attempt, error, true);
+      const more = { attempt: attempt + 1, lastAttempt: lastAttempt + 1, losses: losses + (isBegun ? 1 : 0) };
+      this.#retries.add({ item, ...more, dueAt: 0 });
+    }
+    await running.recorded();
+  }
+
+  /** A row that loses one place after the other may be what ends them. */
+  #boundLosses({ losses = 0 }: Next, outcome: RowOutcome | undefined): RowOutcome | undefined {
+    const { maxLosses, rerun } = this.#plan;
+    if (outcome?.status !== "lost" || !outcome.isBegun || losses < maxLosses || !rerun) return outcome;
+    const { isBegun: _isBegun, ...facts } = outcome;
+    const others = losses === 1 ? "1 other with its machine" : `${losses} others with theirs`;
+    const times = losses === 0 ? "" : `, after ${others}`;
+    return { ...facts, status: "failed", error: `${facts.error}${times}`, retry: false };
   }
 
   #isTriedAgain({ attempt, lastAttempt }: Next, { retry }: { readonly retry: boolean }): boolean {
@@ -261,8 +328,15 @@ export class RowsRun {
   }
 
   #tell(): void {
-    this.#plan.onProgress?.(this.#counts.progress());
+    this.#plan.onProgress?.(this.#progress());
+  }
+
+  #progress(): RowsProgress {
+    const { places } = this.#plan;
+    return { ...this.#counts.progress(), ...(places === undefined ? {} : { places: places.count }) };
   }
 }
+
+type Lost = Extract<RowOutcome, { readonly status: "lost" }>;
 
 const LOST = "it was running when an earlier run was killed, and nothing is left of it";

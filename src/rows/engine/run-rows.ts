@@ -6,6 +6,7 @@ import type { RowsSummary } from "./rows-progress.ts";
 import { RowsRun } from "./rows-run.ts";
 
 const DEFAULT_MAX_CONCURRENCY = 16;
+const DEFAULT_MAX_LOSSES = 3;
 const DEFAULT_BACKOFF_MS = 1_000;
 const DEFAULT_MAX_BACKOFF_MS = 60_000;
 const MAX_CONCURRENCY = 10_000;
@@ -25,6 +26,7 @@ type Limits = Pick<
   RowsPlan,
   | "maxConcurrency"
   | "retries"
+  | "maxLosses"
   | "backoffMs"
   | "maxBackoffMs"
   | "timeoutMs"
@@ -42,6 +44,7 @@ export function checkLimits(options: Partial<Limits>): Limits {
   return {
     maxConcurrency,
     retries: checkCount("retries", options.retries ?? 0, 0),
+    maxLosses: checkCount("maxLosses", options.maxLosses ?? DEFAULT_MAX_LOSSES, 0),
     backoffMs: checkDuration("backoffMs", options.backoffMs ?? DEFAULT_BACKOFF_MS),
     maxBackoffMs: checkDuration("maxBackoffMs", options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS),
     timeoutMs: checkDuration("timeoutMs", options.timeoutMs ?? never),

@@ -8,6 +8,7 @@ export class RunningAttempt implements RowAttempt {
   readonly jobId: string;
   readonly item: RowItem;
   readonly attempt: number;
+  declare readonly place?: string;
   readonly stop: (reason: string) => void;
   readonly #plan: RowsPlan;
   readonly #controller = new AbortController();
@@ -16,10 +17,15 @@ export class RunningAttempt implements RowAttempt {
   #afterRecord: (() => Promise<void>) | undefined;
   #isLate = false;
 
-  constructor(plan: RowsPlan, item: RowItem, attempt: number, stop: (reason: string) => void) {
+  constructor(
+    plan: RowsPlan,
+    { item, attempt, place }: { item: RowItem; attempt: number; place?: string | undefined },
+    stop: (reason: string) => void,
+  ) {
     this.jobId = plan.ledger.jobId;
     this.item = item;
     this.attempt = attempt;
+    if (place !== undefined) this.place = place;
     this.stop = stop;
     this.#plan = plan;
   }
@@ -46,8 +52,8 @@ export class RunningAttempt implements RowAttempt {
     try {
       const outcome = await (isBegun ? takeOver?.(this) : run(this));
       // Types do not keep every program from this, and the row would run again and again.
-      if (!isBegun && outcome?.status !== "completed" && outcome?.status !== "failed")
-        throw new UsageError("run must resolve with an outcome whose status is completed or failed");
+      if (!isBegun && (outcome === undefined || !STATUSES.has(outcome.status)))
+        throw new UsageError("run must resolve with an outcome whose status is completed, failed or lost");
       return this.#isLate && outcome?.status === "failed" ? this.lateOutcome(outcome) : outcome;
     } finally {
       cancel();
@@ -91,6 +97,8 @@ export class RunningAttempt implements RowAttempt {
     return `timed out after ${formatDuration(this.#plan.timeoutMs)}`;
   }
 }
+
+const STATUSES = new Set<unknown>(["completed", "failed", "lost"]);
 
 interface RecordFacts {
   readonly error?: string;

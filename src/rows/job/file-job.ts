@@ -31,6 +31,7 @@ export type JobOptions = Pick<
   RunRowsOptions,
   | "maxConcurrency"
   | "retries"
+  | "maxLosses"
   | "backoffMs"
   | "maxBackoffMs"
   | "timeoutMs"
@@ -53,11 +54,22 @@ export interface StartedJob {
 }
 
 /** What is done with each row. */
-export interface JobWork extends Pick<RunRowsOptions, "run" | "takeOver"> {
+export interface JobWork extends Pick<RunRowsOptions, "run" | "takeOver" | "places"> {
   /** What a resumed job must have in common with the one that was interrupted, by the names that messages use. */
   readonly identity: Readonly<Record<string, JsonValue>>;
   /** Looks at every row before anything begins, once the columns are known. Throws for columns that do not fit. */
   readonly check?: (columns: readonly string[]) => CheckRow;
+  /** Called with what is known about the attempts, before anything begins. */
+  readonly opened?: (attempts: JobAttempts) => void;
+}
+
+/** What the ledger of a job says about its attempts. */
+export interface JobAttempts {
+  readonly jobId: string;
+  /** Every machine on which attempts were begun, in this run and in earlier ones. */
+  readonly places: ReadonlySet<string>;
+  /** Whether this is the attempt at the row that counts, there, and its end is not recorded. */
+  isRunning(attempt: { readonly index: number; readonly attempt: number; readonly place: string }): boolean;
 }
 
 /** How a job over a file ended. */
@@ -110,12 +122,21 @@ export async function runFileJob(
     throw error;
   }
   const { onStart, ...engine } = options;
+  work.opened?.({
+    jobId: ledger.jobId,
+    places: ledger.places,
+    isRunning: ({ index, attempt, place }) =>
+      ledger.statusOf(index) === "running" &&
+      ledger.attemptsOf(index) === attempt &&
+      ledger.placeOf(index) === place,
+  });
   onStart?.({ jobId: ledger.jobId, rows: input.count });
   let summary: RowsSummary;
   try {
     summary = await runRows({
       ...engine,
       ...(work.takeOver === undefined ? {} : { takeOver: work.takeOver }),
+      ...(work.places === undefined ? {} : { places: work.places }),
       run: work.run,
       rows: input.rows(),
       ledger,

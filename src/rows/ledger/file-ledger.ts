@@ -4,6 +4,7 @@ import type { RowItem, RowRecord, RowStatus } from "../engine/row.ts";
 import type { RowLedger } from "../engine/row-ledger.ts";
 import { RowStates } from "../engine/row-states.ts";
 import { AppendFile, cannotWrite } from "./append-file.ts";
+import { BegunPlaces } from "./begun-places.ts";
 import { beginsHeader, isNewer, type JobHeader, type LedgerEntry, parseEntry } from "./ledger-entries.ts";
 import { LineOffsets } from "./line-offsets.ts";
 import { lockFile } from "./lock-file.ts";
@@ -30,6 +31,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   readonly #unlock: () => void;
   readonly #states: RowStates;
   readonly #offsets: LineOffsets;
+  readonly #places: BegunPlaces;
   readonly #reader: LineReader;
 
   private constructor(
@@ -39,6 +41,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
       header,
       states,
       offsets,
+      places,
       size,
       unlock,
     }: Found & { readonly header: JobHeader; readonly unlock: () => void },
@@ -49,6 +52,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     this.#unlock = unlock;
     this.#states = states;
     this.#offsets = offsets;
+    this.#places = places;
     this.#reader = new LineReader(file);
   }
 
@@ -56,8 +60,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   static async create(path: string, header: JobHeader): Promise<FileLedger> {
     return await locked(path, async (unlock) => {
       const file = await openFile(path, "ax+");
-      const found = { header, states: new RowStates(), offsets: new LineOffsets(), size: 0, unlock };
-      const ledger = new FileLedger(path, file, found);
+      const ledger = new FileLedger(path, file, { ...nothing(), header, size: 0, unlock });
       void ledger.#append(header);
       await ledger.#begun();
       return ledger;
@@ -105,22 +108,33 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     return this.#states.attempts(index);
   }
 
-  async begin({ index }: RowItem, attempt: number): Promise<void> {
-    const written = this.#append({ kind: "begin", index, attempt });
-    await written;
-    this.#states.set(index, "running", attempt);
+  placeOf(index: number): string | undefined {
+    return this.#places.get(index);
   }
 
-  async retry({ index }: RowItem, attempt: number, error: string): Promise<void> {
+  /** Every machine on which attempts were begun, in this run and in earlier ones. */
+  get places(): ReadonlySet<string> {
+    return this.#places.all;
+  }
+
+  async begin({ index }: RowItem, attempt: number, place?: string): Promise<void> {
+    await this.#append({ kind: "begin", index, attempt, ...(place === undefined ? {} : { host: place }) });
+    this.#states.set(index, "running", attempt);
+    this.#places.begin(index, place);
+  }
+
+  async retry({ index }: RowItem, attempt: number, error: string, isLost = false): Promise<void> {
     this.#offsets.set(index, this.#log.size);
-    await this.#append({ kind: "retry", index, attempt, error });
+    await this.#append({ kind: "retry", index, attempt, error, ...(isLost ? { lost: true } : {}) });
     this.#states.set(index, "pending", attempt);
+    this.#places.end(index);
   }
 
   async settle({ index }: RowItem, record: RowRecord): Promise<void> {
     this.#offsets.set(index, this.#log.size);
     await this.#append({ kind: "end", ...record });
     this.#states.set(index, record.status, record.attempts);
+    this.#places.end(index);
   }
 
   async stop(reason: string): Promise<void> {
@@ -166,13 +180,17 @@ export class FileLedger implements RowLedger, AsyncDisposable {
 interface Found {
   readonly states: RowStates;
   readonly offsets: LineOffsets;
+  readonly places: BegunPlaces;
   /** Where its last complete line ends. */
   readonly size: number;
 }
 
+function nothing(): Omit<Found, "size"> {
+  return { states: new RowStates(), offsets: new LineOffsets(), places: new BegunPlaces() };
+}
+
 async function readLedger(file: FileHandle, path: string): Promise<Found & { header?: JobHeader }> {
-  const states = new RowStates();
-  const offsets = new LineOffsets();
+  const { states, offsets, places } = nothing();
   let header: JobHeader | undefined;
   let size = 0;
   let number = 0;
@@ -187,14 +205,17 @@ async function readLedger(file: FileHandle, path: string): Promise<Found & { hea
       throw new UsageError(`${path}, line ${number}: this is not the ledger of a job, or it is damaged`);
     size = offset + Buffer.byteLength(text) + 1;
     if (entry.kind === "job") header = entry;
-    else if (entry.kind === "begin") states.set(entry.index, "running", entry.attempt);
-    else if (entry.kind === "retry" || entry.kind === "end") {
+    else if (entry.kind === "begin") {
+      states.set(entry.index, "running", entry.attempt);
+      places.begin(entry.index, entry.host);
+    } else if (entry.kind === "retry" || entry.kind === "end") {
+      places.end(entry.index);
       offsets.set(entry.index, offset);
       if (entry.kind === "retry") states.set(entry.index, "pending", entry.attempt);
       else states.set(entry.index, entry.status, entry.attempts);
     }
   }
-  return { states, offsets, size, ...(header === undefined ? {} : { header }) };
+  return { states, offsets, places, size, ...(header === undefined ? {} : { header }) };
 }
 
 async function locked(path: string, work: (unlock: () => void) => Promise<FileLedger>): Promise<FileLedger> {

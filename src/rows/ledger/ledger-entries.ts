@@ -16,10 +16,16 @@ export type LedgerEntry =
   | JobHeader
   /** The job is run, or resumed. */
   | { readonly kind: "run"; readonly at: string; readonly pid: number }
-  /** An attempt begins. */
-  | { readonly kind: "begin"; readonly index: number; readonly attempt: number }
-  /** An attempt has failed, and another one follows. */
-  | { readonly kind: "retry"; readonly index: number; readonly attempt: number; readonly error: string }
+  /** An attempt begins, on this machine if there are several. */
+  | { readonly kind: "begin"; readonly index: number; readonly attempt: number; readonly host?: string }
+  /** An attempt has failed, or was lost with its machine, and another one follows. */
+  | {
+      readonly kind: "retry";
+      readonly index: number;
+      readonly attempt: number;
+      readonly error: string;
+      readonly lost?: true;
+    }
   /** A row has ended. */
   | ({ readonly kind: "end" } & RowRecord)
   /** Nothing more begins in this run. */
@@ -68,7 +74,7 @@ function isEntry(entry: Members, rows: number): boolean {
       return true;
     case "begin":
     case "retry":
-      return isCount(index) && index < rows && isCount(attempt);
+      return isCount(index) && index < rows && isCount(attempt) && isOptionalText(entry["host"]);
     case "end":
       return isCount(index) && index < rows && isCount(attempts) && END_STATUSES.has(status);
     default:
@@ -89,6 +95,10 @@ function isHeader({ version, jobId, input, work }: Members): boolean {
 
 function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null;
+}
+
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
 }
 
 function isCount(value: unknown): value is number {

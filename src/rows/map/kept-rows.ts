@@ -32,17 +32,28 @@ export class KeptRows {
     return await this.#attach(this.nameOf(attempt));
   }
 
-  /** Ends and forgets what is left of a job: nothing of it is needed any more. */
-  async sweep(jobId: string): Promise<void> {
+  /** Ends and forgets what is left of a job, except for attempts that are still needed. */
+  async sweep(jobId: string, isNeeded: (attempt: SweptAttempt) => boolean = () => false): Promise<void> {
     if (!this.isUsed) return;
     const listed = await this.#host.processes({ scope: "kept" });
     for (const { name } of listed) {
       if (name?.startsWith(prefixOf(jobId)) !== true) continue;
-      const process = await this.#attach(name);
-      if (process === undefined) continue;
-      await endProcess(process);
-      await process.detach({ forget: true });
+      const [index, attempt] = name.slice(prefixOf(jobId).length).split(".").map(Number);
+      if (isNeeded({ index: index ?? -1, attempt: attempt ?? -1 })) continue;
+      await this.#end(name);
     }
+  }
+
+  /** Ends and forgets one attempt, if there is anything of it. */
+  async end(attempt: RowAttempt): Promise<void> {
+    if (this.isUsed) await this.#end(this.nameOf(attempt));
+  }
+
+  async #end(name: string): Promise<void> {
+    const process = await this.#attach(name);
+    if (process === undefined) return;
+    await endProcess(process);
+    await process.detach({ forget: true });
   }
 
   async #attach(name: string): Promise<RemoteProcess | undefined> {
@@ -54,6 +65,9 @@ export class KeptRows {
     }
   }
 }
+
+/** An attempt of which a process is there. */
+type SweptAttempt = { readonly index: number; readonly attempt: number };
 
 function prefixOf(jobId: string): string {
   return `rows.${jobId}.`;

@@ -2,16 +2,34 @@ import type { Host } from "../../client/host.ts";
 import type { StartOptions } from "../../client/process/start-request.ts";
 import { UsageError } from "../../base/errors.ts";
 import type { JsonValue } from "../engine/row.ts";
-import { type JobFiles, type JobOptions, type JobSummary, runFileJob } from "../job/file-job.ts";
+import {
+  type JobAttempts,
+  type JobFiles,
+  type JobOptions,
+  type JobSummary,
+  type JobWork,
+  runFileJob,
+} from "../job/file-job.ts";
+import type { RowsFleetOptions } from "../machines/rows-fleet.ts";
 import { checkerFor } from "../result/result-schema.ts";
+import { FleetMap, type MachinesSummary } from "./fleet-map.ts";
 import { MapWork } from "./map-work.ts";
 import { RowCommand, type RowCommandOptions } from "./row-command.ts";
 
 /** How to run a command for each row of a file. */
-export interface MapRowsOptions extends JobFiles, JobOptions, RowCommandOptions {
+export type MapRowsOptions = MapRowsCommon & (OnHost | RowsFleetOptions);
+
+/** One host for all rows. */
+interface OnHost {
   readonly host: Host;
   /** What the results call the host. */
   readonly hostName?: string;
+}
+
+/** Directory, variables and sandbox of commands. */
+type CommandOptions = Pick<StartOptions, "cwd" | "env" | "inheritEnv" | "sandbox" | "limits" | "contain">;
+
+interface MapRowsCommon extends JobFiles, JobOptions, RowCommandOptions {
   /** `json` gives each command its row as one line of JSON. Default: `none`. */
   readonly stdin?: "none" | "json";
   /**
@@ -21,57 +39,93 @@ export interface MapRowsOptions extends JobFiles, JobOptions, RowCommandOptions 
   readonly result?: "text" | "json";
   /** JSON schema for results; needs `result: "json"`. */
   readonly resultSchema?: JsonValue;
-  /** Directory, variables and sandbox of the commands. */
-  readonly start?: Pick<StartOptions, "cwd" | "env" | "inheritEnv" | "sandbox" | "limits" | "contain">;
+  /** Directory, variables and sandbox of the commands. They may depend on the machine. */
+  readonly start?: CommandOptions | ((host: Host) => CommandOptions);
 }
+
+/** How a job of commands ended. */
+export interface MapRowsSummary extends JobSummary {
+  /** What became of the machines, if there were several. */
+  readonly machines?: MachinesSummary;
+}
+
+/** Rows at once on a fleet, whose free slots are what counts. */
+const MAX_ON_FLEET = 1_000;
 
 /**
  * Runs a command for each row of a file, so many at once, and writes the results to another file. A job that was
  * interrupted is resumed: rows with a result do not run again, and commands that still run on the server are taken over.
+ * On a fleet, rows run where slots are free, and elsewhere if a machine is lost.
  */
-export async function mapRows(options: MapRowsOptions): Promise<JobSummary> {
-  const { host, hostName, stdin = "none", result = "text", resultSchema, start = {}, timeoutMs } = options;
+export async function mapRows(options: MapRowsOptions): Promise<MapRowsSummary> {
+  const { stdin = "none", result = "text", resultSchema, start = {}, timeoutMs } = options;
   if (resultSchema !== undefined && result !== "json")
     throw new UsageError("a schema checks results that are JSON; ask for them with result json");
   const command = new RowCommand(options);
-  const work = new MapWork({
-    host,
-    hostName,
+  const common = {
     command,
     stdin,
-    start,
     timeoutMs,
     result: {
       kind: result,
       ...(resultSchema === undefined ? {} : { check: checkerFor(resultSchema) }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     },
-  });
-  let jobId: string | undefined;
-  try {
-    return await runFileJob(
-      options,
-      {
-        run: work.run,
-        takeOver: work.takeOver,
-        check: (columns) => command.check(columns),
-        identity: {
-          command: [...options.argv],
-          shell: options.shell ?? false,
-          input: stdin,
-          "kind of result": result,
-          "result schema": resultSchema ?? null,
-        },
-      },
-      {
-        ...options,
-        onStart: (job) => {
-          jobId = job.jobId;
-          options.onStart?.(job);
-        },
-      },
-    );
-  } finally {
-    if (jobId !== undefined && host.state === "connected") await work.sweep(jobId).catch(() => {});
+  };
+  const work = {
+    check: (columns: readonly string[]) => command.check(columns),
+    identity: {
+      command: [...options.argv],
+      shell: options.shell ?? false,
+      input: stdin,
+      "kind of result": result,
+      "result schema": resultSchema ?? null,
+    },
+  };
+  const startOn = typeof start === "function" ? start : () => start;
+  if ("fleet" in options) {
+    const machines = new FleetMap(options, { ...common, start: startOn });
+    return await runOnFleet(machines, options, work);
   }
+  const { host, hostName } = options;
+  return await runOnHost(new MapWork({ ...common, host, hostName, start: startOn(host) }), options, work);
+}
+
+/** What a job does with each row, apart from doing it. */
+type Described = Pick<JobWork, "check" | "identity">;
+
+async function runOnHost(
+  work: MapWork,
+  options: MapRowsCommon & OnHost,
+  described: Described,
+): Promise<JobSummary> {
+  let jobId: string | undefined;
+  const opened = (job: JobAttempts): void => {
+    jobId = job.jobId;
+  };
+  try {
+    const { run, takeOver } = work;
+    return await runFileJob(options, { ...described, run, takeOver, opened }, options);
+  } finally {
+    if (jobId !== undefined && options.host.state === "connected")
+      await work.kept.sweep(jobId).catch(() => {});
+  }
+}
+
+async function runOnFleet(
+  machines: FleetMap,
+  options: MapRowsCommon,
+  described: Described,
+): Promise<MapRowsSummary> {
+  const { run, takeOver, pool: places } = machines;
+  const opened = (attempts: JobAttempts): void => machines.opened(attempts);
+  let summary: JobSummary;
+  try {
+    const work = { ...described, run, takeOver, places, opened };
+    summary = await runFileJob(options, work, { maxConcurrency: MAX_ON_FLEET, ...options });
+  } catch (error) {
+    await machines.end();
+    throw error;
+  }
+  return { ...summary, machines: await machines.end() };
 }

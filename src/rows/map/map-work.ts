@@ -24,6 +24,16 @@ export interface MapWorkOptions {
   readonly result: ResultOptions;
   readonly start: StartOptions;
   readonly timeoutMs: number | undefined;
+  /** What another host could do better, if there are several. */
+  readonly others?: OtherHosts;
+}
+
+/** When a row should run on another host instead. */
+interface OtherHosts {
+  /** Whether another host has room for a row that this one has none for. */
+  readonly haveRoom: () => boolean;
+  /** True for errors of a start that another host need not have. */
+  readonly mayDiffer: (error: unknown) => boolean;
 }
 
 /** Runs the commands of rows on a host. */
@@ -44,7 +54,7 @@ export class MapWork {
       process = await this.#start(attempt);
     } catch (error) {
       attempt.signal.throwIfAborted();
-      if (isOfTheHost(error)) throw error;
+      if (isOfTheHost(error) || this.#options.others?.mayDiffer(error) === true) throw error;
       const isTransient = error instanceof SpawnError && error.reason === "limit";
       return { status: "failed", error: (error as Error).message, retry: isTransient, ...this.#facts };
     }
@@ -60,13 +70,13 @@ export class MapWork {
     return await this.#follow(process, attempt, undefined);
   };
 
-  /** Leaves nothing of a job on the server. */
-  async sweep(jobId: string): Promise<void> {
-    await this.#kept.sweep(jobId);
+  /** The processes that the server keeps for rows. */
+  get kept(): KeptRows {
+    return this.#kept;
   }
 
   async #start(attempt: RowAttempt): Promise<RemoteProcess> {
-    const { host, start, stdin, timeoutMs } = this.#options;
+    const { host, start, stdin, timeoutMs, others } = this.#options;
     const { item, signal } = attempt;
     const options: StartOptions = {
       ...start,
@@ -83,6 +93,7 @@ export class MapWork {
         return await host.start(argv, options);
       } catch (error) {
         if (!(error instanceof ExecError && error.code === "LIMIT_REACHED")) throw error;
+        if (pauseMs >= MAX_PAUSE_MS && others?.haveRoom() === true) throw error;
         await pause(pauseMs, signal);
         signal.throwIfAborted();
       }

@@ -27,6 +27,11 @@ export class RowCommand {
     this.#arguments = texts.map((text) => new Template(text));
   }
 
+  /** True if all rows start the same program. */
+  get isOneProgram(): boolean {
+    return this.#shell !== undefined || this.#arguments[0]!.names.length === 0;
+  }
+
   /** Looks at the rows before any of them runs. */
   check(columns: readonly string[]): CheckRow {
     for (const template of this.#arguments) template.check(columns);

@@ -1,0 +1,50 @@
+import type { ConnectOptions } from "../../client/connect/open-host.ts";
+import type { Host } from "../../client/host.ts";
+
+/** A machine, as it last told about itself. */
+export interface RowsMachine {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Processes that run there, of everybody. */
+  readonly running: number;
+  /** How many more it is meant to run. */
+  readonly free: number;
+  /** Only one that is ready gets new rows. */
+  readonly state: "ready" | "cordoned" | "draining";
+}
+
+/** Machines that rows can run on: the result of `openFleet`, or anything like it. */
+export interface RowsFleet {
+  list(): readonly RowsMachine[];
+  /** Calls `watcher` on every change of the list, until the returned function is called. */
+  watch(
+    watcher: (change: {
+      readonly kind: "joined" | "changed" | "left";
+      readonly executor: RowsMachine;
+    }) => void,
+  ): () => void;
+  connect(id: string, options?: ConnectOptions): Promise<Host>;
+}
+
+/** Which machines of a fleet, and how long one may be out of sight. */
+export interface RowsFleetOptions {
+  readonly fleet: RowsFleet;
+  /** Only machines with all of these labels. Default: all machines. */
+  readonly on?: Readonly<Record<string, string>>;
+  /**
+   * How long a machine may be out of sight during an attempt, before the row runs elsewhere. Default: 25 s. Less than
+   * about 1 s makes every hiccup of the network a loss.
+   */
+  readonly lostAfterMs?: number;
+}
+
+/** Whether a machine has all of these labels. */
+export function hasLabels({ labels }: RowsMachine, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}
+
+/** The machines that were asked for, as messages call them. */
+export function describeLabels(wanted: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(wanted).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? "the fleet" : `the fleet with ${pairs.join(",")}`;
+}
