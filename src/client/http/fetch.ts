@@ -10,7 +10,10 @@ import { ownBytes } from "../session/wire-bytes.ts";
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 const NULL_BODY_STATUSES = [204, 205, 304];
 
-/** An abandoned body must not keep its share of the common queue. */
+/**
+ * An abandoned body must not keep its share of the common queue. What is registered is the source of a stream: browsers
+ * collect the object of a stream that is still being read, and make another one when it is needed.
+ */
 const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body.return());
 
 /**
@@ -73,7 +76,6 @@ function toResponse(request: FetchRequest, head: Result<"http/request">, body: B
   const length = headers.get("content-length");
   if (length !== null && /^\d{1,15}$/.test(length)) body.expectBytes(Number(length));
   const readable = toReadable(body, headers.get("content-encoding"));
-  abandonedBodies.register(readable, body);
   return withUrl(new Response(readable, { status, headers }), request.url);
 }
 
@@ -90,9 +92,9 @@ function toHeaders({ headers: given }: Result<"http/request">): Headers {
 /** Takes nothing from the body before it is requested. */
 function toReadable(body: BodyStream, contentEncoding: string | null): ReadableStream<Uint8Array> {
   const pieces = decodeContent(body, contentEncoding)[Symbol.asyncIterator]();
-  return new ReadableStream({
-    type: "bytes",
-    async pull(controller) {
+  const source = {
+    type: "bytes" as const,
+    async pull(controller: ReadableByteStreamController) {
       const { done, value } = await pieces.next().catch((error) => {
         throw networkError("the body failed", error);
       });
@@ -109,7 +111,9 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
       void body.return();
       void pieces.return?.();
     },
-  });
+  };
+  abandonedBodies.register(source, body);
+  return new ReadableStream(source);
 }
 
 /** A constructed Response has no URL, and neither has its clone. */
