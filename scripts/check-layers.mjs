@@ -72,6 +72,8 @@ const ALLOWED = {
     "client",
     "rows",
     "bridge",
+    "fleet/labels.ts",
+    "fleet/subjects.ts",
     "node:*",
     "commander",
     "ignore",

@@ -4,12 +4,11 @@ import type { RightsOptions } from "../server/access/rights.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../server/limits.ts";
 import type { AuditOptions } from "../server/index.ts";
 import { auditOf } from "./audit-flags.ts";
-import { type CliError, failure } from "./cli-error.ts";
-import { describeFileError } from "./describe-file-error.ts";
-import { readSmallFile } from "./read-small-file.ts";
 import type { Edge } from "./edge-flags.ts";
 import { EDGE_KEYS, edgeOf } from "./edge-keys.ts";
+import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { readTomlFile, type Refuse } from "./toml-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
@@ -27,11 +26,11 @@ export interface Configuration extends Edge {
   readonly metrics?: boolean;
   readonly logLevel?: LogLevel;
   readonly logFormat?: LogFormat;
+  /** The fleet that it joins. */
+  readonly fleet?: ConfiguredFleet;
   /** Rights of clients without authentication. */
   readonly local?: RightsOptions;
 }
-
-type Refuse = (key: string, why: string) => CliError;
 
 const SWITCHES = { require_sandbox: "requireSandbox", console: "console", metrics: "metrics" } as const;
 const CHOICES = {
@@ -44,6 +43,7 @@ const KEYS = [
   "run_as",
   "local",
   "audit",
+  "fleet",
   ...Object.keys(SWITCHES),
   ...Object.keys(CHOICES),
   ...EDGE_KEYS,
@@ -51,11 +51,9 @@ const KEYS = [
 
 /** Reads a configuration file. Anything in it that is not known is an error. */
 export async function readConfiguration(path: string): Promise<Configuration> {
-  const text = readText(path);
-  const file = await parseToml(path, text);
-  const refuse: Refuse = (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`);
+  const { keys: file, refuse } = await readTomlFile(path, "configuration");
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, run_as: runAs, local, audit } = file;
+  const { limits = {}, sandbox, run_as: runAs, local, audit, fleet } = file;
   return {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
@@ -65,6 +63,7 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     ...choicesOf(file, refuse),
     ...edgeOf(file, refuse),
     ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
+    ...(fleet === undefined ? {} : { fleet: configuredFleet(fleet, refuse) }),
   };
 }
 
@@ -106,6 +105,11 @@ function localRights(table: unknown, refuse: Refuse): RightsOptions {
   return readRights(table, refuseLocal);
 }
 
+function configuredFleet(table: unknown, refuse: Refuse): ConfiguredFleet {
+  if (!isTable(table)) throw refuse("fleet", "must be a table");
+  return fleetOf(table, (key, why) => refuse(`fleet.${key}`, why));
+}
+
 function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
   if (!isTable(table)) throw refuse("limits", "must be a table");
   const limits: Record<string, unknown> = {};
@@ -117,35 +121,4 @@ function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
     limits[name] = value;
   }
   return limits;
-}
-
-function readText(path: string): string {
-  try {
-    return readSmallFile(path).toString("utf8");
-  } catch (error) {
-    throw failure(`failed to read the configuration ${path}: ${describeFileError(error)}`);
-  }
-}
-
-async function parseToml(path: string, text: string): Promise<Record<string, unknown>> {
-  const { parse, TomlError } = await import("smol-toml");
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const [summary = ""] = error.message.split("\n");
-    throw failure(`${path}:${error.line}:${error.column}: ${summary}`);
-  }
-}
-
-/** Line of a key, found by its last part, because the parser does not report it. Undefined for unusual spellings. */
-function lineOf(text: string, key: string): number | undefined {
-  const last = key.split(".").at(-1) ?? key;
-  const isKey = (line: string): boolean => {
-    if (!line.includes("=") && !line.includes("]")) return false;
-    const [written] = line.replaceAll(/[\s"'[\]]/g, "").split("=", 1);
-    return written === last || written === key;
-  };
-  const index = text.split("\n").findIndex(isKey);
-  return index < 0 ? undefined : index + 1;
 }

@@ -11,7 +11,8 @@ Usage: exec-server [serve] [OPTIONS]
 Options:
       --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), wss://IP:PORT with
                                      TLS, unix:///PATH for a socket that only this user can connect to,
-                                     or stdio to serve one client on stdin and stdout
+                                     stdio to serve one client on stdin and stdout, or none to be reached
+                                     over a fleet alone
                                      [default: ws://127.0.0.1:0]
       --stdio                        Same as --listen stdio
       --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
@@ -37,7 +38,14 @@ Options:
                                      repeatable
       --allow-local-users            Without authentication, admit all users of this machine to a loopback
                                      address, not only the server's own user and root
-      --insecure-no-auth             Serve a non-loopback address without authentication
+      --insecure-no-auth             Serve a non-loopback address or a fleet without authentication
+      --fleet <FLEET>                Join a fleet over NATS: nats://HOST:PORT, tls://HOST:PORT, or a TOML file
+                                     with servers, credentials, nkey, user, password, ca, cert and key
+      --id <NAME>                    Name of this executor in the fleet; a newer one of the same name replaces
+                                     it [default: the host name]
+      --label <KEY=VALUE>            What clients choose executors by; repeatable
+      --slots <COUNT>                How many processes it is meant to run at a time, for whoever chooses
+                                     [default: the number of cores]
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
                                      one before is kept as PATH.old
@@ -58,13 +66,16 @@ Options:
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
       --run-as <USER>                Do everything that clients ask for as this user, given by name or number,
                                      so that they cannot reach the server's own files; needs root
-      --config <PATH>                TOML file with [limits], [sandbox], [local] and [tls]; flags override it
+      --config <PATH>                TOML file with [limits], [sandbox], [local], [tls] and [fleet]; flags
+                                     override it
   -h, --help                         Print help
   -V, --version                      Print version
 
 Limits, also available as keys in the configuration file (max_connections = 100):
 ${LIMIT_NAMES.map(describeLimit).join("")}
-The server prints its address as one line on stdout. Non-loopback addresses require --ws-auth.
+The server prints its address as one line on stdout, or fleet:NAME with --listen none, when clients
+can reach it there. Non-loopback addresses and fleets require --ws-auth. A server with --listen none
+ends with status 3 when a newer executor of its name has joined.
 Clients send their token in the header 'Authorization: Bearer TOKEN', pages as a subprotocol.
 SIGTERM and SIGINT stop the server and every process group it started; before that, SIGTERM gives
 processes their --drain-timeout-ms.

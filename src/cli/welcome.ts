@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { FleetOptions } from "../server/index.ts";
 import { VERSION } from "./version.ts";
 
 /** Addresses that stand for every address of the machine, as URLs show them. */
@@ -10,6 +11,8 @@ export interface Listening {
   readonly needsToken: boolean;
   /** Where the web console is, with what lets a browser in. Undefined if it is not served. */
   readonly consoleUrl?: string | undefined;
+  /** The fleet that it is part of. */
+  readonly fleet?: Pick<FleetOptions, "id" | "servers"> | undefined;
 }
 
 /** The one line for whoever reads stderr without a terminal, such as a log. */
@@ -18,11 +21,18 @@ export function consoleLine(url: string, needsToken: boolean): string {
 }
 
 /** What a person who starts a server in a terminal should know: some lines for stderr. */
-export function welcome({ url: listening, needsToken, consoleUrl }: Listening): string {
+export function welcome(listening: Listening): string {
+  const how = listening.url.startsWith("fleet:") ? inFleet(listening) : atAddress(listening);
+  return `exec-server ${VERSION} ${how}
+All commands: exec-server --help. Options of the server: exec-server serve --help.
+`;
+}
+
+function atAddress({ url: listening, needsToken, consoleUrl, fleet }: Listening): string {
   const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
   const token = needsToken ? ", { token }" : "";
   const tokenFile = needsToken ? " --token-file FILE" : "";
-  return `exec-server ${VERSION} listens on ${listening}. Ctrl-C ends it, and everything that it runs.
+  return `listens on ${listening}. Ctrl-C ends it, and everything that it runs.
 
 ${consoleUrl === undefined ? "" : inBrowser(url, consoleUrl, needsToken)}From Codex:
   ${codex(url, needsToken)}
@@ -30,8 +40,19 @@ From a program:
   import { connect } from "exec-server"; const host = await connect("${url}"${token});
 From another terminal:
   exec-server run --url ${url}${tokenFile} -- uname -a
+${fleet === undefined ? "" : overFleet(fleet, token)}`;
+}
 
-All commands: exec-server --help. Options of the server: exec-server serve --help.
+function inFleet({ needsToken, fleet }: Listening): string {
+  const token = needsToken ? ", { token }" : "";
+  return `listens nowhere: clients come over its fleet. Ctrl-C ends it, and everything that it runs.
+
+${fleet === undefined ? "" : overFleet(fleet, token)}`;
+}
+
+function overFleet({ id, servers }: NonNullable<Listening["fleet"]>, token: string): string {
+  return `Over the fleet, as ${id}, from a program:
+  const host = await connect({ fleet: { servers: ${JSON.stringify(servers)} }, id: "${id}" }${token});
 `;
 }
 

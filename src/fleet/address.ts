@@ -47,11 +47,17 @@ export function inboxOf({ inbox }: FleetAddress): string {
 function serversOf({ servers }: FleetAddress): string[] {
   const list = typeof servers === "string" ? [servers] : [...servers];
   if (list.length === 0) throw new UsageError("a fleet needs at least one server of NATS");
-  for (const server of list)
+  for (const server of list) {
+    // It may hold a password, which belongs in no message.
+    if (server.includes("@"))
+      throw new UsageError(
+        "invalid server of a fleet: a URL with a user; give `user` and `password` on their own, in a file",
+      );
     if (!SERVER.test(server))
       throw new UsageError(
         `invalid server of a fleet ${JSON.stringify(server)}; expected nats://HOST:PORT or tls://HOST:PORT`,
       );
+  }
   return list;
 }
 

@@ -1,3 +1,4 @@
+import { MAX_LABELS } from "./labels.ts";
 import { FLEET_PROTOCOL } from "./subjects.ts";
 
 const STATES = ["ready", "cordoned", "draining", "gone"] as const;
@@ -22,7 +23,6 @@ export interface Beat {
   readonly state: (typeof STATES)[number];
 }
 
-const MAX_LABELS = 64;
 const MAX_TEXT_CHARACTERS = 256;
 const MAX_BEAT_BYTES = 64 * 1024;
 

@@ -1,6 +1,7 @@
 import {
   connect,
   type ConnectionOptions,
+  errors,
   type Msg,
   type NatsConnection,
   PermissionViolationError,
@@ -16,6 +17,17 @@ const PING_MS = 2_000;
 const RECONNECT_MS = 200;
 const FLUSH_MS = 500;
 const NO_RESPONDERS = 503;
+/** Of the system: nobody is there to answer, which may change. */
+const AWAY = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
 
 /** A connection to NATS that is kept up. */
 export class NatsBus implements Bus {
@@ -110,6 +122,16 @@ export class NatsBus implements Bus {
     const reason = `the connection to NATS is closed${error ? `: ${error.message}` : ""}`;
     for (const watcher of this.#watchers) watcher.ended(reason);
   }
+}
+
+/** Whether NATS could not be reached. Otherwise, it was, and something has to be changed before it lets anybody in. */
+export function isAway(error: unknown): boolean {
+  const cause = error instanceof ConnectionError ? error.cause : undefined;
+  if (!(cause instanceof Error)) return false;
+  if (cause instanceof errors.TimeoutError) return true;
+  const { code } = (cause.cause ?? cause) as NodeJS.ErrnoException;
+  // A server that ends while somebody connects leaves the library without an error.
+  return code === undefined ? cause.message.includes("undefined error") : AWAY.has(code);
 }
 
 function read(message: Msg): BusMessage {

@@ -12,9 +12,13 @@ const PLAIN_SUBJECT = /^[A-Za-z0-9_$-]+(?:\.[A-Za-z0-9_$-]+)+$/;
 /** Below this, clients receive: `_INBOX.NAME.CONNECTION`, with a name to which NATS can restrict each client. */
 export const INBOXES = "_INBOX";
 
+export function isExecutorId(id: string): boolean {
+  return ID.test(id);
+}
+
 /** Throws a UsageError for a name that cannot be part of a subject. */
 export function checkExecutorId(id: string): string {
-  if (ID.test(id)) return id;
+  if (isExecutorId(id)) return id;
   throw new UsageError(
     `invalid name of an executor ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _`,
   );

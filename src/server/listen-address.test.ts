@@ -5,6 +5,7 @@ describe("parseListenUrl", () => {
   it.each([
     ["stdio", { kind: "stdio" }],
     ["stdio://", { kind: "stdio" }],
+    ["none", { kind: "none" }],
     ["ws://127.0.0.1:0", { kind: "websocket", host: "127.0.0.1", port: 0, isSecure: false }],
     ["unix:///run/x", { kind: "unix", path: "/run/x" }],
     ["ws://[::1]:65535", { kind: "websocket", host: "::1", port: 65_535, isSecure: false }],

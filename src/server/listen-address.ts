@@ -5,6 +5,8 @@ import { socketPathOf } from "../base/socket-url.ts";
 /** Where a server can be reached. */
 export type ListenAddress =
   | { readonly kind: "stdio" }
+  /** Nowhere: clients come over a fleet. */
+  | { readonly kind: "none" }
   | { readonly kind: "websocket"; readonly host: string; readonly port: number; readonly isSecure: boolean }
   | { readonly kind: "unix"; readonly path: string };
 
@@ -14,6 +16,7 @@ const MAX_PORT = 65_535;
 export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
   if (typeof url !== "string") throw new UsageError(`a ${name} must be text, not ${typeof url}`);
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };
+  if (url === "none") return { kind: "none" };
   const path = socketPathOf(url, "unix");
   if (path !== undefined) return { kind: "unix", path };
   if (!/^wss?:\/\//.test(url))
@@ -45,6 +48,8 @@ export function formatListenUrl(address: ListenAddress): string {
   switch (address.kind) {
     case "stdio":
       return "stdio";
+    case "none":
+      return "none";
     case "unix":
       return address.path;
     case "websocket": {

@@ -21,8 +21,8 @@ import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 /** Where a server listens, and whom it admits. */
 export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   /**
-   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, or `unix:///PATH` for a socket that only
-   * this user can connect to. Default: `ws://127.0.0.1:0`.
+   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `unix:///PATH` for a socket that only
+   * this user can connect to, or `none` for a server that is reached over its `fleet` alone. Default: `ws://127.0.0.1:0`.
    */
   readonly listen?: string;
   /** Certificates, for `wss://`. */
@@ -45,7 +45,10 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
 
 /** A listening server. */
 export interface ListeningServer extends Server, AsyncDisposable {
-  /** The URL for clients: `ws://127.0.0.1:38977`, `wss://…` with TLS, or `ws+unix:///run/exec.sock`. */
+  /**
+   * The URL for clients: `ws://127.0.0.1:38977`, `wss://…` with TLS, or `ws+unix:///run/exec.sock`. For a server that
+   * listens nowhere it is `fleet:ID`, with its name in the fleet.
+   */
   readonly url: string;
   /**
    * A link to the web console for a browser of the user who runs this program. It works once, within the hour. With
@@ -65,6 +68,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const address = parseListenUrl(listen);
   if (address.kind === "stdio")
     throw new UsageError("serve() does not serve stdio: give it ws://, wss:// or unix://");
+  if (address.kind === "none" && options.fleet === undefined)
+    throw new UsageError("a server that listens nowhere needs a fleet: set fleet, or an address");
   const isSecure = address.kind === "websocket" && address.isSecure;
   if (isSecure && tls === undefined)
     throw new UsageError("wss:// needs a certificate and its key: set tls.cert and tls.key");
@@ -117,43 +122,47 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     await server.prepare();
     if (options.fleet !== undefined) {
       // Only a fleet needs the library of NATS.
-      const { joinFleet } = await import("./fleet/join-fleet.ts");
+      const { enterFleet } = await import("./fleet/enter-fleet.ts");
       const maxMessageBytes = options.limits?.maxMessageBytes;
       const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
-      place = await joinFleet(server, options.fleet, surroundings);
+      place = await enterFleet(server, options.fleet, { ...surroundings, waits: address.kind === "none" });
     }
     const log = new LoginLog(logger);
     const localPreset = options.local?.preset ?? "full";
-    const listener = await listenWebSocket({
-      ...address,
-      ...(material === undefined
-        ? {}
-        : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
-      ...(metrics === undefined
-        ? {}
-        : { pages: new Map([["/metrics", await metricsPage(metrics, server, localPreset)]]) }),
-      ...admissionFor(
-        server,
-        { ...options, observers },
-        {
-          authenticator,
-          requiresCertificate: tls?.clientCa !== undefined,
-          isLocal: () => !isExposed(address),
-          console,
-        },
-      ),
-    });
-    const unwatch = files?.watch((renewed) => listener.renewTls(renewed));
-    console?.listensOn(listener.url);
-    if ("port" in address) listeners.add(Number(new URL(listener.url).port));
+    const listener =
+      address.kind === "none"
+        ? undefined
+        : await listenWebSocket({
+            ...address,
+            ...(material === undefined
+              ? {}
+              : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
+            ...(metrics === undefined
+              ? {}
+              : { pages: new Map([["/metrics", await metricsPage(metrics, server, localPreset)]]) }),
+            ...admissionFor(
+              server,
+              { ...options, observers },
+              {
+                authenticator,
+                requiresCertificate: tls?.clientCa !== undefined,
+                isLocal: () => !isExposed(address),
+                console,
+              },
+            ),
+          });
+    const unwatch = files?.watch((renewed) => listener?.renewTls(renewed));
+    const url = listener?.url ?? `fleet:${options.fleet?.id}`;
+    console?.listensOn(url);
+    if ("port" in address) listeners.add(Number(new URL(url).port));
     const close = async (): Promise<void> => {
       unwatch?.();
       authenticator?.close();
-      await Promise.all([listener.close(), server.close()]);
+      await Promise.all([listener?.close(), server.close()]);
       await place?.leave();
     };
     return {
-      url: listener.url,
+      url,
       consoleLink: () => console?.link(),
       refusal: (credential) => server.refusal(credential),
       exclude: (ends) => server.exclude(ends),

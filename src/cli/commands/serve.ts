@@ -10,6 +10,7 @@ import { methods } from "../../protocol/index.ts";
 import {
   type AuthenticationPolicy,
   type ConsoleOptions,
+  type FleetOptions,
   serve as startListening,
   type ServerLimits,
   type ServerOptions,
@@ -21,6 +22,7 @@ import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-fla
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { type Configuration, readConfiguration } from "../config-file.ts";
 import { type Edge, EDGE_FLAGS, EDGE_SWITCHES, parseEdge, REPEATABLE_EDGE_FLAGS } from "../edge-flags.ts";
+import { FLEET_FLAGS, parseFleet, REPEATABLE_FLEET_FLAGS } from "../fleet-flags.ts";
 import { parseFlags } from "../flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
@@ -41,6 +43,7 @@ const FLAGS = {
   sandbox: "NAME",
   "run-as": "USER",
   ...EDGE_FLAGS,
+  ...FLEET_FLAGS,
   ...AUTHENTICATION_FLAGS,
   ...AUDIT_FLAGS,
   ...LIMIT_FLAGS,
@@ -49,6 +52,12 @@ const FLAGS = {
 /** Flags that name files of the operator, which no client's sandbox may show. */
 const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "ws-token-table", "config", "log-file"];
 const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", "no-console", ...EDGE_SWITCHES];
+
+/**
+ * Of a server that nobody can reach any more, because a newer one has its name. A supervisor that started it again would
+ * make the two replace each other for ever.
+ */
+const REPLACED_STATUS = 3;
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
@@ -93,6 +102,7 @@ interface ListenOptions extends ServerOptions, Edge {
   readonly metrics: boolean;
   readonly console: ConsoleOptions | false;
   readonly exitWhenIdleMs: number | undefined;
+  readonly fleet?: FleetOptions;
 }
 
 /** Some faults only show on this machine: it cannot serve, or a configured root does not exist. */
@@ -109,7 +119,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const flags = parseFlags(args, {
     values: { ...FLAGS, ...REFUSED_FLAGS },
     switches: SWITCHES,
-    repeatable: REPEATABLE_EDGE_FLAGS,
+    repeatable: [...REPEATABLE_EDGE_FLAGS, ...REPEATABLE_FLEET_FLAGS],
   });
   if (flags.has("remote") && flags.has("listen"))
     throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
@@ -130,6 +140,8 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     throw usageError(
       "the argument '--exit-when-idle <DURATION>' cannot be used with stdio, where the server ends with its client",
     );
+  if (address.kind === "none" && flags.has("metrics"))
+    throw usageError("the argument '--metrics' needs an address: '--listen none' has none");
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
   const configuration: Configuration =
@@ -140,6 +152,8 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     throw failure(
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
     );
+  const joined = await parseFleet(flags, configuration.fleet);
+  checkFleet(joined?.fleet, address, loadAuthentication !== undefined || flags.has("insecure-no-auth"));
   const limits = { ...configuration.limits, ...fromFlags };
   const audit = parseAudit(flags, configuration.audit);
   // Heads of an audit log that nobody sees elsewhere prove nothing.
@@ -148,6 +162,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const runAs = flags.get("run-as") ?? configuration.runAs;
   const authentication = loadAuthentication?.();
   const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
+  hiddenPaths.push(...(joined?.secrets ?? []));
   const environment = process.env;
   return {
     address,
@@ -167,8 +182,22 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     version: VERSION,
     ...edge,
     ...(audit === undefined ? {} : { audit }),
+    ...(joined === undefined ? {} : { fleet: joined.fleet }),
     ...confinement,
   };
+}
+
+function checkFleet(fleet: FleetOptions | undefined, { kind }: ListenAddress, isAllowed: boolean): void {
+  if (fleet === undefined) {
+    if (kind === "none") throw usageError("'--listen none' needs '--fleet <FLEET>': nobody could connect");
+    return;
+  }
+  if (kind === "stdio")
+    throw usageError("a fleet cannot be joined on stdio, where the server ends with its client");
+  if (!isAllowed)
+    throw failure(
+      "refusing to join a fleet without authentication: anyone who may use its NATS could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same",
+    );
 }
 
 /** A server that could only refuse everything does not start. */
@@ -201,21 +230,37 @@ function parseIdleTime(text: string | undefined): number | undefined {
   );
 }
 
-async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions): Promise<void> {
+async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: ListenOptions): Promise<void> {
   const stopWhenIdle = (): void => {
     options.logger.info("stopping", { idleMs: exitWhenIdleMs });
     // It stops listening in this very step, so that whoever comes now finds no server instead of one that ends.
     exitAfter(server.close());
   };
-  const server = await orFailure(() =>
+  const replaced = (): void => {
+    if (url !== "none") return;
+    writeErr(
+      `a newer executor of the name ${fleet?.id} has joined the fleet: this one ends, because nobody can reach it any more\n`,
+    );
+    // It may be told before it has started.
+    void starting.then(
+      async () => {
+        await server.drain();
+        exitAfter(server.close(), REPLACED_STATUS);
+      },
+      () => {},
+    );
+  };
+  const starting = orFailure(() =>
     startListening({
       ...options,
       listen: url,
       // The flags have already decided whether it may run without authentication.
       insecureNoAuth: true,
+      ...(fleet === undefined ? {} : { fleet: { ...fleet, keepTrying: true, replaced } }),
       ...(exitWhenIdleMs === undefined ? {} : { idle: { afterMs: exitWhenIdleMs, call: stopWhenIdle } }),
     }),
   );
+  const server = await starting;
   onStopSignal(async (signal) => {
     options.logger.info("stopping", { signal });
     if (signal === "SIGTERM") await server.drain();
@@ -227,7 +272,7 @@ async function serveListening({ url, exitWhenIdleMs, ...options }: ListenOptions
   });
   const consoleUrl = server.consoleLink();
   const needsToken = options.authentication !== undefined;
-  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken, consoleUrl }));
+  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken, consoleUrl, fleet }));
   else if (consoleUrl !== undefined) writeErr(consoleLine(consoleUrl, needsToken));
 }
 
@@ -253,9 +298,9 @@ function onStopSignal(stop: (signal: string) => Promise<void>): void {
     });
 }
 
-function exitAfter(stopped: Promise<unknown>): void {
+function exitAfter(stopped: Promise<unknown>, status = 0): void {
   stopped.then(
-    () => process.exit(0),
+    () => process.exit(status),
     (error: unknown) => {
       writeErr(`the server could not stop in order: ${String(error)}\n`);
       process.exit(1);

@@ -1,15 +1,18 @@
 import { availableParallelism, loadavg } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError } from "../../base/errors.ts";
+import { ConnectionError, UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { natsOptions } from "../../fleet/address.ts";
 import type { Admission } from "../../fleet/answer-dials.ts";
+import { checkLabels } from "../../fleet/labels.ts";
 import { type Condition, Membership } from "../../fleet/membership.ts";
 import { NatsBus } from "../../fleet/nats-bus.ts";
 import { checkExecutorId } from "../../fleet/subjects.ts";
 import type { Authenticator } from "../access/authentication.ts";
 import type { ObservedServer } from "../server.ts";
 import type { FleetOptions } from "./fleet-options.ts";
+
+const MAX_SLOTS = 100_000;
 
 /** What joining depends on. */
 export interface JoinSurroundings {
@@ -33,15 +36,23 @@ export async function joinFleet(
   { authenticator, logger, version, maxMessageBytes }: JoinSurroundings,
 ): Promise<FleetPlace> {
   checkExecutorId(options.id);
+  checkLabels(options.labels ?? {});
+  checkSlots(options.slots);
   const bus = await NatsBus.open({ ...natsOptions(options), name: `exec-server ${options.id}` });
   let denied: string | undefined;
+  let hasLeft = false;
   bus.watch({
-    reconnected: () => logger.info("connected to the fleet again", { id: options.id }),
+    disconnected: () => {
+      if (!hasLeft) logger.warn("the connection to the fleet is lost", { id: options.id });
+    },
+    reconnected: () => logger.warn("connected to the fleet again", { id: options.id }),
     denied: (subject) => {
       denied ??= subject;
       logger.error("NATS does not permit this executor to use a subject", { id: options.id, subject });
     },
-    ended: () => {},
+    ended: (reason) => {
+      if (!hasLeft) logger.error("the fleet is lost for good", { id: options.id, reason });
+    },
   });
   const cores = availableParallelism();
   const slots = options.slots ?? cores;
@@ -62,6 +73,7 @@ export async function joinFleet(
       logger.warn("a newer executor of the same name has joined the fleet: this one has left", {
         id: options.id,
       });
+      hasLeft = true;
       void bus.close();
       options.replaced?.();
     },
@@ -69,6 +81,7 @@ export async function joinFleet(
   const unwatch = server.cordon.watch(() => membership.tell());
   const leave = async (): Promise<void> => {
     unwatch();
+    hasLeft = true;
     membership.leave("the server is closing");
     await bus.close();
   };
@@ -78,6 +91,11 @@ export async function joinFleet(
   if (denied === undefined) return { tell: () => membership.tell(), leave };
   await leave();
   throw new ConnectionError(`NATS does not permit this executor to use the subject ${denied}`);
+}
+
+function checkSlots(slots: number | undefined): void {
+  if (slots !== undefined && !(Number.isSafeInteger(slots) && slots >= 1 && slots <= MAX_SLOTS))
+    throw new UsageError(`an executor has 1 to ${MAX_SLOTS} slots, not ${slots}`);
 }
 
 /** The same decisions as about a WebSocket. */
