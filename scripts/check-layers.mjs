@@ -65,6 +65,7 @@ const ALLOWED = {
     "base",
     "protocol",
     "transport",
+    "fleet/fleet-address.ts",
     "rpc",
     "native",
     "capabilities",

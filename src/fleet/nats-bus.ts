@@ -1,4 +1,5 @@
 import {
+  AuthorizationError,
   connect,
   type ConnectionOptions,
   errors,
@@ -50,7 +51,7 @@ export class NatsBus implements Bus {
       maxReconnectAttempts: -1,
       ignoreAuthErrorAbort: true,
     }).catch((cause: unknown) => {
-      throw new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause });
+      throw openFailure(cause);
     });
     const allowed = connection.info?.max_payload ?? 0;
     if (allowed >= MAX_PIECE_BYTES + HEADER_BYTES) return new NatsBus(connection);
@@ -132,6 +133,17 @@ export function isAway(error: unknown): boolean {
   const { code } = (cause.cause ?? cause) as NodeJS.ErrnoException;
   // A server that ends while somebody connects leaves the library without an error.
   return code === undefined ? cause.message.includes("undefined error") : AWAY.has(code);
+}
+
+/** A refused login is not UNAUTHORIZED, which is about the token of an executor. */
+function openFailure(cause: unknown): ConnectionError {
+  if (cause instanceof AuthorizationError)
+    return new ConnectionError(`failed to connect to NATS: it refused the login (${cause.message})`, {
+      cause,
+      status: 401,
+      code: "CONNECTION_CLOSED",
+    });
+  return new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause });
 }
 
 function read(message: Msg): BusMessage {

@@ -4,7 +4,7 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly names: 
   { title: "Work through rows", names: ["map", "agents"] },
   { title: "Look after them", names: ["ps", "logs", "wait", "kill"] },
   { title: "Files and network", names: ["cp", "sync", "ls", "cat", "fetch", "tunnel"] },
-  { title: "Where commands run", names: ["host", "status", "stop", "bridge"] },
+  { title: "Where commands run", names: ["host", "fleet", "status", "stop", "bridge"] },
   { title: "The server", names: ["serve", "doctor", "sandbox", "token", "audit"] },
   { title: "More", names: ["help", "completion"] },
 ];

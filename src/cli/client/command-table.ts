@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   completion: { define: async (program) => (await import("./commands/completion.ts")).define(program) },
   tunnel: { define: async (program) => (await import("./commands/tunnel.ts")).define(program) },
   host: { define: async (program) => (await import("./commands/host.ts")).define(program) },
+  fleet: { define: async (program) => (await import("./commands/fleet.ts")).define(program) },
   open: { define: async (program) => (await import("./commands/open.ts")).define(program) },
   bridge: { define: async (program) => (await import("./commands/bridge.ts")).define(program) },
   audit: { define: async (program) => (await import("./commands/audit.ts")).define(program) },

@@ -4,8 +4,10 @@ import { shownUrl } from "../../../base/shown-url.ts";
 import { usageFailure } from "../failure.ts";
 import { withHost, withoutHost } from "../hosts/edit-hosts.ts";
 import { knownNames } from "../hosts/find-host.ts";
-import { entryFault, type HostEntry, nameFault } from "../hosts/host-entry.ts";
-import { hostsPath, readHosts } from "../hosts/hosts-file.ts";
+import { nameFault } from "../hosts/entry-checks.ts";
+import type { FleetEntry } from "../hosts/fleet-entry.ts";
+import { entryFault, type HostEntry } from "../hosts/host-entry.ts";
+import { hostsPath, readHosts, secretsWarning } from "../hosts/hosts-file.ts";
 import { replaceFile } from "../replace-file.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
@@ -16,7 +18,7 @@ import { readToken } from "../target/read-token.ts";
 const EXAMPLES = `
 The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
 copied from one file to the other, unless it has ca, cert or key, which Codex does not know. 'local' is your own server
-on this machine.
+on this machine. Fleets are tables of the same file: see 'exec-server fleet --help'.
 
 Examples:
   exec-server host add build wss://build.example:8443 --token-file build.token
@@ -77,7 +79,8 @@ async function addHost(name: string, place: readonly string[], options: AddOptio
   if (wrong !== undefined) throw usageFailure(`cannot add '${name}': ${wrong}`);
   const path = hostsPath();
   await replaceFile(path, () => {
-    const { text = "", names } = readHosts(path);
+    const { text = "", names, fleets } = readHosts(path);
+    if (fleets.has(name)) throw usageFailure(`there is a fleet '${name}' already; choose another name`);
     const isKnown = names.includes(name);
     if (isKnown && options.replace !== true)
       throw usageFailure(`there is a host '${name}' already; give --replace to replace it`);
@@ -115,37 +118,53 @@ function isPlain(url: string): boolean {
   return url.startsWith("ws://") && !/^ws:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)/.test(url);
 }
 
+/** A row of the list. */
+interface Listed {
+  readonly name: string;
+  readonly hasToken: boolean;
+  readonly place: string;
+}
+
 async function listHosts({ json }: { json?: boolean }): Promise<void> {
-  const { path, hosts, isExposed, faults } = readHosts();
-  for (const { message } of faults) complain(message);
-  if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
+  const { path, hosts, fleets, isExposed, faults, fleetFaults } = readHosts();
+  for (const { message } of [...faults, ...fleetFaults]) complain(message);
+  if (isExposed) complain(secretsWarning(path));
   if (json === true) {
-    await printJson(hosts.map(shown));
+    await printJson([...hosts.map(shown), ...[...fleets].map(shownFleet)]);
     return;
   }
   const { bold, dim } = stdoutColors();
-  if (hosts.length === 0) {
+  const rows = [...hosts.map(listedHost), ...[...fleets].map(listedFleet)];
+  if (rows.length === 0) {
     await print(dim(`No hosts in ${path}. See 'exec-server host add --help'.`) + "\n");
     return;
   }
   const columns = [
-    { title: "NAME", value: ({ id }: HostEntry) => id },
-    {
-      title: "TOKEN",
-      value: ({ auth_bearer_token: token }: HostEntry) => (token === undefined ? "-" : "yes"),
-    },
-    {
-      title: "PLACE",
-      value: ({ url, program = "", args = [] }: HostEntry) =>
-        url === undefined ? [program, ...args].join(" ") : shownUrl(url),
-    },
+    { title: "NAME", value: ({ name }: Listed) => name },
+    { title: "TOKEN", value: ({ hasToken }: Listed) => (hasToken ? "yes" : "-") },
+    { title: "PLACE", value: ({ place }: Listed) => place },
   ];
-  await print(table(hosts, columns, { width: terminalWidth(), titleStyle: bold }));
+  await print(table(rows, columns, { width: terminalWidth(), titleStyle: bold }));
+}
+
+function listedHost({ id, url, program = "", args = [], auth_bearer_token: token }: HostEntry): Listed {
+  const place = url === undefined ? [program, ...args].join(" ") : shownUrl(url);
+  return { name: id, hasToken: token !== undefined, place };
+}
+
+/** The name of an executor follows the slash. */
+function listedFleet([name, { servers, auth_bearer_token: token }]: [string, FleetEntry]): Listed {
+  const place = `fleet at ${[servers].flat().join(", ")}`;
+  return { name: `${name}/`, hasToken: token !== undefined, place };
 }
 
 /** Without what may be secret. */
 function shown({ id, url, program, args, cwd, auth_bearer_token: token }: HostEntry): object {
   return { name: id, url: url && shownUrl(url), program, args, cwd, hasToken: token !== undefined };
+}
+
+function shownFleet([name, { servers, auth_bearer_token: token }]: [string, FleetEntry]): object {
+  return { name, fleet: [servers].flat(), hasToken: token !== undefined };
 }
 
 async function removeHost(name: string): Promise<void> {

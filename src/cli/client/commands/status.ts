@@ -75,6 +75,8 @@ function placeOf(target: Target): Pick<Status, "kind" | "name" | "place"> {
       return { kind: "own", name: null, place: findOwnPlace().socket };
     case "url":
       return { kind: "url", name: target.name ?? null, place: shownUrl(target.url) };
+    case "executor":
+      return { kind: "executor", name: target.name, place: [target.fleet.address.servers].flat().join(", ") };
     case "program":
       return { kind: "program", name: target.name, place: target.command.join(" ") };
   }
@@ -104,14 +106,16 @@ const KINDS = {
   own: "your own server on this machine",
   url: "the server",
   program: "the server of a program",
+  executor: "the executor",
 };
+const PLACES = { own: "socket", url: "url", program: "program", executor: "fleet" };
 
 function describe({ kind, name, place, running, ...status }: Status): string {
   const { bold } = stdoutColors();
   const { version, pid, startedAt, runningProcesses, sessions } = status;
   const rows: [string, string][] = [
     ["commands run on", `${KINDS[kind]}${name === null ? "" : ` '${name}'`}`],
-    [kind === "own" ? "socket" : kind === "url" ? "url" : "program", place],
+    [PLACES[kind], place],
   ];
   if (!running) rows.push(["server", "not running; the next command starts it"]);
   else

@@ -12,6 +12,10 @@ interface Candidate {
 export interface Lookups {
   /** Names of the hosts of hosts.toml. */
   readonly hosts: () => readonly string[];
+  /** Names of its fleets. */
+  readonly fleets: () => readonly string[];
+  /** Names of the executors of a fleet. */
+  readonly executors: (fleet: string) => Promise<readonly string[]>;
   /** Names of kept processes, on the server that the words so far choose. */
   readonly kept: (options: GivenOptions) => Promise<readonly string[]>;
   /** Whether that server is the user's own, on this machine. */
@@ -63,12 +67,12 @@ export async function completionFor(
 ): Promise<Completion> {
   const current = words.at(-1) ?? "";
   const { command, waiting, given, operands } = readWords(program, words.slice(0, -1));
-  if (waiting !== undefined) return matching(current, valuesOf(waiting, lookups));
+  if (waiting !== undefined) return matching(current, await valuesOf(waiting, current, lookups));
   const equals = current.startsWith("--") ? current.indexOf("=") : -1;
   if (equals > 0) {
     const option = findOption(command, current.slice(0, equals));
     if (option === undefined) return NOTHING;
-    const { candidates, files } = valuesOf(option, lookups);
+    const { candidates, files } = await valuesOf(option, current.slice(equals + 1), lookups);
     const whole = candidates.map(({ word }) => ({ word: `${current.slice(0, equals)}=${word}` }));
     return matching(current, { candidates: whole, files });
   }
@@ -76,9 +80,10 @@ export async function completionFor(
   if (command.name() === "run" && operands > 0) return FILES;
   if (current.startsWith("-")) return matching(current, { candidates: optionsOf(command), files: false });
   const name = command.name();
-  if (COPY_COMMANDS.has(name) || REMOTE_COMMANDS.has(name))
+  const isOfFleet = command.parent?.name() === "fleet";
+  if (!isOfFleet && (COPY_COMMANDS.has(name) || REMOTE_COMMANDS.has(name)))
     return await pathsOf(name, current, given, lookups);
-  return matching(current, await argumentsOf(command, given, lookups));
+  return matching(current, await argumentsOf(command, current, { given, lookups }));
 }
 
 interface WordsRead {
@@ -129,12 +134,24 @@ function optionsOf(command: Command): Candidate[] {
   return [...known, help];
 }
 
-function valuesOf(option: Option, { hosts }: Lookups): Completion {
+async function valuesOf(option: Option, current: string, lookups: Lookups): Promise<Completion> {
   const name = option.name();
   if (option.argChoices !== undefined) return { candidates: option.argChoices.map(asWord), files: false };
-  if (name === "host") return { candidates: hosts().map(asWord), files: false };
+  if (name === "host") {
+    const words = [...lookups.hosts(), ...(await executorsOf(current, lookups))];
+    return { candidates: words.map(asWord), files: false };
+  }
   if (name === "signal") return { candidates: SIGNAL_WORDS.map(asWord), files: false };
   return FILE_OPTIONS.has(name) ? FILES : NOTHING;
+}
+
+/** `FLEET/`, or the executors of the fleet before the slash. */
+async function executorsOf(current: string, { fleets, executors }: Lookups): Promise<string[]> {
+  const slash = current.indexOf("/");
+  if (slash < 0) return fleets().map((fleet) => `${fleet}/`);
+  const fleet = current.slice(0, slash);
+  if (!fleets().includes(fleet)) return [];
+  return (await executors(fleet)).map((id) => `${fleet}/${id}`);
 }
 
 /** A path on a server, or the name of a host before its colon. */
@@ -142,10 +159,15 @@ async function pathsOf(
   command: string,
   current: string,
   given: GivenOptions,
-  { hosts, isHere, paths }: Lookups,
+  lookups: Lookups,
 ): Promise<Completion> {
+  const { hosts, isHere, paths } = lookups;
   if (isRemotePath(current)) return { candidates: (await paths(current, given)).map(asWord), files: false };
-  const named = hosts().map((host) => ({ word: `${host}:` }));
+  const executors = await executorsOf(current, lookups);
+  const named = [
+    ...hosts().map((host) => ({ word: `${host}:` })),
+    ...executors.map((name) => ({ word: name.endsWith("/") ? name : `${name}:` })),
+  ];
   if (COPY_COMMANDS.has(command)) return matching(current, { candidates: named, files: true });
   // The shell knows this machine best, and can quote any name.
   if (await isHere(given)) return matching(current, { candidates: named, files: true });
@@ -155,10 +177,16 @@ async function pathsOf(
 
 async function argumentsOf(
   command: Command,
-  given: GivenOptions,
-  { hosts, kept }: Lookups,
+  current: string,
+  { given, lookups }: { readonly given: GivenOptions; readonly lookups: Lookups },
 ): Promise<Completion> {
+  const { hosts, kept } = lookups;
   const name = command.name();
+  if (command.parent?.name() === "fleet") {
+    const isOfFleet = name === "ls" || name === "watch";
+    const words = isOfFleet ? lookups.fleets() : await executorsOf(current, lookups);
+    return { candidates: words.map(asWord), files: false };
+  }
   if (name === "completion") return { candidates: SHELLS.map(asWord), files: false };
   if (KEPT_COMMANDS.has(name)) return { candidates: (await kept(given)).map(asWord), files: false };
   if (name === "remove") return { candidates: hosts().map(asWord), files: false };

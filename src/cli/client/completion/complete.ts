@@ -32,6 +32,8 @@ function lookups(): Lookups {
   const words = new ServerWords(DEADLINE_MS);
   return {
     hosts,
+    fleets,
+    executors: async (fleet) => (await words.executors(fleet)).filter(isPlainName),
     kept: async (options) => (await words.kept(options)).filter((name) => name.split("/").every(isPlainName)),
     isHere: (options) => words.isHere(options),
     paths: (typed, options) => completePath(typed, (directory) => words.list(directory, options)),
@@ -41,6 +43,14 @@ function lookups(): Lookups {
 function hosts(): readonly string[] {
   try {
     return ["local", ...readHosts().hosts.map(({ id }) => id)].filter(isPlainName);
+  } catch {
+    return [];
+  }
+}
+
+function fleets(): readonly string[] {
+  try {
+    return [...readHosts().fleets.keys()].filter(isPlainName);
   } catch {
     return [];
   }

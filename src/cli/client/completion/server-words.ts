@@ -1,8 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { socketUrl } from "../../../base/socket-url.ts";
-import { connect } from "../../../client/connect/connect.ts";
+import { connect, type FleetTarget } from "../../../client/connect/connect.ts";
 import type { Host } from "../../../client/host.ts";
+import { findFleet } from "../hosts/find-fleet.ts";
 import { here } from "../here.ts";
 import { namesOf } from "../kept/kept-name.ts";
 import { findOwnPlace } from "../target/own-server/place.ts";
@@ -27,6 +28,13 @@ export class ServerWords {
     return namesOf(processes);
   }
 
+  /** Names of the executors of a fleet. */
+  async executors(name: string): Promise<readonly string[]> {
+    const { openFleet } = await import("../../../client/fleet/fleet.ts");
+    await using fleet = await openFleet(findFleet(name).address, { connectTimeoutMs: this.#timeoutMs });
+    return fleet.list().map(({ id }) => id);
+  }
+
   /** Whether these options mean this machine. */
   async isHere(options: TargetOptions): Promise<boolean> {
     return (await resolveTarget(options)).kind === "own";
@@ -48,13 +56,23 @@ export class ServerWords {
     if (target.kind === "program") return undefined;
     const own = target.kind === "own" ? findOwnPlace() : undefined;
     if (own?.exists === false) return undefined;
-    const { url, ...more } = target.kind === "url" ? target : { url: socketUrl(own!.socket) };
-    return await connect(url, {
+    return await connect(placeOf(target, own?.socket ?? ""), {
       clientName: "exec-server-cli",
-      ...("token" in more ? { token: more.token } : {}),
+      ...("token" in target ? { token: target.token } : {}),
       connectTimeoutMs: this.#timeoutMs,
       initializeTimeoutMs: this.#timeoutMs,
     });
+  }
+}
+
+function placeOf(target: Exclude<Target, { kind: "program" }>, ownSocket: string): string | FleetTarget {
+  switch (target.kind) {
+    case "own":
+      return socketUrl(ownSocket);
+    case "url":
+      return target.url;
+    case "executor":
+      return { fleet: target.fleet.address, id: target.id };
   }
 }
 

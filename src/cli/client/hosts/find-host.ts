@@ -2,18 +2,22 @@ import { Failure, usageFailure } from "../failure.ts";
 import { complain } from "../print/complain.ts";
 import type { Target } from "../target/target.ts";
 import type { HostEntry } from "./host-entry.ts";
-import { readHosts } from "./hosts-file.ts";
+import { readHosts, secretsWarning } from "./hosts-file.ts";
 
 const MAX_SHOWN_NAMES = 20;
 
 /** The host of that name in hosts.toml. */
 export function findHost(name: string): Target {
-  const { path, hosts, isExposed, faults } = readHosts();
+  const { path, hosts, fleets, isExposed, faults } = readHosts();
   const fault = faults.find(({ id }) => id === name);
   if (fault !== undefined) throw new Failure(fault.message);
   const entry = hosts.find(({ id }) => id === name);
-  if (isExposed) complain(`other users can read the tokens in ${path}; run 'chmod 600 ${path}'`);
+  if (entry !== undefined && isExposed) complain(secretsWarning(path));
   if (entry !== undefined) return targetOf(entry);
+  if (fleets.has(name))
+    throw usageFailure(
+      `'${name}' is a fleet: name one of its executors, as in '${name}/NAME'; 'exec-server fleet ls ${name}' lists them`,
+    );
   const others =
     faults.length === 0 ? "" : `; some entries of ${path} cannot be used: see 'exec-server host list'`;
   throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}${others}`);

@@ -1,3 +1,5 @@
+import { type Check, isTable, keysFault, must, nameFault, text } from "./entry-checks.ts";
+
 /**
  * An entry of hosts.toml. The keys, and what each may hold, are those of Codex's environments.toml, and `ca`, `cert` and
  * `key`, which Codex does not have.
@@ -17,17 +19,6 @@ export interface HostEntry {
   readonly initialize_timeout_sec?: number;
 }
 
-type Check = (value: unknown) => string | undefined;
-
-const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
-const isTable = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-const must =
-  (isRight: (value: unknown) => boolean, what: string): Check =>
-  (value) =>
-    isRight(value) ? undefined : `must be ${what}`;
-
-const text = must(isText, "a text that is not empty");
 const seconds = must((value) => typeof value === "number" && value >= 0, "a number of seconds");
 
 /** What each key may hold. `skills` is Codex's own, and has no meaning here. */
@@ -56,25 +47,11 @@ const KEYS: Readonly<Record<string, Check>> = {
   initialize_timeout_sec: seconds,
 };
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
-/** `local` is the user's own server, and Codex's own environment; `none` is Codex's word for no environment. */
-const RESERVED = new Set(["local", "none"]);
-
-/** Why a text cannot be the name of a host; undefined if it can. */
-export function nameFault(name: string): string | undefined {
-  if (!NAME.test(name)) return "must have 1 to 64 letters, digits, '-' or '_'";
-  return RESERVED.has(name) ? `must not be '${name}', which is reserved` : undefined;
-}
-
 /** Why a value is no entry; undefined if it is one. */
 export function entryFault(value: unknown): string | undefined {
   if (!isTable(value)) return "it must be a table";
-  for (const [key, held] of Object.entries(value)) {
-    const check = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
-    if (check === undefined) return `'${key}' is not a known key`;
-    const fault = check(held);
-    if (fault !== undefined) return `'${key}' ${fault}`;
-  }
+  const wrongKey = keysFault(value, KEYS);
+  if (wrongKey !== undefined) return wrongKey;
   if (value["id"] === undefined) return "it has no 'id'";
   const hasUrl = value["url"] !== undefined;
   if (hasUrl === (value["program"] !== undefined)) return "it must have either 'url' or 'program'";

@@ -5,11 +5,13 @@ import { ownAccount } from "../../../native/account.ts";
 import { readSmallFile } from "../../read-small-file.ts";
 import { describeFileError } from "../../describe-file-error.ts";
 import { Failure } from "../failure.ts";
+import { isTable } from "./entry-checks.ts";
+import { type FleetEntry, fleetFault, holdsSecret } from "./fleet-entry.ts";
 import { entryFault, type HostEntry } from "./host-entry.ts";
 
-const OTHERS_MAY_READ = 0o044;
-/** Codex's other keys: a whole file of its can be used here. */
-const TOP_KEYS = new Set(["environments", "default", "include_local"]);
+export const OTHERS_MAY_READ = 0o044;
+/** Codex's other keys: a whole file of its can be used here. `fleets` is not Codex's. */
+const TOP_KEYS = new Set(["environments", "fleets", "default", "include_local"]);
 
 /** The hosts in a file. */
 interface Hosts {
@@ -21,6 +23,14 @@ interface Hosts {
   readonly entries: readonly unknown[];
   /** The names of all; undefined for an entry that has none. */
   readonly names: readonly (string | undefined)[];
+  /** Those that can be used, by name. */
+  readonly fleets: ReadonlyMap<string, FleetEntry>;
+  readonly fleetFaults: readonly FleetFault[];
+}
+
+interface FleetFault {
+  readonly name: string;
+  readonly message: string;
 }
 
 interface HostFault {
@@ -33,7 +43,7 @@ export interface HostsFile extends Hosts {
   readonly path: string;
   /** Undefined if there is no file. */
   readonly text: string | undefined;
-  /** True if the file holds a token that other users can read. */
+  /** True if the file holds a token or a password that other users can read. */
   readonly isExposed: boolean;
 }
 
@@ -49,8 +59,15 @@ export function hostsPath(environment: NodeJS.ProcessEnv = process.env): string 
 export function readHosts(path: string = hostsPath()): HostsFile {
   const text = readText(path);
   const found = parseHosts(text ?? "", path);
-  const hasToken = found.hosts.some(({ auth_bearer_token: token }) => token !== undefined);
-  return { path, text, ...found, isExposed: hasToken && (statSync(path).mode & OTHERS_MAY_READ) !== 0 };
+  const hasSecret =
+    found.hosts.some(({ auth_bearer_token: token }) => token !== undefined) ||
+    [...found.fleets.values()].some(holdsSecret);
+  return { path, text, ...found, isExposed: hasSecret && (statSync(path).mode & OTHERS_MAY_READ) !== 0 };
+}
+
+/** What is said about a file that others can read. */
+export function secretsWarning(path: string): string {
+  return `other users can read the secrets in ${path}; run 'chmod 600 ${path}'`;
 }
 
 /** The hosts in the text of such a file. */
@@ -58,7 +75,9 @@ export function parseHosts(text: string, path: string): Hosts {
   const file = parseToml(text, path);
   for (const key of Object.keys(file))
     if (!TOP_KEYS.has(key))
-      throw new Failure(`${path}: '${key}' is not a known key; hosts are [[environments]] with an 'id'`);
+      throw new Failure(
+        `${path}: '${key}' is not a known key; hosts are [[environments]] with an 'id', fleets [fleets.NAME]`,
+      );
   const { environments: entries = [] } = file;
   if (!Array.isArray(entries)) throw new Failure(`${path}: hosts are written as [[environments]]`);
   const names = entries.map(nameOf);
@@ -71,7 +90,24 @@ export function parseHosts(text: string, path: string): Hosts {
     return fault === undefined ? [] : [{ id, message: `${path}: ${shown} cannot be used: ${fault}` }];
   });
   const unusable = new Set(faults.map(({ id }) => id));
-  return { entries, names, faults, hosts: entries.filter((_, index) => !unusable.has(names[index])) };
+  const hosts = entries.filter((_, index) => !unusable.has(names[index]));
+  return { entries, names, faults, hosts, ...parseFleets(file["fleets"] ?? {}, names, path) };
+}
+
+function parseFleets(
+  tables: unknown,
+  hostNames: readonly (string | undefined)[],
+  path: string,
+): Pick<Hosts, "fleets" | "fleetFaults"> {
+  if (!isTable(tables)) throw new Failure(`${path}: fleets are written as [fleets.NAME]`);
+  const fleets = new Map<string, FleetEntry>();
+  const fleetFaults: FleetFault[] = [];
+  for (const [name, value] of Object.entries(tables)) {
+    const fault = hostNames.includes(name) ? "a host has the same name" : fleetFault(name, value);
+    if (fault === undefined) fleets.set(name, value as unknown as FleetEntry);
+    else fleetFaults.push({ name, message: `${path}: fleet '${name}' cannot be used: ${fault}` });
+  }
+  return { fleets, fleetFaults };
 }
 
 function nameOf(entry: unknown): string | undefined {

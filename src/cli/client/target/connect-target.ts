@@ -66,6 +66,10 @@ export async function openTarget(
       const { url, kind: _kind, name: _name, ...more } = target;
       return connect(url, { ...options, ...more });
     }
+    case "executor": {
+      const { connectExecutor } = await import("../fleet/connect-executor.ts");
+      return connectExecutor(target, options);
+    }
     case "program": {
       const { connectProgram } = await import("./program/connect-program.ts");
       const { initializeTimeoutMs } = target;

@@ -1,28 +1,42 @@
 import { posix } from "node:path";
 import { pathFromUri } from "../../../base/file-uri.ts";
 import { here } from "../here.ts";
+import { readHosts } from "../hosts/hosts-file.ts";
 import type { Connected } from "./connect-target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 /** A path as it is typed. */
 export interface RemotePath {
-  /** Host of hosts.toml; undefined for the host of the options. */
+  /** Host of hosts.toml, or `FLEET/NAME`; undefined for the host of the options. */
   readonly host: string | undefined;
   /** May be relative, or empty. */
   readonly path: string;
 }
 
 const REMOTE = /^([A-Za-z0-9][\w.-]*)?:(.*)$/s;
+const ON_EXECUTOR = /^(([A-Za-z0-9][\w-]*)\/[A-Za-z0-9][\w-]*):(.*)$/s;
 
-/** Whether a path is written as one of a server: `:PATH` or `HOST:PATH`. */
+/** Whether a path is written as one of a server: `:PATH`, `HOST:PATH` or `FLEET/NAME:PATH`. */
 export function isRemotePath(text: string): boolean {
-  return REMOTE.test(text);
+  return remotePart(text) !== undefined;
 }
 
-/** `:PATH`, `HOST:PATH`, or a path alone. A name with a colon is written `./a:b`. */
+/** `:PATH`, `HOST:PATH`, `FLEET/NAME:PATH`, or a path alone. A name with a colon is written `./a:b`. */
 export function parseRemotePath(text: string): RemotePath {
+  return remotePart(text) ?? { host: undefined, path: text };
+}
+
+function remotePart(text: string): RemotePath | undefined {
   const [, host, path] = REMOTE.exec(text) ?? [];
-  return path === undefined ? { host: undefined, path: text } : { host, path };
+  if (path !== undefined) return { host, path };
+  const [, executor, fleet = "", onExecutor] = ON_EXECUTOR.exec(text) ?? [];
+  // Without such a fleet it is a file in a directory, as it is for scp.
+  return onExecutor !== undefined && isFleet(fleet) ? { host: executor, path: onExecutor } : undefined;
+}
+
+function isFleet(name: string): boolean {
+  const { fleets, fleetFaults } = readHosts();
+  return fleets.has(name) || fleetFaults.some((fault) => fault.name === name);
 }
 
 /** The options for a path: the host that it names wins. */

@@ -1,6 +1,7 @@
 import type { ClientTls } from "../../../client/connect/client-tls.ts";
 import { usageFailure } from "../failure.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
+import { executorToken } from "./executor-token.ts";
 import { readToken } from "./read-token.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
@@ -29,6 +30,13 @@ export async function resolveTarget(
   const tls = tlsOf(options);
   if (target.kind === "url")
     return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
+  if (target.kind === "executor") {
+    const [misplaced] = Object.keys(tls);
+    if (misplaced !== undefined)
+      throw usageFailure(`--${misplaced} is for a server with a URL; for a fleet, write it into hosts.toml`);
+    const token = executorToken(target.fleet, options, environment);
+    return { ...target, ...(token === undefined ? {} : { token }) };
+  }
   const [misplaced] = [...(tokenFile === undefined ? [] : ["token-file"]), ...Object.keys(tls)];
   if (misplaced === undefined) return target;
   throw usageFailure(`--${misplaced} is for a server with a URL; this one needs none`);
@@ -57,8 +65,18 @@ async function namedTarget(name: string): Promise<Target> {
   if (name === OWN_NAME) return { kind: "own" };
   if (isSshUrl(name)) return { kind: "program", name, command: sshCommand(name) };
   if (/^(?:wss?|ws\+unix):/.test(name)) throw usageFailure(`'${name}' is a URL; give it with --url`);
+  if (name.includes("/")) return await executorNamed(name);
   const { findHost } = await import("../hosts/find-host.ts");
   return findHost(name);
+}
+
+/** `FLEET/NAME`. */
+async function executorNamed(name: string): Promise<Target> {
+  const [fleet = "", id = "", ...rest] = name.split("/");
+  if (fleet === "" || id === "" || rest.length > 0)
+    throw usageFailure(`'${name}' is no executor; expected FLEET/NAME`);
+  const { findFleet } = await import("../hosts/find-fleet.ts");
+  return { kind: "executor", name, fleet: findFleet(fleet), id };
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -15,9 +15,9 @@ export interface TargetOptions {
 export function withTarget(command: Command): Command {
   return command
     .optionsGroup("Where it runs:")
-    .option("-H, --host <NAME>", "a host of hosts.toml, or ssh://[USER@]MACHINE[:PORT]")
+    .option("-H, --host <NAME>", "a host of hosts.toml, FLEET/NAME, or ssh://[USER@]MACHINE[:PORT]")
     .option("--url <URL>", "a server: ws://HOST:PORT, wss://HOST:PORT or ws+unix:///PATH")
-    .option("--token-file <PATH>", "file with the token for --url")
+    .option("--token-file <PATH>", "file with the token for --url, or for a fleet")
     .option("--ca <PATH>", "authorities that may have signed the certificate of a wss:// server")
     .option("--cert <PATH>", "client certificate for a wss:// server, with --key")
     .option("--key <PATH>", "private key of --cert")

@@ -45,6 +45,10 @@ async function transports(target: Target, purpose: Purpose): Promise<Transports>
       const { url, kind: _kind, name: _name, ...more } = target;
       return transportsTo(url, more);
     }
+    case "executor": {
+      const { fleet, id, token } = target;
+      return transportsTo({ fleet: fleet.address, id }, token === undefined ? {} : { token });
+    }
     case "program": {
       const kept = purpose === "kept" ? keptCommand(target.command) : undefined;
       return transportsTo(serverChild(target, kept ?? target.command), {});

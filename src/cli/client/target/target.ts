@@ -1,4 +1,5 @@
 import type { ClientTls } from "../../../client/connect/client-tls.ts";
+import type { NamedFleet } from "../hosts/find-fleet.ts";
 import type { ServerProgram } from "./program/server-child.ts";
 
 /** A server at a URL. */
@@ -18,5 +19,15 @@ interface ProgramTarget extends ServerProgram {
   readonly initializeTimeoutMs?: number;
 }
 
+/** An executor of a fleet of hosts.toml. */
+export interface ExecutorTarget {
+  readonly kind: "executor";
+  /** `FLEET/ID`. */
+  readonly name: string;
+  readonly fleet: NamedFleet;
+  readonly id: string;
+  readonly token?: string;
+}
+
 /** Where a command runs. `own` is the user's own server on this machine, which is started on demand. */
-export type Target = UrlTarget | ProgramTarget | { readonly kind: "own" };
+export type Target = UrlTarget | ProgramTarget | ExecutorTarget | { readonly kind: "own" };

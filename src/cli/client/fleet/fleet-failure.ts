@@ -1,0 +1,26 @@
+import { ConnectionError } from "../../../base/errors.ts";
+import type { NamedFleet } from "../hosts/find-fleet.ts";
+import { Failure } from "../failure.ts";
+import { oneLine } from "../one-line.ts";
+
+/** What is told when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
+export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet, "token">): unknown {
+  // The token of an executor is about the server, not about the fleet.
+  if (!(error instanceof ConnectionError) || error.code === "UNAUTHORIZED") return error;
+  const servers = [address.servers].flat().join(", ");
+  const remedy = remedyFor(error, name);
+  return new Failure(`fleet '${name}' at ${servers}: ${oneLine(error.message)}${remedy}`);
+}
+
+function remedyFor({ status, code }: ConnectionError, name: string): string {
+  switch (status) {
+    case 401:
+      return `; check what [fleets.${name}] of hosts.toml logs in with`;
+    case 403:
+      return "; the permissions of its user in the configuration of NATS decide about that";
+    case undefined:
+      return code === "CONNECTION_CLOSED" ? "; is NATS running there?" : "";
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type ListeningServer, serve } from "../../src/server/index.ts";
+import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
+import { Person } from "./person.ts";
+
+export const TOKEN = "a-token-of-more-than-thirty-two-bytes";
+
+/** Somebody whose hosts.toml knows a fleet, and three executors in it. */
+export interface FleetDesk extends AsyncDisposable {
+  readonly person: Person;
+  readonly nats: NatsServer;
+  readonly hosts: string;
+  /** What hosts.toml says about the fleet `prod`. */
+  readonly prod: string;
+  write(text: string): void;
+  join(id: string, labels?: Record<string, string>): Promise<ListeningServer>;
+}
+
+const CONFIG = `
+authorization {
+  users = [
+    { user: exec, password: e }
+    { user: anna, password: a }
+    { user: eve, password: v, permissions: {
+      subscribe: ["_INBOX.eve.>"], publish: ["exec.web-1.>"] } }
+  ]
+}`;
+
+export async function openFleetDesk(): Promise<FleetDesk> {
+  const nats = await startNats(CONFIG);
+  const person = new Person();
+  const hosts = join(person.home, ".config/exec-server/hosts.toml");
+  mkdirSync(dirname(hosts), { recursive: true });
+  const prod = `[fleets.prod]
+servers = "${nats.url}"
+user = "anna"
+password = "a"
+auth_bearer_token = "${TOKEN}"
+`;
+  const servers: ListeningServer[] = [];
+  const desk: FleetDesk = {
+    person,
+    nats,
+    hosts,
+    prod,
+    write: (text) => writeFileSync(hosts, text, { mode: 0o600 }),
+    join: async (id, labels = {}) => {
+      const server = await serve({
+        environment: process.env,
+        version: "1.2.3",
+        authentication: {
+          mode: "capability-token",
+          tokenSha256: createHash("sha256").update(TOKEN).digest(),
+        },
+        fleet: { servers: nats.url, user: "exec", password: "e", id, labels, slots: 4 },
+      });
+      servers.push(server);
+      return server;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(servers.map((server) => server.close()));
+      await person[Symbol.asyncDispose]();
+      await nats[Symbol.asyncDispose]();
+    },
+  };
+  desk.write(prod);
+  return desk;
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Host } from "../../src/client/index.ts";
+import { startCommand } from "./command.ts";
+import { type FleetDesk, openFleetDesk, TOKEN } from "./fleet-desk.ts";
+
+let desk: FleetDesk;
+beforeAll(async () => {
+  desk = await openFleetDesk();
+  await Promise.all([
+    desk.join("web-1", { zone: "eu" }),
+    desk.join("web-2", { zone: "us", gpu: "yes" }),
+    desk.join("web-3"),
+  ]);
+});
+afterAll(() => desk[Symbol.asyncDispose]());
+
+const run: FleetDesk["person"]["run"] = (args, options) => desk.person.run(args, options);
+const reach = (id: string): Promise<Host> =>
+  connect({ fleet: { servers: desk.nats.url, user: "anna", password: "a" }, id }, { token: TOKEN });
+
+test("fleet ls shows the executors, all or those with a label", async () => {
+  const { stdout, stderr, status } = await run(["fleet", "ls"]);
+  expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+  expect(stdout).toMatch(
+    /^NAME {8}STATE {2}RUNNING {2}FREE {2}LOAD {2}VERSION {2} *AGE {2}LABELS\nprod\/web-1 {2}ready {8}0 {5}4 {2}\d+\.\d\d {2}1\.2\.3 +\d+m? ?\d*s {2}zone=eu\nprod\/web-2 .* {2}gpu=yes,zone=us\nprod\/web-3 .* {2}-\n$/,
+  );
+  const chosen = await run(["fleet", "ls", "prod", "--label", "zone=us", "--json"]);
+  expect(JSON.parse(chosen.stdout)).toEqual([
+    {
+      name: "prod/web-2",
+      version: "1.2.3",
+      labels: { zone: "us", gpu: "yes" },
+      running: 0,
+      free: 4,
+      load: expect.any(Number),
+      state: "ready",
+      since: expect.stringMatching(/^20\d\d-.*Z$/),
+    },
+  ]);
+  expect(await run(["fleet", "ls", "--label", "zone=mars"])).toMatchObject({
+    status: 0,
+    stdout: "",
+    stderr:
+      "exec-server: no executor with zone=mars is connected to the fleet 'prod'; without --label, all are listed\n",
+  });
+  expect(await run(["fleet", "ls", "--label", "zone"])).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("expected KEY=VALUE, not 'zone'"),
+  });
+});
+
+test("of several fleets each is listed, and one that is away does not hide the others", async () => {
+  desk.write(`${desk.prod}[fleets.away]\nservers = "nats://127.0.0.1:1"\n`);
+  try {
+    const listed = await run(["fleet", "ls"]);
+    expect(listed).toMatchObject({
+      status: 1,
+      stderr:
+        "exec-server: fleet 'away' at nats://127.0.0.1:1: failed to connect to NATS: connection refused; is NATS running there?\n",
+    });
+    expect(listed.stdout).toContain("prod/web-1");
+    expect(await run(["fleet", "watch"])).toMatchObject({
+      status: 2,
+      stderr: "exec-server: there are several fleets; name one of them: prod, away\n",
+    });
+    expect(await run(["fleet", "ls", "x"])).toMatchObject({
+      status: 2,
+      stderr: "exec-server: there is no fleet 'x'; known fleets: prod, away\n",
+    });
+    desk.write("");
+    expect(await run(["fleet", "ls"])).toMatchObject({
+      status: 2,
+      stderr: `exec-server: no fleet is known yet: write [fleets.NAME] with 'servers' into ${desk.hosts}\n`,
+    });
+  } finally {
+    desk.write(desk.prod);
+  }
+});
+
+test("fleet watch prints who is there and each change, survives that NATS restarts, and ends with Ctrl-C", async () => {
+  const watch = startCommand(["fleet", "watch", "prod"], { env: desk.person.env });
+  const json = startCommand(["fleet", "watch", "--json"], { env: desk.person.env });
+  await Promise.all([watch.shows("prod/web-3  there  ready, 0 running, 4 free"), json.shows("prod/web-3")]);
+  const late = await desk.join("late", { zone: "eu" });
+  await watch.shows("prod/late  joined  ready, 0 running, 4 free, load ");
+  const host = await reach("late");
+  const sleep = await host.start(["sleep", "60"]);
+  await watch.shows("prod/late  changed  ready, 1 running, 3 free");
+  await desk.nats.kill();
+  await watch.complains("the connection to NATS is lost; changes are shown when it is back");
+  await desk.nats.start();
+  await watch.complains("connected to NATS again");
+  await sleep.kill();
+  await host.close();
+  await late.close();
+  await Promise.all([watch.shows("prod/late  left"), json.shows('"change":"left"')]);
+  watch.child.kill("SIGINT");
+  json.child.kill("SIGTERM");
+  expect(await watch.ended()).toMatchObject({ status: 0, signal: null });
+  const { stdout, status } = await json.ended();
+  expect(status).toBe(0);
+  const changes = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { change: string; name: string });
+  expect(changes.slice(0, 3)).toMatchObject(
+    ["web-1", "web-2", "web-3"].map((id) => ({ change: "there", name: `prod/${id}` })),
+  );
+  const ofLate = changes.filter(({ name }) => name === "prod/late").map(({ change }) => change);
+  expect([ofLate[0], ofLate.at(-1)]).toEqual(["joined", "left"]);
+});
+
+test("a reader that leaves ends the watch", async () => {
+  const watch = startCommand(["fleet", "watch"], {
+    env: desk.person.env,
+    through: ["sh", "-c", '"$@" | head -n 1', "sh"],
+  });
+  await watch.shows("there");
+  // The next line finds nobody.
+  await (await desk.join("brief")).close();
+  expect(await watch.ended()).toMatchObject({ status: 0, stderr: "" });
+});
