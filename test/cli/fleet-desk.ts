@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type ListeningServer, serve } from "../../src/server/index.ts";
+import { type FleetOptions, type ListeningServer, serve } from "../../src/server/index.ts";
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
 import { Person } from "./person.ts";
 
@@ -28,6 +28,17 @@ authorization {
   ]
 }`;
 
+/** A server that is part of a fleet. */
+export function joinFleetAs(fleet: FleetOptions): Promise<ListeningServer> {
+  const tokenSha256 = createHash("sha256").update(TOKEN).digest();
+  return serve({
+    environment: process.env,
+    version: "1.2.3",
+    authentication: { mode: "capability-token", tokenSha256 },
+    fleet,
+  });
+}
+
 export async function openFleetDesk(): Promise<FleetDesk> {
   const nats = await startNats(CONFIG);
   const person = new Person();
@@ -47,15 +58,8 @@ auth_bearer_token = "${TOKEN}"
     prod,
     write: (text) => writeFileSync(hosts, text, { mode: 0o600 }),
     join: async (id, labels = {}) => {
-      const server = await serve({
-        environment: process.env,
-        version: "1.2.3",
-        authentication: {
-          mode: "capability-token",
-          tokenSha256: createHash("sha256").update(TOKEN).digest(),
-        },
-        fleet: { servers: nats.url, user: "exec", password: "e", id, labels, slots: 4 },
-      });
+      const login = { servers: nats.url, user: "exec", password: "e" };
+      const server = await joinFleetAs({ ...login, id, labels, slots: 4 });
       servers.push(server);
       return server;
     },

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { browse } from "../access/console-browser.ts";
 import { startCommand } from "./command.ts";
 import { type FleetDesk, openFleetDesk, TOKEN } from "./fleet-desk.ts";
 
@@ -29,6 +30,9 @@ test("a command runs on an executor of a fleet", async () => {
   expect((await run(["-H", "prod/web-1", "status"])).stdout).toMatch(
     /^commands run on {2}the executor 'prod\/web-1'\nfleet {12}nats:/,
   );
+  // A token of the environment is for a URL alone.
+  const elsewhere = { env: { EXEC_SERVER_TOKEN: "another" } };
+  expect(await run(["-H", "prod/web-1", ...command], elsewhere)).toMatchObject(served);
   const kept = ["run", "-d", "--name", "job", "--", "echo", "kept"];
   expect(await run(["-H", "prod/web-2", ...kept])).toMatchObject({ status: 0 });
   expect(await run(["-H", "prod/web-2", "logs", "job"])).toMatchObject({ stdout: "kept\n" });
@@ -72,8 +76,8 @@ test("a bridge carries the messages of an executor", async () => {
 test("open serves the page of an executor on this machine", async () => {
   const opened = startCommand(["-H", "prod/web-1", "open", "--print"], { env: desk.person.env });
   await opened.shows("http://127.0.0.1:");
-  const page = await fetch(opened.stdout.trim());
-  expect(page.status).toBe(200);
+  const page = await browse(new URL(opened.stdout.trim()).origin, "/", { headers: { accept: "text/html" } });
+  expect(page.headers).toHaveProperty("content-security-policy");
   opened.child.kill("SIGINT");
   expect(await opened.ended()).toMatchObject({ status: 0 });
 });
@@ -146,7 +150,7 @@ servers = "http://nats"
     [
       ["-H", "prod/web-1", "--token-file", token],
       own,
-      "failed to connect to executor web-1: invalid websocket bearer token; give the server's token in EXEC_SERVER_TOKEN or with --token-file",
+      "failed to connect to executor web-1: invalid websocket bearer token; give the token of its server as auth_bearer_token of [fleets.prod] in hosts.toml, or with --token-file",
     ],
   ];
   for (const [where, status, line] of mistakes)
@@ -193,7 +197,7 @@ test("names of executors are completed", async () => {
   await completes(["-H", "prod/"], ["prod/web-1", "prod/web-2"]);
   await completes(["--host=prod/web-2"], ["--host=prod/web-2"]);
   await completes(["fleet", "drain", "prod/web-1"], ["prod/web-1"]);
-  await completes(["cat", "prod/w"], ["prod/web-1:", "prod/web-2:"]);
+  await completes(["cat", "prod/w"], ["prod/web-1:", "prod/web-2:", ":files"]);
   expect(await words("fleet", "ls", "")).toEqual(["prod"]);
   expect(await words("-H", "nope/")).toEqual([]);
 });

@@ -120,3 +120,60 @@ test("a reader that leaves ends the watch", async () => {
   await (await desk.join("brief")).close();
   expect(await watch.ended()).toMatchObject({ status: 0, stderr: "" });
 });
+
+test("cordon and uncordon decide whether an executor gets new work", async () => {
+  expect(await run(["fleet", "cordon", "prod/web-2"])).toMatchObject({
+    status: 0,
+    stdout: "",
+    stderr: "exec-server: prod/web-2 gets no new work\n",
+  });
+  expect((await run(["fleet", "ls"])).stdout).toMatch(/prod\/web-2 {2}cordoned/);
+  // It stays reachable.
+  expect(await run(["-H", "prod/web-2", "run", "echo", "on"])).toMatchObject({ stdout: "on\n" });
+  // In the only fleet, a name is enough.
+  expect(await run(["fleet", "uncordon", "web-2"])).toMatchObject({
+    status: 0,
+    stderr: "exec-server: prod/web-2 gets new work again\n",
+  });
+  expect((await run(["fleet", "ls"])).stdout).not.toContain("cordoned");
+  expect(await run(["fleet", "cordon", "prod/web-9"])).toMatchObject({
+    status: 1,
+    stderr:
+      "exec-server: no executor 'web-9' is connected to the fleet 'prod'; there are: web-1, web-2, web-3\n",
+  });
+  expect(await run(["fleet", "cordon", "prod/"])).toMatchObject({ status: 2 });
+});
+
+test("drain waits until nothing runs, or says what still does", async () => {
+  await using host = await reach("web-1");
+  const sleep = await host.start(["sleep", "60"]);
+  const drain = startCommand(["fleet", "drain", "prod/web-1"], { env: desk.person.env });
+  await drain.complains("prod/web-1 gets no new work");
+  expect(await run(["fleet", "drain", "prod/web-1", "--timeout", "300ms"])).toMatchObject({
+    status: 124,
+    stderr: expect.stringContaining(
+      "prod/web-1: 1 process runs after 300ms; it stays cordoned: 'exec-server fleet uncordon prod/web-1' undoes that\n",
+    ),
+  });
+  expect(drain.child.exitCode).toBeNull();
+  await sleep.kill();
+  expect(await drain.ended()).toMatchObject({ status: 0, stdout: "" });
+  await run(["fleet", "uncordon", "prod/web-1"]);
+});
+
+test("drain that is interrupted says what stays, and an executor that leaves meanwhile is no success", async () => {
+  const server = await desk.join("brief");
+  await using host = await reach("brief");
+  await host.start(["sleep", "60"]);
+  const drain = (): ReturnType<typeof startCommand> =>
+    startCommand(["fleet", "drain", "prod/brief"], { env: desk.person.env });
+  const [first, second] = [drain(), drain()];
+  await Promise.all([first.complains("gets no new work"), second.complains("gets no new work")]);
+  first.child.kill("SIGINT");
+  expect(await first.ended()).toMatchObject({
+    signal: "SIGINT",
+    stderr: expect.stringContaining("interrupted; it stays cordoned"),
+  });
+  await server.close();
+  expect(await second.ended()).toMatchObject({ status: 1 });
+});

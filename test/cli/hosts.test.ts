@@ -105,7 +105,7 @@ it("each mistake about hosts is one line", async () => {
   chmodSync(file, 0o644);
   expect(await person.run(["host", "list"])).toMatchObject({
     status: 0,
-    stderr: `exec-server: other users can read the tokens in ${file}; run 'chmod 600 ${file}'\n`,
+    stderr: `exec-server: other users can read the secrets in ${file}; run 'chmod 600 ${file}'\n`,
   });
   const good = '[[environments]]\nid = "good"\nprogram = "p"\n';
   writeFileSync(file, `[[environments]]\nid = 1\n[[environments]]\nid = "bad"\n${good}`);

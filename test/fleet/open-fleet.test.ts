@@ -70,6 +70,22 @@ test("the executors are listed when the fleet is open, and chosen by labels and 
   );
 });
 
+test("a cordoned executor is not picked, and stays reachable", async () => {
+  await using fleet = await enter();
+  const states = (): string[] => fleet.list().map(({ state }) => state);
+  await fleet.cordon("web-2");
+  expect(states()).toEqual(["ready", "cordoned", "ready"]);
+  expect(fleet.pick().id).toBe("web-1");
+  expect(() => fleet.pick({ labels: { zone: "us" } })).toThrow(
+    "no executor with zone=us is ready: web-2 is cordoned",
+  );
+  const host = await fleet.connect("web-2");
+  expect((await host.run(["echo", "on"])).stdout).toBe("on\n");
+  await fleet.uncordon("web-2");
+  expect(states()).toEqual(["ready", "ready", "ready"]);
+  await expect(fleet.cordon("web-9")).rejects.toThrow("no executor of this name is connected to the fleet");
+});
+
 test("hosts of one fleet share its connection to NATS and survive that NATS restarts", async () => {
   await using fleet = await enter();
   const states: string[] = [];

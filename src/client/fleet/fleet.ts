@@ -9,6 +9,7 @@ import { type ConnectOptions, connectTimeout, openHost } from "../connect/open-h
 import { localTrees } from "../files/local/index.ts";
 import type { Host } from "../host.ts";
 import { ObservedState } from "../session/observed-state.ts";
+import { needs } from "../session/unsupported.ts";
 import { type Executor, type ExecutorChange, executorOf } from "./executor.ts";
 import { pickExecutor, type PickOptions } from "./pick-executor.ts";
 
@@ -35,6 +36,12 @@ export interface Fleet extends AsyncDisposable {
   pick(options?: PickOptions): Executor;
   /** Connects to an executor. The options are those of the fleet, unless others are given. */
   connect(id: string, options?: ConnectOptions): Promise<Host>;
+  /**
+   * Keeps new work from an executor: `pick` passes over it. What runs there goes on. Lasts until `uncordon`, or until its
+   * server ends. The token must have the right to `server/cordon`.
+   */
+  cordon(id: string): Promise<void>;
+  uncordon(id: string): Promise<void>;
   /** Closes all its hosts, and the connection to NATS. */
   close(): Promise<void>;
 }
@@ -124,6 +131,14 @@ class OpenFleet implements Fleet {
     });
   }
 
+  cordon(id: string): Promise<void> {
+    return this.#setCordoned(id, true);
+  }
+
+  uncordon(id: string): Promise<void> {
+    return this.#setCordoned(id, false);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -131,6 +146,13 @@ class OpenFleet implements Fleet {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** The beat that tells it comes before the answer. */
+  async #setCordoned(id: string, cordoned: boolean): Promise<void> {
+    await using host = await this.connect(id);
+    needs(host, "server/cordon");
+    await host.request("server/cordon", { cordoned });
   }
 
   async #close(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Desk } from "./desk.ts";
 import { attach } from "./scenes/attach.ts";
 import { completion } from "./scenes/completion.ts";
 import { copy } from "./scenes/copy.ts";
+import { fleet } from "./scenes/fleet.ts";
 import { interrupt } from "./scenes/interrupt.ts";
 import { open } from "./scenes/open.ts";
 import { serve } from "./scenes/serve.ts";
@@ -16,6 +17,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   attach,
   completion,
   copy,
+  fleet,
   interrupt,
   open,
   serve,

@@ -5,6 +5,9 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/\b\d+s ago/g, "2s ago"],
   // Ages in the table of `ps`.
   [/^(\S+ +(?:running|exited \d+, 2s ago) +)\d+s/gm, "$12s"],
+  // The table of `fleet ls`.
+  [/^(NAME +STATE +RUNNING +FREE) +LOAD +VERSION +AGE/gm, "$1  LOAD  VERSION  AGE"],
+  [/^(\S+\/\S+ +\w+ +\d+ +\d+) +[\d.]+( +\S+) +\d+s/gm, "$1  0.42$2     2s"],
   // The summary of `cp`.
   [/ in \d+s, [\d.]+ \w+\/s$/gm, " in 1s, 9 B/s"],
   // The summary of `sync`.

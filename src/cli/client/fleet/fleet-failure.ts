@@ -5,8 +5,11 @@ import { oneLine } from "../one-line.ts";
 
 /** What is told when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
 export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet, "token">): unknown {
-  // The token of an executor is about the server, not about the fleet.
-  if (!(error instanceof ConnectionError) || error.code === "UNAUTHORIZED") return error;
+  if (!(error instanceof ConnectionError)) return error;
+  if (error.code === "UNAUTHORIZED")
+    return new Failure(
+      `${oneLine(error.message)}; give the token of its server as auth_bearer_token of [fleets.${name}] in hosts.toml, or with --token-file`,
+    );
   const servers = [address.servers].flat().join(", ");
   const remedy = remedyFor(error, name);
   return new Failure(`fleet '${name}' at ${servers}: ${oneLine(error.message)}${remedy}`);

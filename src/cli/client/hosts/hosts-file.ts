@@ -104,7 +104,7 @@ function parseFleets(
   const fleetFaults: FleetFault[] = [];
   for (const [name, value] of Object.entries(tables)) {
     const fault = hostNames.includes(name) ? "a host has the same name" : fleetFault(name, value);
-    if (fault === undefined) fleets.set(name, value as unknown as FleetEntry);
+    if (fault === undefined) fleets.set(name, value as FleetEntry);
     else fleetFaults.push({ name, message: `${path}: fleet '${name}' cannot be used: ${fault}` });
   }
   return { fleets, fleetFaults };

@@ -62,7 +62,7 @@ cwd = "."
   });
 
   it.each([
-    ["x = 1", "F: 'x' is not a known key; hosts are [[environments]] with an 'id'"],
+    ["x = 1", "F: 'x' is not a known key; hosts are [[environments]] with an 'id', fleets [fleets.NAME]"],
     ["environments = 1", "F: hosts are written as [[environments]]"],
     ["environments = [1]", "F: host 1 cannot be used: it must be a table"],
     ["[[environments]]", "F: host 1 cannot be used: it has no 'id'"],

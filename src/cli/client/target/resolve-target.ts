@@ -34,7 +34,7 @@ export async function resolveTarget(
     const [misplaced] = Object.keys(tls);
     if (misplaced !== undefined)
       throw usageFailure(`--${misplaced} is for a server with a URL; for a fleet, write it into hosts.toml`);
-    const token = executorToken(target.fleet, options, environment);
+    const token = executorToken(target.fleet, options);
     return { ...target, ...(token === undefined ? {} : { token }) };
   }
   const [misplaced] = [...(tokenFile === undefined ? [] : ["token-file"]), ...Object.keys(tls)];
