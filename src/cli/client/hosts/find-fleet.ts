@@ -38,7 +38,7 @@ export function allFleets(): NamedFleet[] {
 }
 
 /** For messages about a name that is not known. */
-export function knownFleets({ fleets, path }: Pick<HostsFile, "fleets" | "path">): string {
+function knownFleets({ fleets, path }: Pick<HostsFile, "fleets" | "path">): string {
   return fleets.size === 0 ? `${NONE} ${path}` : `known fleets: ${[...fleets.keys()].join(", ")}`;
 }
 
