@@ -94,6 +94,20 @@ it("a proxy that asks for a password of its own hides no session of a page", asy
   expect(await pageStatus(server.url, `${secret}x`, { authorization: `Bearer ${secret}` })).toBe(401);
 });
 
+it("a public URL below a path is no address of the page: its links use another one, and the log says why", async () => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (...warning: unknown[]) => warnings.push(warning) };
+  const below = "https://user:password@example.com/exec";
+  await using alone = await serve({ console: true, publicUrls: [below], logger });
+  expect(alone.consoleLink()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#link=/);
+  expect(JSON.stringify(warnings)).toMatch(/host name of its own.*example\.com\/exec/);
+  expect(JSON.stringify(warnings)).not.toContain("password");
+  warnings.length = 0;
+  await using other = await serve({ console: true, publicUrls: [below, "https://exec.example.com"], logger });
+  expect(other.consoleLink()).toMatch(/^https:\/\/exec\.example\.com\/#link=/);
+  expect(warnings).toEqual([]);
+});
+
 it.each(["WSS://Exec.Example.com", " wss://exec.example.com/", "Https://exec.example.com:443"])(
   "a link is one that browsers open, however the public URL %j is written",
   async (publicUrl) => {

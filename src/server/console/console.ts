@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import type { Logger } from "../../base/logger.ts";
+import { shownUrl } from "../../base/shown-url.ts";
 import { clientCertificateOf } from "../../transport/websocket/client-certificates.ts";
 import type { Asker, Site } from "../../transport/websocket/http-pages.ts";
 import { pathOf } from "../../transport/websocket/http-refusal.ts";
@@ -49,6 +50,8 @@ export class Console implements Site {
   readonly #surroundings: ConsoleSurroundings;
   readonly #secrets: SessionSecrets;
   readonly #bearers = new WeakMap<Credential, string>();
+  /** By which browsers reach the page through a proxy. */
+  readonly #publicUrl: string | undefined;
   #signIn: SignIn | undefined;
   #authenticate: Authenticate | undefined;
   #listening = "";
@@ -56,9 +59,17 @@ export class Console implements Site {
   constructor({ keyFile, directory }: ConsoleOptions, surroundings: ConsoleSurroundings) {
     this.#assets = new ConsoleAssets(directory);
     this.#surroundings = surroundings;
-    this.origins = surroundings.publicUrls.map(pageOrigin);
+    const { publicUrls, logger } = surroundings;
+    this.origins = publicUrls.map(pageOrigin);
+    // The addresses of the page begin at the root of its host.
+    this.#publicUrl = publicUrls.find((url) => new URL(url).pathname === "/");
+    if (publicUrls.length > 0 && this.#publicUrl === undefined)
+      logger.warn("the web console needs a host name of its own, so its links do not use the public URL", {
+        publicUrl: shownUrl(publicUrls[0]!),
+        remedy: "let the proxy pass a whole host name on, and name that as the public URL",
+      });
     if (keyFile !== undefined) prepareKey(keyFile);
-    this.#secrets = new SessionSecrets(consoleKey(keyFile, surroundings.logger), () => this.#listening);
+    this.#secrets = new SessionSecrets(consoleKey(keyFile, logger), () => this.#listening);
   }
 
   /** Says where the server listens: `ws://127.0.0.1:38977`. Secrets are bound to it. */
@@ -68,7 +79,8 @@ export class Console implements Site {
 
   /** Where a browser finds it. */
   get #url(): string {
-    return `${this.origins[0] ?? pageOrigin(this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`))}/`;
+    const url = this.#publicUrl ?? this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
+    return `${pageOrigin(url)}/`;
   }
 
   /** Checks tokens with this function from now on. Returns one that also remembers them, for links. */
