@@ -71,6 +71,29 @@ async function pick(page: Page, what: string, paths: string | readonly string[])
   await chooser.setFiles(paths);
 }
 
+it("a name that cannot be written keeps nothing else from being uploaded", async () => {
+  const directory = await emptyDirectory("partly");
+  await mkdir(join(directory, "taken"));
+  const names = ["before", "taken", "after"];
+  for (const name of names) await writeFile(join(desktop, name), name);
+  await using files = await FilesPage.open(browser, server);
+  const { page } = files;
+  await files.goto(directory);
+  await files.row("taken").waitFor();
+  await pick(
+    page,
+    "Upload files",
+    names.map((name) => join(desktop, name)),
+  );
+  await files.jobs
+    .getByText(/Upload 3 files: failed: 1 of 3 failed: .*taken: it is no regular file/)
+    .waitFor();
+  expect(await readFile(join(directory, "before"), "utf8")).toBe("before");
+  expect(await readFile(join(directory, "after"), "utf8")).toBe("after");
+  expect(await readdir(join(directory, "taken"))).toEqual([]);
+  files.opened.expectClean();
+});
+
 it(`${SIZE_MIB} MiB are uploaded and downloaded with equal hashes, and the page stays small`, async () => {
   const directory = await emptyDirectory("large");
   const source = join(desktop, "large.bin");

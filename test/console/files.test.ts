@@ -10,7 +10,7 @@ import {
   truncate,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { launchChromium } from "../fixtures/launch-chromium.ts";
@@ -262,6 +262,9 @@ it("files are made, renamed, moved, copied and deleted, and nothing is replaced 
   await files.answer("renamed.txt", "Rename");
   await files.row("renamed.txt").waitFor();
   await files.choose("renamed.txt", "Move…");
+  await files.answer("renamed.txt", "Move");
+  await page.getByText("renamed.txt was not moved: It is there already").waitFor();
+  await files.choose("renamed.txt", "Move…");
   await files.answer("made", "Move");
   await jobs.getByText("Move renamed.txt: done").waitFor();
   expect(await readdir(join(directory, "made"))).toEqual(["renamed.txt"]);
@@ -371,7 +374,8 @@ it("what is not saved is kept: over a restart of the server, beside other tabs, 
   await using files = await FilesPage.open(browser, server, { losesConnections: true });
   await using other = await FilesPage.open(browser, server, { losesConnections: true });
   const { page, dialog, opened } = files;
-  await files.goto(directory);
+  await files.goto(server.workDirectory);
+  await files.click(basename(directory));
   await files.click("text.txt");
   await files.expectText("first\n");
   await files.type("mine\n");
@@ -383,6 +387,17 @@ it("what is not saved is kept: over a restart of the server, beside other tabs, 
   await dialog.getByText("Leave without saving?").waitFor();
   await files.press("Cancel");
   await files.at(path);
+  // Twice, as with an impatient finger, and there and back again.
+  for (const steps of [
+    [-1, -1],
+    [-1, 1],
+  ]) {
+    await page.evaluate((all) => all.forEach((step) => history.go(step)), steps);
+    await dialog.getByText("Leave without saving?").waitFor();
+    await files.press("Cancel");
+    await files.at(path);
+    await files.expectText("mine\n");
+  }
 
   // Somebody else saves while the server of this page is gone.
   await server.stop("SIGKILL");

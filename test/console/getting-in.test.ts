@@ -118,6 +118,8 @@ describe("without authentication", () => {
   });
 });
 
+/** It has all rights, until a test withdraws it. */
+const WITHDRAWN = "a-token-that-is-withdrawn";
 /** What the tokens of a preset have besides. */
 const MORE: Readonly<Record<string, string>> = {
   files: 'roots = ["/usr/share"]\n',
@@ -133,12 +135,16 @@ describe("with tokens", () => {
     full: "a-token-for-everything",
   };
 
-  beforeAll(async () => {
-    const table = Object.entries(tokens).map(([preset, token]) => {
+  const writeTable = (given: readonly (readonly [preset: string, token: string])[]): Promise<void> => {
+    const table = given.map(([preset, token], index) => {
       const sha256 = createHash("sha256").update(token).digest("hex");
-      return `[[token]]\nname = "${preset}"\nsha256 = "${sha256}"\npreset = "${preset}"\n${MORE[preset] ?? ""}`;
+      return `[[token]]\nname = "${preset}-${index}"\nsha256 = "${sha256}"\npreset = "${preset}"\n${MORE[preset] ?? ""}`;
     });
-    await writeFile(path, table.join("\n"), { mode: 0o600 });
+    return writeFile(path, table.join("\n"), { mode: 0o600 });
+  };
+
+  beforeAll(async () => {
+    await writeTable([...Object.entries(tokens), ["full", WITHDRAWN]]);
     server = await ConsoleServer.start({ args: ["--ws-auth", "token-table", "--ws-token-table", path] });
   });
 
@@ -187,6 +193,10 @@ describe("with tokens", () => {
     await using opened = await openWith(tokens.observe);
     const { page } = opened;
     expect(await startersOn(opened)).toEqual({ buttons: [], commands: [], processCommands: [] });
+    await page.goto(`${server.origin}/t`);
+    await page.getByText("Terminals that others have started are listed here").waitFor();
+    await page.goto(server.origin);
+    await opened.ready();
     // The second key opens a dialog, and the first would have opened another one.
     await page.keyboard.press("n");
     await page.keyboard.press("?");
@@ -229,6 +239,24 @@ describe("with tokens", () => {
       buttons: ["Signal", "End", "Send", "End input"],
     });
     await running.terminate();
+  });
+
+  it("a page whose token is withdrawn asks for another one at once", async () => {
+    await using opened = await ConsolePage.open(browser, server.origin, {
+      refused: true,
+      losesConnections: true,
+    });
+    const { page } = opened;
+    await page.getByLabel("Token").fill(WITHDRAWN);
+    await page.keyboard.press("Enter");
+    await opened.ready();
+    await writeTable(Object.entries(tokens));
+    // A session that only tries to recover gives up after 25 s.
+    await page.getByText("Your access has ended").waitFor({ timeout: 15_000 });
+    await page.getByLabel("Token").fill(tokens.full);
+    await page.keyboard.press("Enter");
+    await opened.ready();
+    opened.expectClean();
   });
 
   it("the first key of the keyboard leads past the views to the content", async () => {

@@ -15,6 +15,34 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
 
+it("a key that is pressed while a view is being loaded is one of that view", async () => {
+  await using opened = await ConsolePage.open(browser, await server.newLink());
+  await opened.ready();
+  const { page } = opened;
+  await page.goto(`${server.origin}/f`);
+  await opened.ready();
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const asked = page.waitForRequest(/terminals-view/);
+  await page.route(/terminals-view/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.keyboard.type("gt");
+  await asked;
+  await page.keyboard.press("n");
+  // This one is general, and waits for nothing.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await page.keyboard.press("Escape");
+  release();
+  await expectOnScreen(screenOf(page), /[$#]$/m);
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  opened.expectClean();
+});
+
 /** What has the keyboard: its role or element, and what it is called. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(() => {

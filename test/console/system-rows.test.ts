@@ -157,9 +157,15 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
   for (const [path, words] of [
     [other, /not the ledger of a rows job/],
     [`${other}.none`, /no such file/i],
+    ["/dev/zero", /regular file, and \/dev\/zero is not/],
+    [server.workDirectory, /regular file/],
   ] as const) {
     await visit(`/r${path}`);
     await expect.poll(() => page.getByRole("alert").innerText()).toMatch(words);
   }
+  // One that is about to be written.
+  await writeFile(`${other}.new`, "");
+  await visit(`/r${other}.new`);
+  await page.getByText("Nothing is in this file yet").waitFor();
   opened.expectClean();
 });

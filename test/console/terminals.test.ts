@@ -135,7 +135,8 @@ it("tabs and splits by keys and by mouse, each with its address; a question befo
   await focusedScreen(page).waitFor();
   await page.keyboard.press("Alt+Shift+X");
   await question.getByRole("button", { name: "Leave running" }).click();
-  await expect.poll(() => page.locator(".term-cell").count()).toBe(2);
+  await expect.poll(() => page.locator(".term-cell:visible").count()).toBe(1);
+  expect(await page.getByRole("tab").count()).toBe(2);
   await using host = await server.connect();
   const running = async (): Promise<(string | undefined)[]> =>
     (await host.processes({ scope: "kept" }))

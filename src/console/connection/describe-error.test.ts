@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ConnectionError } from "../../client/browser.ts";
-import { describeError } from "./describe-error.ts";
+import { describeError, describeFailure } from "./describe-error.ts";
 
 it.each([
   ["no such file: /x", "No such file: /x"],
@@ -19,4 +19,9 @@ it("a lost session is told without the words of the wire", () => {
     text: "The server was restarted before it had answered.",
     remedy: "The page reconnects by itself. Try again when it has.",
   });
+});
+
+it("a failure names what was not done", () => {
+  const failure = describeFailure("a.txt was not renamed", new Error("no such file: /x"));
+  expect(failure).toEqual({ text: "a.txt was not renamed: No such file: /x", remedy: undefined });
 });

@@ -17,6 +17,12 @@ export function describeError(error: unknown): DescribedError {
   return { text: textOf(error), remedy: remedyOf(error) };
 }
 
+/** What was not done, and why: `a.txt was not renamed: Permission denied`. */
+export function describeFailure(what: string, error: unknown): DescribedError {
+  const { text, remedy } = describeError(error);
+  return { text: `${what}: ${text}`, remedy };
+}
+
 function textOf(error: unknown): string {
   if (error instanceof ConnectionError && error.code === "SESSION_LOST") return SESSION_LOST;
   const message = error instanceof Error ? error.message : String(error);
@@ -61,5 +67,6 @@ const FILE_REMEDIES: Record<string, string | undefined> = {
   ENOSPC: "The disk of the server's machine is full.",
   EROFS: "That file system is read-only.",
   EEXIST: "Choose another name.",
+  EISDIR: "A directory has this name: choose another one.",
   ENOTEMPTY: "The directory is not empty.",
 };

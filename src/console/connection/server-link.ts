@@ -39,6 +39,7 @@ const nextAttemptMs = signal<number | undefined>(undefined);
 /** How many sessions were opened. More than one: those before are gone, with what ran in them. */
 const sessions = signal(0);
 let hurry: (() => void) | undefined;
+let isAskingForEnd = false;
 
 /** The one connection of the page. */
 export const serverLink = {
@@ -147,7 +148,9 @@ async function open(secret: string): Promise<Host> {
   opened.onStateChange((changed) => {
     if (host.value !== opened) return;
     if (changed === "connected") state.value = "connected";
-    if (changed === "recovering") state.value = "recovering";
+    if (changed !== "recovering") return;
+    state.value = "recovering";
+    void endIfOver(opened, secret);
   });
   const told = await rightsOn(opened);
   batch(() => {
@@ -177,6 +180,20 @@ async function isOver(secret: string): Promise<boolean> {
   }
 }
 
+/**
+ * Ends a session whose access is gone. Browsers do not say why a WebSocket was refused, so by itself it would try to
+ * recover until its time is over.
+ */
+async function endIfOver(session: Host, secret: string): Promise<void> {
+  if (isAskingForEnd) return;
+  isAskingForEnd = true;
+  for (let asked = 0; session.state === "recovering"; asked++) {
+    if (await isOver(secret)) await session.close();
+    else await delay(pauseAfter(asked));
+  }
+  isAskingForEnd = false;
+}
+
 /** A secret that cannot be renewed now stays as it is. */
 async function keepRenewed(): Promise<void> {
   const secret = storedSecret();
@@ -185,8 +202,16 @@ async function keepRenewed(): Promise<void> {
   if (storedSecret() === secret) storeSecret(renewed);
 }
 
+function pauseAfter(failures: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 async function pause(failures: number): Promise<void> {
-  const ms = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+  const ms = pauseAfter(failures);
   nextAttemptMs.value = Date.now() + ms;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, ms);

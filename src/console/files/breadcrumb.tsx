@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { navigate } from "../shell/router.ts";
 import { IconButton } from "../ui/button.tsx";
-import { Menu } from "../ui/menu.tsx";
+import { MenuButton } from "../ui/menu-button.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { addressOf, resolvePath, stepsTo } from "./paths.ts";
 import { isWithinReach, roots } from "./reach.ts";
@@ -59,35 +59,15 @@ export function Breadcrumb({ path, home, directory, isTyping, onTyping }: Breadc
 
 /** The directories within reach, if there are several. */
 function RootsButton({ current }: { readonly current: string }) {
-  const at = useSignal<Element | undefined>(undefined);
   const listed = roots.value ?? [];
   if (listed.length < 2) return null;
-  return (
-    <>
-      <IconButton
-        icon="folder"
-        label="Directories within your reach"
-        onClick={(event) => {
-          at.value = event.currentTarget as Element;
-        }}
-      />
-      {at.value === undefined ? null : (
-        <Menu
-          label="Directories within your reach"
-          at={at.value}
-          items={listed.map((root) => ({
-            id: root,
-            title: visibleText(root),
-            icon: current === root || current.startsWith(`${root}/`) ? "check" : "folder",
-            run: () => navigate(addressOf(root)),
-          }))}
-          onClose={() => {
-            at.value = undefined;
-          }}
-        />
-      )}
-    </>
-  );
+  const items = listed.map((root) => ({
+    id: root,
+    title: visibleText(root),
+    icon: current === root || current.startsWith(`${root}/`) ? ("check" as const) : ("folder" as const),
+    run: () => navigate(addressOf(root)),
+  }));
+  return <MenuButton icon="folder" label="Directories within your reach" items={items} />;
 }
 
 function PathField({

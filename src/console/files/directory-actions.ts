@@ -1,6 +1,7 @@
 import type { Files, Host } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
 import { openStart } from "../start/open-start.tsx";
+import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
@@ -66,7 +67,12 @@ export function directoryActions(context: DirectoryContext): readonly MenuItem[]
   return [
     ...(mayWrite() ? changes : []),
     ...(mayStart() ? starts : []),
-    { id: "copy-path", title: "Copy the path", icon: "copy", run: () => copyText(directory) },
+    {
+      id: "copy-path",
+      title: "Copy the path",
+      icon: "copy",
+      run: () => void copyAndSay(directory, "The path is in the clipboard."),
+    },
   ];
 }
 
@@ -132,7 +138,11 @@ export function entryActions(
       title: isSingle ? "Copy the path" : "Copy the paths",
       icon: "copy",
       keys: "y",
-      run: () => copyText(paths.join("\n")),
+      run: () =>
+        void copyAndSay(
+          paths.join("\n"),
+          isSingle ? "The path is in the clipboard." : "The paths are in the clipboard.",
+        ),
     },
     ...writable([
       {
@@ -162,16 +172,4 @@ async function download({ files, directory }: DirectoryContext, selected: readon
     else if (found?.kind === "file") await downloadFile(path, found.size);
     else toast({ kind: "bad", text: `${visibleText(name)} is no file that can be downloaded.` });
   }
-}
-
-function copyText(text: string): void {
-  navigator.clipboard.writeText(text).then(
-    () => toast({ kind: "good", text: "Copied." }),
-    () =>
-      toast({
-        kind: "bad",
-        text: "The browser does not let this page copy.",
-        remedy: "Allow it, or select the text yourself.",
-      }),
-  );
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
@@ -36,7 +36,9 @@ export function DropZone({ directory, isOpen, onDrop, children }: DropZoneProps)
         event.preventDefault();
         void droppedFiles(event.dataTransfer!)
           .then(onDrop)
-          .catch((error: unknown) => toast({ kind: "bad", ...describeError(error) }));
+          .catch((error: unknown) =>
+            toast({ kind: "bad", ...describeFailure("The upload did not begin", error) }),
+          );
       }}
     >
       {children}

@@ -1,5 +1,5 @@
 import type { Host } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import { pathTo } from "../shell/addresses.ts";
 import { navigate } from "../shell/router.ts";
 import { toast } from "../ui/toast.tsx";
@@ -11,6 +11,6 @@ export async function openTerminal(host: Host, directory: string): Promise<void>
     const name = await startNamed(host, { ...loginShell(host), cwd: directory });
     navigate(pathTo("/t", name));
   } catch (error) {
-    toast({ kind: "bad", ...describeError(error) });
+    toast({ kind: "bad", ...describeFailure("The terminal was not started", error) });
   }
 }

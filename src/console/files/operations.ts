@@ -1,6 +1,6 @@
 import { FileError, type Files } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import { navigate } from "../shell/router.ts";
 import { askText } from "../ui/ask-text.tsx";
 import { confirm } from "../ui/confirm.tsx";
@@ -11,12 +11,12 @@ import { jobs } from "./jobs/jobs.ts";
 import { addressOf, faultOfName, joinPath, nameOf, parentOf, resolvePath } from "./paths.ts";
 
 /** Does something with files, and tells what went wrong. Returns whether it was done. */
-async function attempt(work: () => Promise<unknown>): Promise<boolean> {
+async function attempt(failure: string, work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
     return true;
   } catch (error) {
-    toast({ kind: "bad", ...describeError(error) });
+    toast({ kind: "bad", ...describeFailure(failure, error) });
     return false;
   }
 }
@@ -29,7 +29,7 @@ export async function newFile(files: Files, directory: string, taken: ReadonlySe
   const name = await askText({ title: "New file", label: "Name", action: "Create", check: nameCheck(taken) });
   if (name === undefined) return;
   const path = joinPath(directory, name);
-  const isDone = await attempt(async () => {
+  const isDone = await attempt(`${visibleText(name)} was not created`, async () => {
     // The list may be old.
     if (await files.exists(path)) throw new Error(`${name} is there already`);
     await files.write(path, "");
@@ -50,7 +50,9 @@ export async function newDirectory(
     check: nameCheck(taken),
   });
   if (name === undefined) return undefined;
-  const isDone = await attempt(() => files.mkdir(joinPath(directory, name), { recursive: false }));
+  const isDone = await attempt(`${visibleText(name)} was not created`, () =>
+    files.mkdir(joinPath(directory, name), { recursive: false }),
+  );
   return isDone ? name : undefined;
 }
 
@@ -72,7 +74,9 @@ export async function renameEntry(
     check: nameCheck(others),
   });
   if (name === undefined || name === before) return undefined;
-  const isDone = await attempt(() => files.rename(path, joinPath(parentOf(path), name)));
+  const isDone = await attempt(`${visibleText(before)} was not renamed`, () =>
+    files.rename(path, joinPath(parentOf(path), name)),
+  );
   return isDone ? name : undefined;
 }
 
@@ -95,28 +99,34 @@ export async function moveEntries(
   });
   if (typed === undefined) return;
   const target = resolvePath(parentOf(first), typed, home);
-  await attempt(async () => {
-    const isDirectory = await files.stat(target).then(
-      ({ kind }) => kind === "directory",
-      () => false,
-    );
-    if (!isDirectory && paths.length > 1) throw new Error(`${target} is no directory`);
-    const moves = paths.map((from) => ({ from, to: isDirectory ? joinPath(target, nameOf(from)) : target }));
-    for (const { from, to } of moves) checkMove(from, to);
-    const inTheWay = (await Promise.all(moves.map(({ to }) => files.exists(to)))).filter(Boolean).length;
-    if (inTheWay > 0 && !(await mayReplace(inTheWay, how))) return;
-    jobs.add(`${how === "move" ? "Move" : "Copy"} ${what}`, async (job) => {
-      let done = 0;
-      for (const { from, to } of moves) {
-        job.signal.throwIfAborted();
+  await attempt(
+    `${what} ${paths.length === 1 ? "was" : "were"} not ${how === "move" ? "moved" : "copied"}`,
+    async () => {
+      const isDirectory = await files.stat(target).then(
+        ({ kind }) => kind === "directory",
+        () => false,
+      );
+      if (!isDirectory && paths.length > 1) throw new Error(`${target} is no directory`);
+      const moves = paths.map((from) => ({
+        from,
+        to: isDirectory ? joinPath(target, nameOf(from)) : target,
+      }));
+      for (const { from, to } of moves) checkMove(from, to);
+      const inTheWay = (await Promise.all(moves.map(({ to }) => files.exists(to)))).filter(Boolean).length;
+      if (inTheWay > 0 && !(await mayReplace(inTheWay, how))) return;
+      jobs.add(`${how === "move" ? "Move" : "Copy"} ${what}`, async (job) => {
+        let done = 0;
+        for (const { from, to } of moves) {
+          job.signal.throwIfAborted();
+          job.tell({ value: done, max: moves.length, unit: "items" });
+          if (how === "copy") await files.copy(from, to, { recursive: true });
+          else await move(files, from, to);
+          done++;
+        }
         job.tell({ value: done, max: moves.length, unit: "items" });
-        if (how === "copy") await files.copy(from, to, { recursive: true });
-        else await move(files, from, to);
-        done++;
-      }
-      job.tell({ value: done, max: moves.length, unit: "items" });
-    });
-  });
+      });
+    },
+  );
 }
 
 function checkMove(from: string, to: string): void {
@@ -191,7 +201,7 @@ export async function changeMode(files: Files, directory: string, entries: reado
     check: (value) => (/^[0-7]{1,4}$/.test(value) ? undefined : "Give up to four digits from 0 to 7."),
   });
   if (typed === undefined) return;
-  await attempt(async () => {
+  await attempt("The permissions were not set", async () => {
     for (const { name } of entries) await files.chmod(joinPath(directory, name), Number.parseInt(typed, 8));
   });
 }

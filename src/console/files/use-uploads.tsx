@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { Files } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 import { chosenFiles } from "./jobs/given-files.ts";
@@ -23,7 +23,7 @@ export function useUploads(files: Files, directory: string): Uploads {
     const field = event.currentTarget as HTMLInputElement;
     if (field.files === null) return;
     upload(files, directory, chosenFiles(field.files)).catch((error: unknown) =>
-      toast({ kind: "bad", ...describeError(error) }),
+      toast({ kind: "bad", ...describeFailure("The upload did not begin", error) }),
     );
     // So that the same files can be chosen again.
     field.value = "";

@@ -2,10 +2,10 @@ import { ConnectionError, ExecError, RpcError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { Badge } from "../ui/badge.tsx";
 import { IconButton } from "../ui/button.tsx";
+import { copyAndSay } from "../ui/copy-text.ts";
 import { downloadBlob } from "../ui/download-blob.ts";
 import { ErrorBox } from "../ui/error-box.tsx";
 import type { Call, CallState } from "./call.ts";
-import { copyAndSay } from "./copy-button.tsx";
 import { formatMs } from "./format-ms.ts";
 import type { Json } from "./json-path.ts";
 import { previewJson } from "./json-preview.ts";
@@ -52,7 +52,11 @@ function AnswerActions({ result, name }: { readonly result: Json; readonly name:
   const text = (): string => JSON.stringify(result, null, 2);
   return (
     <span class="insp-answer-actions">
-      <IconButton icon="copy" label="Copy the answer" onClick={() => void copyAndSay(text(), "The answer")} />
+      <IconButton
+        icon="copy"
+        label="Copy the answer"
+        onClick={() => void copyAndSay(text(), "The answer is in the clipboard.")}
+      />
       <IconButton
         icon="download"
         label="Download the answer"

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ListedProcess } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import { Button } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
 import type { OutputFeed } from "./output-feed.ts";
@@ -17,18 +17,18 @@ export function OutputInput({ listed, feed }: OutputInputProps) {
   const process = feed.process.value;
   const takesInput = listed.hasInput === true && !listed.tty && listed.state === "running";
   if (!takesInput || process === undefined || !feed.hasControl.value) return null;
-  const attempt = async (act: () => Promise<void>): Promise<void> => {
+  const attempt = async (failure: string, act: () => Promise<void>): Promise<void> => {
     try {
       await act();
     } catch (error) {
-      toast({ kind: "bad", ...describeError(error) });
+      toast({ kind: "bad", ...describeFailure(failure, error) });
     }
   };
   const send = (event: Event): void => {
     event.preventDefault();
     const line = `${text.value}\n`;
     text.value = "";
-    void attempt(() => process.write(line));
+    void attempt("The line was not sent", () => process.write(line));
   };
   return (
     <form class="out-input" onSubmit={send}>
@@ -53,7 +53,7 @@ export function OutputInput({ listed, feed }: OutputInputProps) {
         disabled={isEnded.value}
         title="Tells the process that nothing more follows"
         onClick={() =>
-          void attempt(async () => {
+          void attempt("The input was not ended", async () => {
             await process.closeStdin();
             isEnded.value = true;
           })

@@ -1,8 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ProcessRow } from "../processes/process-history.ts";
 import { IconButton } from "../ui/button.tsx";
+import { copyAndSay } from "../ui/copy-text.ts";
 import { downloadBlob } from "../ui/download-blob.ts";
-import { toast } from "../ui/toast.tsx";
 import type { Line, Stream } from "./line-store.ts";
 import type { OutputFeed } from "./output-feed.ts";
 import type { SearchHandle } from "./use-search.ts";
@@ -153,19 +153,10 @@ function JumpField({ onJump }: { readonly onJump: (number: number) => void }) {
   );
 }
 
-async function copy(feed: OutputFeed, stream: Stream | undefined): Promise<void> {
+function copy(feed: OutputFeed, stream: Stream | undefined): Promise<void> {
   const selected = String(getSelection());
-  const text = selected === "" ? textOf(feed, stream) : selected;
-  try {
-    await navigator.clipboard.writeText(text);
-    toast({ kind: "good", text: selected === "" ? "Copied the output." : "Copied the selection." });
-  } catch {
-    toast({
-      kind: "bad",
-      text: "The browser did not allow to copy.",
-      remedy: "Select the text and copy it with its keys.",
-    });
-  }
+  if (selected !== "") return copyAndSay(selected, "The selection is in the clipboard.");
+  return copyAndSay(textOf(feed, stream), "The output is in the clipboard.");
 }
 
 function textOf({ store }: OutputFeed, stream: Stream | undefined): string {

@@ -198,7 +198,11 @@ export function ListView() {
           <EmptyState
             icon="processes"
             title="Nothing runs yet"
-            text="Start a command, and it is listed here with its output, even when this page is closed in between."
+            text={
+              isAllowed("start")
+                ? "Start a command, and it is listed here with its output, even when this page is closed in between."
+                : "What others start is listed here, as far as you may see it."
+            }
           >
             {isAllowed("start") ? (
               <Button kind="primary" icon="plus" onClick={() => openStart()}>

@@ -1,5 +1,5 @@
 import type { Host, ListedProcess, RemoteProcess, SignalName } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
 import { isAllowed } from "../connection/server-link.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -34,10 +34,11 @@ export function isControllable(listed: ListedProcess): boolean {
 }
 
 export async function sendSignal(host: Host, listed: ListedProcess, signal: SignalName): Promise<void> {
-  await say(async () => {
+  await attempt(`${signal} was not sent to ${titleOf(listed)}`, async () => {
     await withControl(host, addressOf(listed)!, (process) => process.signal(signal));
     toast({ kind: "good", text: `Sent ${signal} to ${titleOf(listed)}.` });
   });
+  await refreshProcesses();
 }
 
 /** Asks, then ends them: SIGTERM, on a terminal after SIGHUP, and SIGKILL after two seconds. */
@@ -52,7 +53,7 @@ export async function endProcesses(host: Host, all: readonly ListedProcess[]): P
     danger: true,
   });
   if (!isSure) return;
-  await forEach(running, (listed) =>
+  await forEach(running, "ended", (listed) =>
     withControl(host, addressOf(listed)!, async (process) => {
       // As when a window is closed: shells ignore SIGTERM.
       if (listed.tty)
@@ -67,30 +68,32 @@ export async function endProcesses(host: Host, all: readonly ListedProcess[]): P
 /** Forgets ended processes: their output is gone and their names are free. */
 export async function forgetProcesses(host: Host, all: readonly ListedProcess[]): Promise<void> {
   const ended = all.filter((listed) => listed.state === "closed" && isControllable(listed));
-  await forEach(ended, async (listed) => {
+  await forEach(ended, "forgotten", async (listed) => {
     const process = await attach(host, addressOf(listed)!);
     await process.detach({ forget: true });
   });
 }
 
+/** Acts on all, a few at a time, and shows at once what has changed. */
 async function forEach(
   all: readonly ListedProcess[],
+  done: string,
   act: (listed: ListedProcess) => Promise<void>,
 ): Promise<void> {
-  await say(async () => {
-    for (let index = 0; index < all.length; index += AT_ONCE)
-      await Promise.all(all.slice(index, index + AT_ONCE).map(act));
-  });
+  const actAndSay = (listed: ListedProcess): Promise<void> =>
+    attempt(`${titleOf(listed)} was not ${done}`, () => act(listed));
+  for (let index = 0; index < all.length; index += AT_ONCE)
+    await Promise.all(all.slice(index, index + AT_ONCE).map(actAndSay));
+  await refreshProcesses();
 }
 
-/** Says what went wrong, and shows at once what has changed. */
-async function say(act: () => Promise<void>): Promise<void> {
+/** Says what went wrong. */
+async function attempt(failure: string, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {
-    toast({ kind: "bad", ...describeError(error) });
+    toast({ kind: "bad", ...describeFailure(failure, error) });
   }
-  await refreshProcesses();
 }
 
 async function withControl(

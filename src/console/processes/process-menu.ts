@@ -3,8 +3,8 @@ import { isAllowed } from "../connection/server-link.ts";
 import { navigate } from "../shell/router.ts";
 import { openStart } from "../start/open-start.tsx";
 import { commandLine } from "../ui/command-line.ts";
+import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
-import { toast } from "../ui/toast.tsx";
 import { addressOf, pathOf } from "./process-address.ts";
 import { endProcesses, forgetProcesses, isControllable, SIGNALS, sendSignal } from "./process-actions.ts";
 
@@ -78,7 +78,6 @@ export function startedLike({ argv, cwd, tty, name, hasInput = false }: ListedPr
   return { argv, cwdUri: cwd, isTerminal: tty, name, takesInput: hasInput };
 }
 
-async function copyCommand({ argv }: ListedProcess): Promise<void> {
-  await navigator.clipboard.writeText(commandLine(argv));
-  toast({ kind: "good", text: "Copied the command." });
+function copyCommand({ argv }: ListedProcess): Promise<void> {
+  return copyAndSay(commandLine(argv), "The command is in the clipboard.");
 }

@@ -5,6 +5,7 @@ import { useHost } from "../connection/use-host.ts";
 import { ViewFrame } from "../shell/view-frame.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { commandLine } from "../ui/command-line.ts";
+import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { followLedger } from "./follow-ledger.ts";
@@ -18,6 +19,7 @@ export function JobView({ path }: { readonly path: string }) {
   const host = useHost();
   const progress = useSignal<JobProgress | undefined>(undefined);
   const failure = useSignal<unknown>(undefined);
+  const isEmpty = useSignal(false);
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
@@ -25,7 +27,10 @@ export function JobView({ path }: { readonly path: string }) {
       if (progress.value === undefined) rememberLedger(path);
       progress.value = latest;
     };
-    followLedger(host, path, { signal, onProgress }).catch((error: unknown) => {
+    const onEmpty = (): void => {
+      isEmpty.value = true;
+    };
+    followLedger(host, path, { signal, onProgress, onEmpty }).catch((error: unknown) => {
       if (!signal.aborted) failure.value = error;
     });
     return () => stop.abort();
@@ -46,7 +51,15 @@ export function JobView({ path }: { readonly path: string }) {
           <ErrorBox {...describeError(failure.value)} />
         </div>
       )}
-      {progress.value === undefined ? null : <Job progress={progress.value} />}
+      {progress.value !== undefined ? (
+        <Job progress={progress.value} />
+      ) : isEmpty.value && failure.value === undefined ? (
+        <EmptyState
+          icon="rows"
+          title="Nothing is in this file yet"
+          text="The job appears here as soon as it is recorded."
+        />
+      ) : null}
     </ViewFrame>
   );
 }

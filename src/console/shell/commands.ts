@@ -58,6 +58,24 @@ export function useCommands(make: () => readonly Command[], deps: readonly unkno
   }, deps);
 }
 
+/** Keys that were pressed while the commands that they may be meant for are being loaded. */
+const held: KeyboardEvent[] = [];
+const MOST_HELD = 16;
+let isHolding = false;
+
+/** Has keys that print wait for the commands of a view, or the general ones would take them. */
+export function holdKeys(): void {
+  isHolding = true;
+}
+
+/** Runs what was meant meanwhile. */
+export function releaseKeys(): void {
+  isHolding = false;
+  for (const event of held.splice(0)) takeKey(event);
+}
+
+let takeKey: (event: KeyboardEvent) => void = () => {};
+
 /** Runs commands by their keys. The only listener for keys of the page. */
 export function listenForKeys(): void {
   let pressed = "";
@@ -71,6 +89,10 @@ export function listenForKeys(): void {
     // A dialog has the keyboard to itself.
     if (document.querySelector("dialog[open]") !== null) return;
     if (isPress(event)) return;
+    if (isHolding && keyName(event).length === 1 && placeOf(event.target) === "page") {
+      if (held.length < MOST_HELD) held.push(event);
+      return;
+    }
     const sequence = pressed === "" ? keyName(event) : `${pressed} ${keyName(event)}`;
     const place = placeOf(event.target);
     const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, place));
@@ -84,6 +106,7 @@ export function listenForKeys(): void {
       timer = setTimeout(reset, SEQUENCE_MS);
     } else found.run();
   };
+  takeKey = onKey;
   // Before terminals and editors see it.
   addEventListener("keydown", onKey, { capture: true });
 }

@@ -6,6 +6,7 @@ import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { holdKeys, releaseKeys } from "./commands.ts";
 import { titleOf } from "./page-title.ts";
 import { path } from "./router.ts";
 import type { View, ViewProps } from "./view.ts";
@@ -48,6 +49,12 @@ function LoadedView({ view }: { readonly view: View }) {
   useEffect(() => {
     if (component.value === undefined) load();
   }, [view]);
+  const isLoading = component.value === undefined && failure.value === undefined;
+  // After the effects of the view itself, which has added its commands by then.
+  useEffect(() => {
+    if (isLoading) holdKeys();
+    else releaseKeys();
+  }, [isLoading]);
   if (fault !== undefined)
     return <Failed text={`This view has a fault: ${describeError(fault).text}`} again={reset} />;
   if (failure.value !== undefined) return <Failed text="This view could not be loaded." again={load} />;

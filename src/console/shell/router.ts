@@ -11,8 +11,8 @@ export const path = computed(() => location_.value);
 let position = positionOf(history.state);
 /** Asked before the page goes elsewhere. */
 let mayLeave: (() => Promise<boolean>) | undefined;
-/** A step of the browser that this page made itself. */
-let isOwnStep = false;
+/** Whether the person is being asked about a step of the browser. */
+let isAsked = false;
 
 /** Shows another view. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
@@ -41,23 +41,27 @@ function positionOf(state: unknown): number {
   return typeof position === "number" ? position : 0;
 }
 
-function onStep(event: PopStateEvent): void {
-  const next = positionOf(event.state);
-  const step = next - position;
-  if (isOwnStep || mayLeave === undefined || step === 0) {
-    isOwnStep = false;
-    position = next;
-    location_.value = location.pathname;
-    return;
-  }
-  // The address has changed already: back to where the page is, until it may leave.
-  isOwnStep = true;
-  history.go(-step);
-  void mayLeave().then((may) => {
-    if (!may) return;
-    mayLeave = undefined;
-    history.go(step);
-  });
+function onStep(): void {
+  const question = mayLeave;
+  if (question === undefined || positionOf(history.state) === position) arrive();
+  else if (!isAsked) void askAboutStep(question);
+}
+
+/** The address has changed already, and may change again until the question is answered. */
+async function askAboutStep(question: () => Promise<boolean>): Promise<void> {
+  isAsked = true;
+  const leaves = await question();
+  isAsked = false;
+  const back = position - positionOf(history.state);
+  if (leaves) arrive();
+  // No step at all would load the page again.
+  else if (back !== 0) history.go(back);
+}
+
+/** Shows what the address names. */
+function arrive(): void {
+  position = positionOf(history.state);
+  location_.value = location.pathname;
 }
 
 /** Follows the buttons of the browser, and links within the page, without loading it again. */

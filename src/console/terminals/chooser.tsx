@@ -24,7 +24,11 @@ export function Chooser() {
       <EmptyState
         icon="terminal"
         title="No terminal is open"
-        text="A terminal keeps running when you close the page, and is here when you come back."
+        text={
+          isAllowed("start")
+            ? "A terminal keeps running when you close the page, and is here when you come back."
+            : "Terminals that others have started are listed here, as far as you may see them."
+        }
       >
         {isAllowed("start") ? (
           <>

@@ -1,23 +1,33 @@
 import { signal } from "@preact/signals";
-import { describeError } from "../connection/describe-error.ts";
+import { describeFailure } from "../connection/describe-error.ts";
+import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
+import { findTerminal, keptTerminals } from "./kept-terminals.ts";
 import { closePane, keyOf, type PaneLayout } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
 import { paneModels } from "./pane-model.tsx";
+import { endTerminal } from "./terminal-session.ts";
 
 const asked = signal<readonly PaneLayout[] | undefined>(undefined);
 
 /** Closes panes, after a question if something still runs there that could be ended from here. */
 export function askToClose(panes: readonly PaneLayout[]): void {
-  const running = panes.filter((pane) => {
-    const state = paneModels.value.get(keyOf(pane))?.state.value;
-    return state?.kind === "open" && state.mode === "control";
-  });
-  if (running.length === 0) close(panes);
-  else asked.value = panes;
+  if (panes.some(runs)) asked.value = panes;
+  else close(panes);
+}
+
+function runs(pane: PaneLayout): boolean {
+  const model = paneModels.value.get(keyOf(pane));
+  if (model !== undefined) {
+    const state = model.state.value;
+    return state.kind === "open" && state.mode === "control";
+  }
+  // Its tab was never shown.
+  const listed = keptTerminals.value && findTerminal(keptTerminals.value, pane);
+  return pane.mode === "control" && listed?.state === "running";
 }
 
 function close(panes: readonly PaneLayout[]): void {
@@ -26,15 +36,26 @@ function close(panes: readonly PaneLayout[]): void {
 
 async function end(panes: readonly PaneLayout[]): Promise<void> {
   for (const pane of panes) {
-    const model = paneModels.value.get(keyOf(pane));
     try {
       // What had ended before may still be of interest, so only what was ended here is forgotten.
-      if (model?.state.value.kind === "open") await model.endAndForget();
+      if (runs(pane)) await endAndForget(pane);
     } catch (error) {
-      toast({ kind: "bad", ...describeError(error) });
+      toast({ kind: "bad", ...describeFailure(`${visibleText(pane.name)} was not ended`, error) });
     }
   }
   close(panes);
+}
+
+async function endAndForget(pane: PaneLayout): Promise<void> {
+  const model = paneModels.value.get(keyOf(pane));
+  if (model !== undefined) return model.endAndForget();
+  const { name, owner, mode } = pane;
+  const remote = await serverLink.host.value!.attachKept(name, {
+    mode,
+    ...(owner === undefined ? {} : { owner }),
+  });
+  await endTerminal(remote);
+  await remote.detach({ forget: true });
 }
 
 /** Asks what is to become of a terminal that is closed. */

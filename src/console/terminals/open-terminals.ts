@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import type { Host } from "../../client/browser.ts";
-import { describeError, NOT_CONNECTED } from "../connection/describe-error.ts";
+import { describeFailure, NOT_CONNECTED } from "../connection/describe-error.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { toast } from "../ui/toast.tsx";
 import { focusedPane, keyOf, type Layout, type PaneLayout, show, split, type SplitLayout } from "./layout.ts";
@@ -34,7 +34,7 @@ export async function openNew(host: Host, direction?: SplitLayout["direction"]):
         ? show(layout.value, pane)
         : split(layout.value, keyOf(beside), { direction, pane });
   } catch (error) {
-    toast({ kind: "bad", ...describeError(error) });
+    toast({ kind: "bad", ...describeFailure("The terminal was not started", error) });
   } finally {
     isStarting.value = false;
   }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { ExitReport } from "../../client/browser.ts";
-import { describeError } from "../connection/describe-error.ts";
+import { describeError, describeFailure } from "../connection/describe-error.ts";
 import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { pathTo } from "../shell/router.ts";
@@ -30,12 +30,12 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
   const state = model.state.value;
   // A terminal that ended with its server is there for a moment before the page is connected to the next one.
   const isBusy = isStarting.value || !serverLink.isConnected.value;
-  const act = async (work: () => Promise<void>): Promise<void> => {
+  const act = async (failure: string, work: () => Promise<void>): Promise<void> => {
     isStarting.value = true;
     try {
       await work();
     } catch (error) {
-      toast({ kind: "bad", ...describeError(error) });
+      toast({ kind: "bad", ...describeFailure(`${visibleText(pane.name)} was not ${failure}`, error) });
     } finally {
       isStarting.value = false;
     }
@@ -46,7 +46,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       icon="play"
       disabled={isBusy}
       onClick={() =>
-        void act(async () => {
+        void act("started again", async () => {
           model.leaveScreen();
           await startAgain(host, pane.name, lastCommand(keyOf(pane)), model.grid.value);
           onStarted();
@@ -68,7 +68,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
               title="Its output is gone then, and its name is free"
               disabled={isBusy}
               onClick={() =>
-                void act(async () => {
+                void act("forgotten", async () => {
                   await model.forget();
                   onClose?.();
                 })

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { IconButton } from "../ui/button.tsx";
@@ -13,10 +14,20 @@ import { PaneActions } from "./pane-actions.tsx";
 export function TabBar() {
   const host = useHost();
   const { tabs, current } = layout.value;
+  const list = useRef<HTMLDivElement>(null);
+  // Also when the bar gets its width, and another one.
+  useLayoutEffect(() => {
+    const bar = list.current!;
+    const observer = new ResizeObserver(() =>
+      bar.querySelector("[data-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    );
+    observer.observe(bar);
+    return () => observer.disconnect();
+  }, [current, tabs.length]);
   return (
     <header class="term-head">
       <h1 class="hidden-text">Terminals</h1>
-      <div class="term-tabs" role="tablist" aria-label="Terminals">
+      <div class="term-tabs" role="tablist" aria-label="Terminals" ref={list}>
         {tabs.map((tab) => (
           <Tab key={tab.id} tab={tab} isCurrent={tab.id === current} />
         ))}

@@ -1,9 +1,8 @@
 import { useHost } from "../connection/use-host.ts";
 import { type Command, useCommands } from "../shell/commands.ts";
-import { toast } from "../ui/toast.tsx";
+import { copyAndSay } from "../ui/copy-text.ts";
 import { pathOf } from "./addresses.ts";
 import { askToClose } from "./closing.tsx";
-import { copyText } from "./copy-text.ts";
 import { focus, focusedPane, keyOf, neighbourTab, selectTab } from "./layout.ts";
 import { neighbourPane, type Way } from "./neighbour-pane.ts";
 import { layout, openNew } from "./open-terminals.ts";
@@ -77,11 +76,10 @@ export function useTerminalCommands(): void {
   const share = async (): Promise<void> => {
     const pane = focusedPane(layout.value);
     if (pane === undefined) return;
-    await copyText(location.origin + pathOf({ ...pane, mode: "follow" }));
-    toast({
-      kind: "good",
-      text: "The address is copied. Whoever may follow this terminal can look on with it.",
-    });
+    await copyAndSay(
+      location.origin + pathOf({ ...pane, mode: "follow" }),
+      "The address is in the clipboard. Whoever may follow this terminal can look on with it.",
+    );
   };
   useCommands(
     () => [

@@ -183,12 +183,7 @@ export class TerminalSession {
 
   /** Ends the process, and waits for its end. */
   async end(): Promise<void> {
-    // As when a window is closed: shells ignore SIGTERM.
-    await this.#remote?.signal("SIGHUP").catch(() => {
-      // It has ended, or the server knows only Ctrl-C.
-    });
-    await this.#remote?.terminate();
-    await this.#remote?.closed;
+    if (this.#remote !== undefined) await endTerminal(this.#remote);
   }
 
   /** Forgets a process that has ended. */
@@ -330,6 +325,16 @@ export class TerminalSession {
     this.#state = state;
     this.#options.onState(state);
   }
+}
+
+/** Ends the process of a terminal, and waits for its end. */
+export async function endTerminal(remote: RemoteProcess): Promise<void> {
+  // As when a window is closed: shells ignore SIGTERM.
+  await remote.signal("SIGHUP").catch(() => {
+    // It has ended, or the server knows only Ctrl-C.
+  });
+  await remote.terminate();
+  await remote.closed;
 }
 
 /** Part of what paints an alternate screen. */

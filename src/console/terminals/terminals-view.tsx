@@ -1,5 +1,5 @@
 import { useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { navigate } from "../shell/router.ts";
 import type { ViewProps } from "../shell/view.ts";
 import { paneAt, pathOf } from "./addresses.ts";
@@ -16,7 +16,10 @@ import { useTerminalCommands } from "./terminal-commands.ts";
 export default function TerminalsView({ path }: ViewProps) {
   useKeptTerminals();
   useTerminalCommands();
+  /** The address that the layout has asked for. It comes back late, when keys may have gone on to another tab. */
+  const told = useRef("");
   useEffect(() => {
+    if (path === told.current) return;
     const named = paneAt(path);
     const shown = focusedPane(layout.value);
     if (named !== undefined && (shown === undefined || pathOf(shown) !== path))
@@ -26,10 +29,14 @@ export default function TerminalsView({ path }: ViewProps) {
   useSignalEffect(() => {
     const shown = focusedPane(layout.value);
     // Not while the address is about to change the layout.
-    if (location.pathname.startsWith("/t"))
-      navigate(shown === undefined ? "/t" : pathOf(shown), { replace: true });
+    if (!location.pathname.startsWith("/t")) return;
+    told.current = shown === undefined ? "/t" : pathOf(shown);
+    navigate(told.current, { replace: true });
   });
   const { tabs, current } = layout.value;
+  // Emulators take long to make, so a page with many tabs makes those of a tab when it is first shown.
+  const seen = useRef(new Set<number>()).current;
+  if (current !== undefined) seen.add(current);
   if (tabs.length === 0) return <Chooser />;
   return (
     <section class="view term-view">
@@ -43,12 +50,14 @@ export default function TerminalsView({ path }: ViewProps) {
             aria-label={keyOf({ name: tab.focus })}
             hidden={tab.id !== current}
           >
-            <SplitPanes
-              node={tab.root}
-              tab={tab.id}
-              path={[]}
-              focused={tab.id === current ? tab.focus : undefined}
-            />
+            {seen.has(tab.id) ? (
+              <SplitPanes
+                node={tab.root}
+                tab={tab.id}
+                path={[]}
+                focused={tab.id === current ? tab.focus : undefined}
+              />
+            ) : null}
           </div>
         ))}
       </div>

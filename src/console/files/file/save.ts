@@ -1,4 +1,4 @@
-import { describeError } from "../../connection/describe-error.ts";
+import { describeFailure } from "../../connection/describe-error.ts";
 import { toast } from "../../ui/toast.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { bytesOf, type LineEnding } from "../file-content.ts";
@@ -36,6 +36,7 @@ export async function save(
     toast({ kind: "good", text: `${visibleText(nameOf(document.path))} is saved.` });
   } catch (error) {
     const remedy = "Rename or delete what is there now, then save again.";
-    toast({ kind: "bad", ...describeError(error), ...(error instanceof NotRegular ? { remedy } : {}) });
+    const failure = describeFailure(`${visibleText(nameOf(document.path))} was not saved`, error);
+    toast({ kind: "bad", ...failure, ...(error instanceof NotRegular ? { remedy } : {}) });
   }
 }

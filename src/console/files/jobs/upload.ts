@@ -2,6 +2,7 @@ import type { Files, Host } from "../../../client/browser.ts";
 import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { joinPath, nameOf } from "../paths.ts";
+import { FailedFiles } from "./failed-files.ts";
 import { jobs } from "./jobs.ts";
 import { eachOf, type Job } from "./job-queue.ts";
 import { type Given, planUpload, type PlannedUpload, topNames } from "./upload-plan.ts";
@@ -29,8 +30,11 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
     job.tell({ value: finished + partly, max: plan.bytes, unit: "bytes" });
   };
   tell();
+  const failed = new FailedFiles(plan.files.length + plan.directories.length);
   for (const path of plan.directories)
-    await withHost(job.signal, (host) => host.files.mkdir(path, { signal: job.signal }));
+    await withHost(job.signal, (host) => host.files.mkdir(path, { signal: job.signal })).catch((error) =>
+      failed.add(error),
+    );
   await eachOf(plan.files, FILES_AT_ONCE, job.signal, async ({ blob, path }, signal) => {
     const onProgress = (bytes: number): void => {
       underWay.set(path, bytes);
@@ -43,12 +47,13 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
     await withHost(signal, write).catch((error: unknown) => {
       // What was stopped between two sessions is removed by the next one.
       if (signal.aborted) withHost(new AbortController().signal, write).catch(() => {});
-      throw error;
+      failed.add(error);
     });
     underWay.delete(path);
     finished += blob.size;
     tell();
   });
+  failed.throwIfAny();
 }
 
 function partId(): string {

@@ -2,10 +2,11 @@ import { useMemo } from "preact/hooks";
 import { useHost } from "../../connection/use-host.ts";
 import { navigate, pathTo } from "../../shell/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { copyAndSay } from "../../ui/copy-text.ts";
 import { formatBytes } from "../../ui/format.ts";
 import { visibleText } from "../../ui/visible-text.ts";
 import { beginningsOf } from "../beginnings.ts";
-import { copiedTarget, copyAndSay } from "../copy-button.tsx";
+import { copiedTarget } from "../copy-button.tsx";
 import { requestCode } from "../copy-code.ts";
 import { fillForm } from "../forms.ts";
 import { formatMs } from "../format-ms.ts";
@@ -62,14 +63,21 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
               kind="quiet"
               icon="copy"
               onClick={() =>
-                void copyAndSay(requestCode({ method: wireMethod.name, params }, copiedTarget()), "The code")
+                void copyAndSay(
+                  requestCode({ method: wireMethod.name, params }, copiedTarget()),
+                  "The code is in the clipboard.",
+                )
               }
             >
               As TypeScript
             </Button>
           </>
         )}
-        <Button kind="quiet" icon="copy" onClick={() => void copyAndSay(text, "The message")}>
+        <Button
+          kind="quiet"
+          icon="copy"
+          onClick={() => void copyAndSay(text, "The message is in the clipboard.")}
+        >
           As JSON
         </Button>
       </div>
