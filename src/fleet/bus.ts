@@ -26,7 +26,7 @@ export interface BusEvents {
 export interface Bus {
   /** Messages published while it is false would be lost. */
   readonly isConnected: boolean;
-  /** The data must not change before the next turn of the event loop. */
+  /** The data must not change before it has arrived. */
   publish(subject: string, data: Uint8Array, reply?: string): void;
   /** Returns what ends the subscription. */
   subscribe(subject: string, receive: (message: BusMessage) => void): () => void;

@@ -43,9 +43,14 @@ export interface State extends Progress {
   readonly ask: boolean;
 }
 
-/** Memory for a numbered frame with room for its body. */
-export function numberedFrame(kind: number, position: number, bodyBytes: number): Buffer {
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + bodyBytes);
+/** A numbered frame with room for its body, in memory of `allocate`. */
+export function numberedFrame(
+  kind: number,
+  position: number,
+  bodyBytes: number,
+  allocate: (bytes: number) => Buffer = Buffer.allocUnsafe,
+): Buffer {
+  const frame = allocate(HEADER_BYTES + bodyBytes);
   frame[0] = kind;
   frame.writeUIntBE(position, POSITION, 6);
   return frame;

@@ -11,6 +11,7 @@ import { settledWithin } from "../base/deadlines.ts";
 import { ConnectionError, messageOf } from "../base/errors.ts";
 import type { Bus, BusEvents, BusMessage } from "./bus.ts";
 import { HEADER_BYTES } from "./frames.ts";
+import { type LeanNats, leanNats } from "./lean-nats.ts";
 import { MAX_PIECE_BYTES } from "./outgoing.ts";
 
 /** A link that fails silently is noticed within three of these. */
@@ -33,11 +34,13 @@ const AWAY = new Set([
 /** A connection to NATS that is kept up. */
 export class NatsBus implements Bus {
   readonly #connection: NatsConnection;
+  readonly #lean: LeanNats | undefined;
   readonly #watchers = new Set<BusEvents>();
   #isConnected = true;
 
   private constructor(connection: NatsConnection) {
     this.#connection = connection;
+    this.#lean = leanNats(connection);
     void this.#follow();
   }
 
@@ -67,6 +70,7 @@ export class NatsBus implements Bus {
 
   publish(subject: string, data: Uint8Array, reply?: string): void {
     if (!this.#isConnected) return;
+    if (reply === undefined && this.#lean?.publish(subject, data)) return;
     this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
   }
 

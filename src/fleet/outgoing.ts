@@ -8,11 +8,18 @@ import {
   reasonBytes,
   stampProgress,
 } from "./frames.ts";
+import { Slabs } from "./slabs.ts";
 
 /** Longest body of a frame. Servers of NATS accept 1 MiB by default, and short frames let others pass in between. */
 export const MAX_PIECE_BYTES = 256 * 1024;
 /** Every text of this length fits into one frame, whatever its characters. */
 const SHORT_CHARACTERS = MAX_PIECE_BYTES / 4;
+
+interface Kept {
+  readonly frame: Buffer;
+  /** An earlier copy may still wait in a socket when a later one is acknowledged. */
+  isRepeated: boolean;
+}
 
 /** A message of which not everything is in frames yet. */
 interface Waiting {
@@ -42,7 +49,9 @@ export class Outgoing {
   readonly #queue: SendQueue;
   readonly #waiting = new Fifo<Waiting | Buffer>();
   /** Frames that are not acknowledged, the oldest first. */
-  readonly #kept = new Fifo<Buffer>();
+  readonly #kept = new Fifo<Kept>();
+  readonly #slabs = new Slabs();
+  readonly #allocate = (bytes: number): Buffer => this.#slabs.take(bytes);
   /** Number of kept frames that have been published since the last loss. */
   #published = 0;
   #acknowledged = 0;
@@ -81,7 +90,7 @@ export class Outgoing {
       this.#fitsNow(message.length * 3)
     ) {
       const bytes = Buffer.byteLength(message);
-      const frame = numberedFrame(FrameKind.last, this.#end, bytes);
+      const frame = numberedFrame(FrameKind.last, this.#end, bytes, this.#allocate);
       frame.write(message, HEADER_BYTES);
       this.#keep(frame);
       flushed?.();
@@ -112,14 +121,18 @@ export class Outgoing {
   acknowledge({ received, limit }: Progress): void {
     if (limit > this.#limit) this.#limit = limit;
     while (received > this.#acknowledged && this.#kept.size > 0) {
-      this.#acknowledged += this.#kept.shift()!.length;
+      const { frame, isRepeated } = this.#kept.shift()!;
+      this.#acknowledged += frame.length;
       if (this.#published > 0) this.#published -= 1;
+      if (!isRepeated) this.#slabs.give(frame);
     }
+    if (this.#kept.size === 0) this.#slabs.rest();
     this.pump();
   }
 
   /** Publishes again what is not acknowledged. */
   sendAgain(): void {
+    for (let at = 0; at < this.#published; at += 1) this.#kept.at(at)!.isRepeated = true;
     this.#published = 0;
     this.pump();
   }
@@ -129,8 +142,9 @@ export class Outgoing {
     const { isOpen, publish, progress } = this.#options;
     if (!isOpen()) return;
     for (;;) {
-      const frame = this.#kept.at(this.#published);
-      if (frame !== undefined) {
+      const kept = this.#kept.at(this.#published);
+      if (kept !== undefined) {
+        const { frame } = kept;
         this.#published += 1;
         stampProgress(frame, progress());
         publish(frame);
@@ -151,7 +165,7 @@ export class Outgoing {
   }
 
   #keep(frame: Buffer): void {
-    this.#kept.push(frame);
+    this.#kept.push({ frame, isRepeated: false });
     this.#end += frame.length;
   }
 
@@ -170,7 +184,8 @@ export class Outgoing {
     const bytes = Math.min(next.left, MAX_PIECE_BYTES);
     if (this.#end + HEADER_BYTES + bytes > this.#limit) return false;
     const isLast = bytes === next.left;
-    const frame = numberedFrame(isLast ? FrameKind.last : FrameKind.piece, this.#end, bytes);
+    const kind = isLast ? FrameKind.last : FrameKind.piece;
+    const frame = numberedFrame(kind, this.#end, bytes, this.#allocate);
     copyBytes(next, frame, bytes);
     this.#keep(frame);
     if (isLast) {

@@ -343,3 +343,20 @@ function receive(end: End, data: Buffer): void {
   const message: BusMessage = { subject: "", data, reply: undefined, isUndeliverable: false };
   (end.transport as VirtualConnection).receive(message);
 }
+
+test("the memory of frames is used again when they are acknowledged, and not if they were sent again", async () => {
+  const { nats, client, executor } = await connectPair(wait);
+  let lost = 0;
+  nats.fate = (frame) =>
+    frame[0] === FrameKind.last && frame.length > 50_000 && lost++ % 7 === 0 ? "is lost" : "arrives";
+  const sent = Array.from({ length: 60 }, (_, at) => `${at}`.padStart(80_000, "x"));
+  for (const message of sent) {
+    client.transport.send(message);
+    if (Number(message.slice(-1)) % 5 === 0) await wait(3);
+  }
+  await wait(20_000);
+  expect(executor.messages.map((message) => Number(message.replaceAll("x", "")))).toEqual(
+    sent.map((_, at) => at),
+  );
+  expect(executor.messages).toEqual(sent);
+});
