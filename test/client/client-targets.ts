@@ -2,15 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect, type NodeConnectOptions } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
+import { serve } from "../../src/server/index.ts";
 import { createServer } from "../../src/server/server.ts";
 import { launch, SERVER_PATH, type ServerKind } from "../conformance/server-process.ts";
+import { startNats } from "../fixtures/nats-server.ts";
+import { isOverNats } from "./served.ts";
 
 /** A server that tests can connect to, in one of the ways there are. */
 export interface ClientTarget {
-  connect(): Promise<Host>;
-  /** Where it listens. A session can be resumed there, and only there. */
+  connect(options?: NodeConnectOptions): Promise<Host>;
+  /** Where it listens, if a proxy for WebSockets can sit in between. */
   readonly url?: string;
   stop(): Promise<void>;
 }
@@ -18,7 +21,7 @@ export interface ClientTarget {
 const overWebSocket = (kind: ServerKind) => async (): Promise<ClientTarget> => {
   const server = await launch(kind, ["--listen", "ws://127.0.0.1:0"]);
   const url = await server.banner();
-  return { url, connect: () => connect(url), stop: () => server.stop() };
+  return { url, connect: (options) => connect(url, options), stop: () => server.stop() };
 };
 
 const overStdio = (kind: ServerKind) => async (): Promise<ClientTarget> => {
@@ -27,14 +30,31 @@ const overStdio = (kind: ServerKind) => async (): Promise<ClientTarget> => {
   const env = { PATH: SERVER_PATH, HOME: home, CODEX_HOME: home };
   const command: [string, ...string[]] = [...programOf(kind), "--listen", "stdio"];
   return {
-    connect: () => connect({ command, cwd: home, env }),
+    connect: (options) => connect({ command, cwd: home, env }, options),
     stop: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   };
 };
 
 async function inProcess(): Promise<ClientTarget> {
   const server = createServer({ environment: { PATH: SERVER_PATH } });
-  return { connect: () => connect(server), stop: () => server.close() };
+  return { connect: (options) => connect(server, options), stop: () => server.close() };
+}
+
+async function overNats(): Promise<ClientTarget> {
+  const nats = await startNats();
+  const fleet = { servers: nats.url };
+  const server = await serve({
+    environment: { PATH: SERVER_PATH },
+    insecureNoAuth: true,
+    fleet: { ...fleet, id: "a" },
+  });
+  return {
+    connect: (options) => connect({ fleet, id: "a" }, options),
+    async stop() {
+      await server.close();
+      await nats[Symbol.asyncDispose]();
+    },
+  };
 }
 
 function programOf(kind: ServerKind): [string, ...string[]] {
@@ -45,14 +65,36 @@ function programOf(kind: ServerKind): [string, ...string[]] {
   return [binary, "exec-server"];
 }
 
-/** Every kind of server and every way to it. */
-export const clientTargets = [
-  { name: "our server over ws", start: overWebSocket("ours"), resumable: true },
-  { name: "our server over stdio", start: overStdio("ours"), resumable: false },
-  { name: "our server in this program", start: inProcess, resumable: false },
-  { name: "the real server over ws", start: overWebSocket("codex"), resumable: true },
-  { name: "the real server over stdio", start: overStdio("codex"), resumable: false },
-] as const;
+export interface ClientTargetInfo {
+  readonly name: string;
+  readonly start: () => Promise<ClientTarget>;
+  /** A session outlives its connection. */
+  readonly resumable: boolean;
+  /** The target has a `url`. */
+  readonly isSocket: boolean;
+}
+
+/** Our server, in the way that the tests are about, and the real one. */
+export const OURS: ClientTargetInfo = isOverNats
+  ? { name: "our server over NATS", start: overNats, resumable: true, isSocket: false }
+  : { name: "our server over ws", start: overWebSocket("ours"), resumable: true, isSocket: true };
+export const CODEX: ClientTargetInfo = {
+  name: "the real server over ws",
+  start: overWebSocket("codex"),
+  resumable: true,
+  isSocket: true,
+};
+
+/** Every kind of server and every way to it. With TEST_TRANSPORT=nats, only that one. */
+export const clientTargets: readonly ClientTargetInfo[] = isOverNats
+  ? [OURS]
+  : [
+      OURS,
+      { name: "our server over stdio", start: overStdio("ours"), resumable: false, isSocket: false },
+      { name: "our server in this program", start: inProcess, resumable: false, isSocket: false },
+      CODEX,
+      { name: "the real server over stdio", start: overStdio("codex"), resumable: false, isSocket: false },
+    ];
 
 /** For a group of tests: starts a target before them, connects to it, and ends both after them. */
 export function usingTarget(

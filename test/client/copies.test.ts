@@ -24,11 +24,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FileError } from "../../src/client/files/file-error.ts";
 import type { TreeOptions, TreeProgress, TreeResult } from "../../src/client/files/trees.ts";
 import type { Host } from "../../src/client/host.ts";
-import { clientTargets, usingTarget } from "./client-targets.ts";
+import { CODEX, OURS, usingTarget } from "./client-targets.ts";
 
 const MIB = 1024 * 1024;
-const [OURS] = clientTargets;
-const CODEX = clientTargets[3];
 const RESUME = { resume: true, verify: true } as const;
 
 let base: string;

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { SpawnError } from "../../src/client/process/spawn-error.ts";
 import { createServer } from "../../src/server/index.ts";
 import { launch } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { clientTargets, usingTarget } from "./client-targets.ts";
+import { connect } from "./served.ts";
 
 // What errors say to a person who did not expect them, and to a program that did.
 
@@ -124,7 +124,7 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("$nam
   });
 });
 
-describe.each(clientTargets.filter(({ name }) => name.endsWith("ws")))("$name", ({ name, start }) => {
+describe.each(clientTargets.filter(({ resumable }) => resumable))("$name", ({ name, start }) => {
   const isOurs = name.startsWith("our");
 
   test("a process or a session that does not exist, and an id in use, have codes where the server tells them", async () => {
@@ -137,7 +137,7 @@ describe.each(clientTargets.filter(({ name }) => name.endsWith("ws")))("$name", 
       await host.request("process/start", request);
       expect(await errorOf(host.adopt("nobody"))).toMatchObject(missing);
       const resumeSessionId = "00000000-0000-4000-8000-000000000000";
-      const resumed = connect(target.url!, { resumeSessionId, connectTimeoutMs: 10_000 });
+      const resumed = target.connect({ resumeSessionId, connectTimeoutMs: 10_000 });
       expect(await errorOf(resumed)).toMatchObject({ ...missing, message: "unknown session id …" });
       expect(await errorOf(host.request("process/start", request))).toMatchObject({
         code: isOurs ? "INVALID_INPUT" : "RPC_ERROR",

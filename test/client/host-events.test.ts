@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { HostEvent } from "../../src/client/session/event-feed.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
 import { withDeadline } from "../fault/deadline.ts";
+import { connect } from "./served.ts";
 
 const DEADLINE_MS = 20_000;
 const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>

@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDeferred } from "../../src/base/deferred.ts";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
-import { type ListeningServer, serve, type ServerLimits } from "../../src/server/index.ts";
+import type { ListeningServer, ServerLimits } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
+import { connect, serve } from "./served.ts";
 
 // Kept processes under pressure: others' names, races, floods, and ends at bad moments.
 

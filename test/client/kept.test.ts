@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
-import { type ListeningServer, serve } from "../../src/server/index.ts";
+import type { ListeningServer } from "../../src/server/index.ts";
 import { CuttingProxy, type WireMessage } from "../e2e/cutting-proxy.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { clientTargets } from "./client-targets.ts";
+import { connect, serve } from "./served.ts";
 
 // Kept processes through the library.
 

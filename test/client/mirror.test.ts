@@ -20,11 +20,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { MirrorOptions, TreeOptions, TreeResult } from "../../src/client/files/trees.ts";
 import type { Host } from "../../src/client/host.ts";
-import { clientTargets, usingTarget } from "./client-targets.ts";
+import { CODEX, OURS, usingTarget } from "./client-targets.ts";
 
 const MIB = 1024 * 1024;
-const [OURS] = clientTargets;
-const CODEX = clientTargets[3];
 
 let base: string;
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
 import { uriFromPath } from "../../src/base/file-uri.ts";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { SandboxContext } from "../../src/protocol/sandbox.ts";
 import { createServer, type ServerOptions } from "../../src/server/index.ts";
@@ -13,6 +12,7 @@ import { launch, SERVER_PATH } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { openMemoryPeer } from "../conformance/raw-peer.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
+import { connect } from "./served.ts";
 
 // A sandbox of the server's own, which its clients can narrow, and nothing else.
 

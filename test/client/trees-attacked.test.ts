@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createDeferred } from "../../src/base/deferred.ts";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { TreeEntry, TreeProgress } from "../../src/client/files/trees.ts";
 import type { Host } from "../../src/client/host.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { inTime } from "./fake-hosts.ts";
 import { Relay } from "./relay.ts";
+import { connect } from "./served.ts";
 
 // What happens to a tree while it is copied, and what else is wrong with it.
 

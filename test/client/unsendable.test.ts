@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProtocolError, UsageError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import { createExecTools } from "../../src/client/tools/index.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { FakeServer, Refusal, unanswered } from "./fake-server.ts";
+import { connect } from "./served.ts";
 
 // What no server can parse is refused before it is sent, and a request that a server could not parse harms no other.
 
