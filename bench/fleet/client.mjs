@@ -40,11 +40,13 @@ const WORKS = {
   },
 };
 
-process.on("message", async ({ work, size }) => {
+async function answer({ work, size }) {
   try {
     process.send({ value: await WORKS[work](size) });
   } catch (error) {
     process.send({ error: error.stack });
   }
-});
+}
+
+process.on("message", (asked) => void answer(asked));
 process.send({ ready: true });

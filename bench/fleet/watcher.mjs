@@ -46,11 +46,13 @@ const ANSWERS = {
   },
 };
 
-process.on("message", async ({ ask, ...params }) => {
+async function answer({ ask, ...params }) {
   try {
     process.send(await ANSWERS[ask](params));
   } catch (error) {
     process.send({ error: error.stack });
   }
-});
+}
+
+process.on("message", (asked) => void answer(asked));
 process.send({ ready: true });

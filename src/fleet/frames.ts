@@ -48,7 +48,7 @@ export function numberedFrame(
   kind: number,
   position: number,
   bodyBytes: number,
-  allocate: (bytes: number) => Buffer = Buffer.allocUnsafe,
+  allocate: (bytes: number) => Buffer = (bytes) => Buffer.allocUnsafe(bytes),
 ): Buffer {
   const frame = allocate(HEADER_BYTES + bodyBytes);
   frame[0] = kind;

@@ -56,7 +56,9 @@ export function leanNats(connection: NatsConnection): LeanNats | undefined {
   // The library makes another parser for each connection to a server.
   Object.defineProperty(protocol, "parser", {
     get: () => lean,
-    set: (parser: Parser) => lean.begin(parser),
+    set: (parser: Parser) => {
+      lean.begin(parser);
+    },
   });
   return {
     publish(subject, data) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { connectPair, type End } from "../../test/fixtures/virtual-pair.ts";
+import { connectPair, type End, openEnd } from "../../test/fixtures/virtual-pair.ts";
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from "../transport/transport.ts";
 import type { BusMessage } from "./bus.ts";
 import { FrameKind, numberedFrame, readState, stampProgress, stateFrame } from "./frames.ts";
@@ -359,4 +359,13 @@ test("the memory of frames is used again when they are acknowledged, and not if 
     sent.map((_, at) => at),
   );
   expect(executor.messages).toEqual(sent);
+});
+
+test("the code of a farewell arrives with it, also at an end that is opened later", async () => {
+  const { client, executor } = await connectPair(wait);
+  client.transport.close({ code: 4011, reason: "the session is over" });
+  await wait(10);
+  expect(executor.closed).toEqual(["the session is over"]);
+  expect(executor.closeCode).toBe(4011);
+  expect(openEnd(executor.transport, executor.bus).closeCode).toBe(4011);
 });

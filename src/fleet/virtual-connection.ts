@@ -73,6 +73,7 @@ export class VirtualConnection implements Transport {
   #isClosing = false;
   #ended = false;
   #endReason: string | undefined;
+  #endCode: number | undefined;
 
   constructor(options: VirtualConnectionOptions) {
     this.#options = options;
@@ -143,7 +144,7 @@ export class VirtualConnection implements Transport {
 
   open(events: TransportEvents): void {
     this.#events = events;
-    if (this.#ended) events.close(this.#endReason);
+    if (this.#ended) events.close(this.#endReason, this.#endCode);
     else this.resume();
   }
 
@@ -306,7 +307,7 @@ export class VirtualConnection implements Transport {
 
   #receiveEnd(code: number, reason: string): void {
     this.#tell({});
-    this.#end(code === NORMAL_CLOSE || reason === "" ? undefined : reason);
+    this.#end(code === NORMAL_CLOSE || reason === "" ? undefined : reason, code);
   }
 
   #violated(): void {
@@ -372,7 +373,8 @@ export class VirtualConnection implements Transport {
     }, PROBE_MS).unref();
   }
 
-  #end(reason?: string): void {
+  /** `code` is that of the peer's farewell. */
+  #end(reason?: string, code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason ??= reason;
@@ -384,6 +386,7 @@ export class VirtualConnection implements Transport {
     this.#incoming.stop();
     this.#outgoing.clear();
     this.#options.ended();
-    this.#events?.close(this.#endReason);
+    this.#endCode = code;
+    this.#events?.close(this.#endReason, code);
   }
 }
