@@ -1,12 +1,19 @@
+import { UsageError } from "../../base/errors.ts";
 import type { Tokens } from "./model/model.ts";
 import type { CheckRow } from "../input/rows-file.ts";
 import type { JobFiles, JobOptions, JobSummary } from "../job/file-job.ts";
 import { runFileJob } from "../job/file-job.ts";
+import type { RowsFleetOptions } from "../machines/rows-fleet.ts";
 import { Template } from "../template/template.ts";
+import { FleetAgents } from "./fleet-agents.ts";
 import { agentWork, type AgentWorkOptions } from "./agent-work.ts";
 
 /** What agents do with the rows of a file. */
-export interface AgentJobOptions extends JobFiles, JobOptions, Omit<AgentWorkOptions, "instruction"> {
+export interface AgentJobOptions
+  extends JobFiles,
+    JobOptions,
+    Omit<AgentWorkOptions, "instruction">,
+    Partial<RowsFleetOptions> {
   /** The instruction of each agent, in which `{column}` stands for the cell of its row. */
   readonly instruction: string;
 }
@@ -22,16 +29,25 @@ const ITEM_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Lets an agent work on each row of a file, and writes what they report to another one. Resolves when every agent has
- * ended, and with it the commands that it has started. An attempt has 30 minutes unless the options say otherwise.
+ * ended, and with it the commands that it has started. An attempt has 30 minutes unless the options say otherwise. With
+ * `fleet`, each agent runs its commands on one machine, and another one starts over elsewhere if that machine is lost.
  */
 export async function runAgentJob(options: AgentJobOptions): Promise<AgentJobSummary> {
-  const { instruction, outputSchema } = options;
+  const { instruction, outputSchema, fleet } = options;
+  if (fleet !== undefined && options.host !== undefined)
+    throw new UsageError("the commands of agents run on a host or on a fleet; give one of them");
   const template = new Template(instruction);
-  const work = agentWork({ ...options, instruction: ({ values }) => template.textFor(values) });
+  await using machines = fleet === undefined ? undefined : new FleetAgents({ ...options, fleet });
+  const work = agentWork({
+    ...options,
+    ...(machines === undefined ? {} : { host: machines.hostOf }),
+    instruction: ({ values }) => template.textFor(values),
+  });
   const summary = await runFileJob(
     options,
     {
-      run: work.run,
+      run: machines === undefined ? work.run : (attempt) => machines.run(attempt, work.run),
+      ...(machines === undefined ? {} : { places: machines.pool }),
       identity: { instruction, "output schema": outputSchema ?? null },
       check: (columns) => instructionCheck(template, columns),
     },

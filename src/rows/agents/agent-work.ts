@@ -15,8 +15,10 @@ export interface AgentWorkOptions extends AgentLimits {
   readonly instruction: (item: RowItem) => string;
   /** A JSON schema that results must fit. */
   readonly outputSchema?: JsonValue;
-  /** Where the commands of agents run. Default: nowhere; the agents can only report. */
-  readonly host?: AgentHost;
+  /**
+   * Where the commands of agents run, all of them or each attempt's own. Default: nowhere; the agents can only report.
+   */
+  readonly host?: AgentHost | ((attempt: RowAttempt) => AgentHost);
   /** What the results call the host. */
   readonly hostName?: string;
   /** How they run. */

@@ -21,7 +21,7 @@ export interface RowAgents {
   readonly outputSchema?: JsonValue;
   readonly check?: CheckResult;
   /** Where commands run. Without it, agents can only report. */
-  readonly host?: AgentHost;
+  readonly host?: AgentHost | ((attempt: RowAttempt) => AgentHost);
   /** What the results call it. */
   readonly hostName?: string;
   readonly commands: ExecToolsOptions;
@@ -32,9 +32,10 @@ export interface RowAgents {
 /** Lets an agent work on one row. Resolves when everything that it started has ended. */
 export async function runRowAgent(agents: RowAgents, attempt: RowAttempt): Promise<RowOutcome> {
   const { jobId, item, signal, stop } = attempt;
-  const { check, host, tokens } = agents;
+  const { check, tokens } = agents;
+  const host = typeof agents.host === "function" ? agents.host(attempt) : agents.host;
   const report = new ReportTool({ jobId, itemId: item.id, stop, ...(check === undefined ? {} : { check }) });
-  await using tools = toolsFor(agents, report);
+  await using tools = toolsFor(host, agents, report);
   let end: AgentEnd | undefined;
   try {
     end = await runAgent({
@@ -55,12 +56,16 @@ export async function runRowAgent(agents: RowAgents, attempt: RowAttempt): Promi
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  const over = tokens.refusal ?? lostHost(host);
+  const lost = lostHost(host);
+  // The only host is lost for all rows; one of several only for those that are there.
+  const over = tokens.refusal ?? (attempt.place === undefined ? lost : undefined);
   if (end?.isForAll === true) stop(end.error ?? "");
   else if (over !== undefined) stop(over);
   const ended = outcome(report, end);
-  const where = agents.hostName === undefined ? {} : { host: agents.hostName };
-  const counted = { ...ended, ...where, tokens: tokens.of(item.index) };
+  const name = attempt.place ?? agents.hostName;
+  const counted = { ...ended, ...(name === undefined ? {} : { host: name }), tokens: tokens.of(item.index) };
+  if (attempt.place !== undefined && lost !== undefined && ended.status === "failed" && !signal.aborted)
+    return { ...counted, status: "lost", error: `${attempt.place}: it was lost`, isBegun: true };
   if (ended.status === "completed") tokens.forget(item);
   return counted;
 }
@@ -77,7 +82,11 @@ function outcome({ fault, result, handedBack }: ReportTool, end: AgentEnd | unde
   return { status: "failed", error: "the agent ended its turn without a report", retry: true };
 }
 
-function toolsFor({ host, commands }: RowAgents, report: ReportTool): AgentTools & AsyncDisposable {
+function toolsFor(
+  host: AgentHost | undefined,
+  { commands }: RowAgents,
+  report: ReportTool,
+): AgentTools & AsyncDisposable {
   if (host !== undefined) return createExecTools(host, { ...commands, more: [report] });
   return {
     definitions: [report.definition],
