@@ -9,7 +9,8 @@ import { usageFailure } from "../failure.ts";
 import { print } from "../print/output.ts";
 import { repeated } from "../repeated.ts";
 import { agentEnvironment } from "../rows/agent-environment.ts";
-import { type JobFlags, jobFiles, jobOptions, parseCount, withJob } from "../rows/job-flags.ts";
+import { openChosenFleet } from "../fleet/chosen-machines.ts";
+import { fleetOptions, type JobFlags, jobFiles, jobOptions, parseCount, withJob } from "../rows/job-flags.ts";
 import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
 import { readSchema } from "../rows/read-schema.ts";
 import { runJob } from "../rows/run-job.ts";
@@ -39,6 +40,9 @@ for the cell of the column 'name', and {{ for a brace. It can run commands where
 working directory unless --sandbox says otherwise, and reports a JSON object. An agent that reports twice, for another
 row or not at all has failed. A result that does not fit --output-schema is handed back to it once.
 
+With --on, each agent runs its commands on one machine of a fleet, one with a free slot. If the machine is lost, another
+agent starts over elsewhere.
+
 The results, the ledger, --resume and the exit status are those of 'map'. Requests that the endpoint refuses for the
 moment (429, 5xx) are repeated; --max-tokens-total bounds what a run may cost.
 
@@ -47,6 +51,7 @@ Examples:
   exec-server agents repos.csv --model gpt-5 -j 8 --cwd /srv/work --instruction-file review.txt --output-schema r.json
   exec-server agents texts.jsonl --base-url http://127.0.0.1:8000/v1 --anonymous --model local --no-commands \\
       --instruction 'Which language is this? {text}'
+  exec-server -H prod agents bugs.csv --on gpu=yes --cwd /srv/work --model gpt-5 --instruction 'Reproduce {title}.'
   exec-server agents cats.csv --instruction 'Write a poem about {name}.' --dry-run --limit 3
 `;
 
@@ -94,6 +99,8 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
   const outputSchema: JsonValue | undefined =
     flags.outputSchema === undefined ? undefined : readSchema(flags.outputSchema);
   if (flags.dryRun === true) return await showInstructions(files, instruction, flags);
+  if (flags.on !== undefined && !flags.commands)
+    throw usageFailure("--on says where commands run; leave it out, or --no-commands");
   const { maxTurns, maxToolCalls, maxTokensTotal } = flags;
   const chosen = modelOptions(flags);
   const { responsesModel } = await import("../../../rows/agents/model/responses-model.ts");
@@ -104,7 +111,7 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
     return await runJob(
       flags,
       async (watched) => {
-        await using place = await placeOf(flags, chosen.apiKey);
+        await using place = await placeOf(flags, chosen.apiKey, watched.signal);
         summary = await runAgentJob({
           ...files,
           ...options,
@@ -127,8 +134,9 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
 }
 
 /** Where the commands of agents run, and how. */
-async function placeOf(flags: AgentsFlags, apiKey: string | undefined) {
+async function placeOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
   if (!flags.commands) return { options: {}, [Symbol.asyncDispose]: () => Promise.resolve() };
+  if (flags.on !== undefined) return await placesOf(flags, apiKey, signal);
   const target = await resolveTarget(flags);
   const isOwn = target.kind === "own";
   const host = await openTarget(target, flags, "session");
@@ -143,6 +151,24 @@ async function placeOf(flags: AgentsFlags, apiKey: string | undefined) {
   return {
     options: { host, hostName: targetName(target), commands },
     [Symbol.asyncDispose]: () => host.close(),
+  };
+}
+
+/** The machines of a fleet, each of which has its own files. */
+async function placesOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
+  const { cwd, sandbox } = flags;
+  if (cwd !== undefined && !cwd.startsWith("/"))
+    throw usageFailure(`--cwd must be an absolute path with --on, not '${cwd}'`);
+  const env = agentEnvironment(flags.env ?? [], { isOwn: false, apiKey });
+  const fleet = await openChosenFleet(flags, signal);
+  const commands = {
+    env,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(sandbox === undefined ? {} : { sandbox }),
+  };
+  return {
+    options: { ...fleetOptions(flags), fleet, commands },
+    [Symbol.asyncDispose]: () => fleet.close(),
   };
 }
 

@@ -3,7 +3,8 @@ import type { JsonValue } from "../../../rows/engine/row.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { endWith, type End } from "../end-with.ts";
 import { repeated } from "../repeated.ts";
-import { type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
+import { openChosenFleet } from "../fleet/chosen-machines.ts";
+import { fleetOptions, type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
 import { readSchema } from "../rows/read-schema.ts";
 import { runJob } from "../rows/run-job.ts";
 import { showCommands } from "../rows/show-commands.ts";
@@ -32,6 +33,9 @@ duration and host. They are written as rows end, and in the order of FILE in the
 lets --resume continue after Ctrl-C, a crash or a lost server: rows with a result do not run again, and commands that
 still run on the server are taken over.
 
+With --on, rows run on the machines of a fleet, wherever slots are free. If a machine is lost, its rows run elsewhere as
+further attempts, which are no retries; a result that comes too late does not count. A row fails that loses four machines.
+
 In the environment of a command: EXEC_SERVER_JOB_ID, EXEC_SERVER_ITEM_ID, EXEC_SERVER_ROW_INDEX, EXEC_SERVER_ATTEMPT.
 
 Status: 0 if every row succeeded, 1 if some did not, 130 after Ctrl-C.
@@ -42,6 +46,7 @@ Examples:
   exec-server map --shell files.csv -- 'gzip -dc {path} | wc -l'
   exec-server map --stdin json --result json --result-schema result.json rows.jsonl -- ./classify
   exec-server map --dry-run --limit 3 users.csv -- useradd -c {name} {login}
+  exec-server -H prod map --on zone=eu,disk=ssd videos.csv -- transcode {file}
   exec-server map --resume hosts.csv -- ping -c 1 {address}
 `;
 
@@ -86,8 +91,22 @@ async function map(file: string, argv: readonly string[], flags: MapFlags): Prom
     ...(schema === undefined ? {} : { resultSchema: schema, result: flags.result ?? "json" }),
   };
   if (flags.dryRun === true) return await showCommands(files, wanted, flags);
-  const target = await resolveTarget(flags);
   const { timeout: _timeout, ...start } = flags;
+  const { on } = flags;
+  if (on !== undefined)
+    return await runJob(flags, async (watched) => {
+      await using fleet = await openChosenFleet(flags, watched.signal);
+      return await mapRows({
+        ...files,
+        ...options,
+        ...wanted,
+        ...watched,
+        ...fleetOptions(flags),
+        fleet,
+        start: (host) => startOptions({ host, isOwn: false }, start),
+      });
+    });
+  const target = await resolveTarget(flags);
   return await runJob(flags, async (watched) => {
     await using host = await openTarget(target, flags, "session");
     return await mapRows({

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { basename, dirname, join } from "node:path";
 import type { JobFiles, JobOptions } from "../../../rows/job/file-job.ts";
+import type { RowsFleetOptions } from "../../../rows/machines/rows-fleet.ts";
+import { type OnOptions, withOn } from "../fleet/chosen-machines.ts";
 import { usageFailure } from "../failure.ts";
 import { parseDuration } from "../parse-duration.ts";
-import type { TargetOptions } from "../target/target-options.ts";
 
 /** Options of every command that works on rows. */
-export interface JobFlags extends TargetOptions {
+export interface JobFlags extends OnOptions {
   readonly output?: string;
   readonly ledger?: string;
   readonly format?: "csv" | "jsonl";
@@ -21,6 +22,7 @@ export interface JobFlags extends TargetOptions {
   readonly resume?: boolean;
   readonly onlyFailed?: boolean;
   readonly rerun: boolean;
+  readonly lostAfter?: number;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -28,7 +30,12 @@ export interface JobFlags extends TargetOptions {
 
 /** Adds the options that say where rows come from and where results go. */
 export function withJob(command: Command): Command {
-  return command
+  return withOn(command)
+    .option(
+      "--lost-after <DURATION>",
+      "with --on, how long a machine may be out of sight [default: 25s]",
+      parseDuration,
+    )
     .option("-o, --output <FILE>", "the results: CSV, or JSON lines for *.jsonl [default: FILE.results.csv]")
     .option("--ledger <FILE>", "what is recorded about each row, to resume [default: OUTPUT.ledger]")
     .option("--id-column <NAME>", "the column with a name for each row [default: row-1, row-2, …]")
@@ -36,7 +43,11 @@ export function withJob(command: Command): Command {
       new Option("--format <FORMAT>", "format of FILE [default: by its name]").choices(["csv", "jsonl"]),
     )
     .option("--delimiter <CHARACTER>", "between the cells of a CSV file [default: found out]", parseDelimiter)
-    .option("-j, --max-concurrency <N>", "how many rows run at once [default: 16]", parseCount)
+    .option(
+      "-j, --max-concurrency <N>",
+      "how many rows run at once [default: 16; map --on: all free slots]",
+      parseCount,
+    )
     .option("--timeout <DURATION>", "time for each attempt at a row: 10s, 5m", parseDuration)
     .option("--total-timeout <DURATION>", "time for all rows", parseDuration)
     .option(
@@ -48,7 +59,10 @@ export function withJob(command: Command): Command {
     .option("--limit <N>", "begin so many rows at most", parseCount)
     .option("--resume", "continue a job that was interrupted")
     .option("--only-failed", "run the rows of a job again that failed")
-    .option("--no-rerun", "with --resume, do not run rows again whose end is not known: they are lost")
+    .option(
+      "--no-rerun",
+      "with --resume or --on, do not run rows again whose end is not known: they are lost",
+    )
     .option("-n, --dry-run", "check everything, start nothing, and show what would be started")
     .option("-q, --quiet", "show no progress and no summary")
     .option("--json", "print the summary as JSON");
@@ -71,8 +85,10 @@ export function jobFiles(input: string, flags: JobFlags): JobFiles {
 /** How the rows are run. */
 export function jobOptions(flags: JobFlags): JobOptions {
   const { maxConcurrency, timeout, totalTimeout, retries, maxFailures, limit, onlyFailed, rerun } = flags;
-  if (!rerun && flags.resume !== true)
-    throw usageFailure("--no-rerun is for a job that is resumed; add --resume");
+  if (!rerun && flags.resume !== true && flags.on === undefined)
+    throw usageFailure("--no-rerun is for a job that is resumed, or runs on a fleet; add --resume or --on");
+  if (flags.lostAfter !== undefined && flags.on === undefined)
+    throw usageFailure("--lost-after is for the machines of a fleet; add --on");
   return {
     rerun,
     only: onlyFailed === true ? "failed" : "unfinished",
@@ -82,6 +98,14 @@ export function jobOptions(flags: JobFlags): JobOptions {
     ...(retries === undefined ? {} : { retries }),
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(limit === undefined ? {} : { limit }),
+  };
+}
+
+/** Which machines of a fleet are used. */
+export function fleetOptions({ on, lostAfter }: JobFlags): Omit<RowsFleetOptions, "fleet"> {
+  return {
+    ...(on === undefined ? {} : { on }),
+    ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
   };
 }
 

@@ -43,6 +43,7 @@ export class JobProgress {
       lost = 0,
       running = 0,
       ended = 0,
+      places,
     } = this.#progress ?? {};
     const done = completed + failed + cancelled + lost;
     const rate = this.#rate(ended, now);
@@ -51,7 +52,7 @@ export class JobProgress {
       `${total === 0 ? 100 : Math.floor((done / total) * 100)}%`.padStart(4),
       `${done} of ${total} rows`,
       ...(bad === 0 ? [] : [`${bad} failed`]),
-      `${running} running`,
+      places === undefined ? `${running} running` : `${running} running on ${places} machines`,
       ...(rate === 0 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
       ...(rate === 0 ? [] : [`${formatDuration(((total - done) / rate) * 1000)} left`]),
     ].join("  ");

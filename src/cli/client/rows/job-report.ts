@@ -1,9 +1,14 @@
-import type { JobSummary } from "../../../rows/job/file-job.ts";
+import type { JobSummary as FileJobSummary } from "../../../rows/job/file-job.ts";
+import type { MachinesSummary } from "../../../rows/map/fleet-map.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { print, printJson } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
+import { someOf } from "../print/some-of.ts";
 
 const MAX_GROUPS = 10;
+
+/** A job, and what became of its machines if there were several. */
+type JobSummary = FileJobSummary & { readonly machines?: MachinesSummary };
 
 /** Prints how a job ended. `more` is added to the JSON. */
 export async function reportJob(
@@ -45,26 +50,46 @@ function asJson(summary: JobSummary): Record<string, unknown> {
     lost,
     pending: pendingOf(summary),
     retries,
+    moved: summary.moved,
+    ...(summary.machines === undefined ? {} : { machines: summary.machines }),
     durationMs: Math.round(summary.durationMs),
     groups: summary.groups,
   };
 }
 
 function summaryLines(summary: JobSummary): string[] {
-  const { total, groups, output, durationMs, completed, failed, cancelled, lost, retries } = summary;
-  const counts = { completed, failed, lost, cancelled, "not run": pendingOf(summary), retries };
+  const { total, groups, output, durationMs, completed, failed, cancelled, lost, retries, moved } = summary;
+  const { used = [], unreached = [] } = summary.machines ?? {};
+  const pending = pendingOf(summary);
+  const counts = {
+    completed,
+    failed,
+    lost,
+    cancelled,
+    "not run": pending,
+    retries,
+    "run again elsewhere": moved,
+  };
   const named = Object.entries(counts).filter(([name, count]) => count > 0 || name === "completed");
   const parts = named.map(([name, count]) => `${count} ${name}`).join(", ");
   const bad = groups.filter(({ error }) => error !== undefined);
   const more = bad.length - MAX_GROUPS;
   return [
-    `${total === 1 ? "1 row" : `${total} rows`}: ${parts}, in ${formatDuration(durationMs)}`,
+    `${total === 1 ? "1 row" : `${total} rows`}: ${parts}, in ${formatDuration(durationMs)}${machinesText(used.length)}`,
     ...bad.slice(0, MAX_GROUPS).map(({ status, error = "", count, samples }) => {
       const others = count > samples.length ? ", …" : "";
       return `  ${count} ${status}: ${printable(error)} (${samples.map(printable).join(", ")}${others})`;
     }),
     ...(more > 0 ? [`  and ${more} other errors`] : []),
     ...(summary.end === "stopped" ? [`stopped: ${printable(summary.reason ?? "")}`] : []),
+    ...(unreached.length === 0
+      ? []
+      : [`out of reach, and perhaps still running commands of the job: ${someOf(unreached)}`]),
     `results: ${printable(output)}`,
   ];
+}
+
+function machinesText(count: number): string {
+  if (count === 0) return "";
+  return count === 1 ? ", on 1 machine" : `, on ${count} machines`;
 }
