@@ -1,5 +1,5 @@
 import { MAX_LABELS } from "./labels.ts";
-import { FLEET_PROTOCOL } from "./subjects.ts";
+import { FLEET_PROTOCOL, isExecutorId } from "./subjects.ts";
 
 const STATES = ["ready", "cordoned", "draining", "gone"] as const;
 
@@ -44,7 +44,7 @@ export function decodeBeat(data: Buffer): Beat | undefined {
     string,
     unknown
   >;
-  if (protocol !== FLEET_PROTOCOL || !isText(id) || !isText(run)) return undefined;
+  if (protocol !== FLEET_PROTOCOL || !isText(id) || !isExecutorId(id) || !isText(run)) return undefined;
   if (!isCount(since) || !isCount(running) || !isCount(free) || !isCount(load)) return undefined;
   if (!isState(state)) return undefined;
   const known = readLabels(labels);

@@ -54,7 +54,12 @@ export function dial(
       fail(new ConnectionError(`failed to connect to executor ${id}: ${why}`, details));
     const abort = (): void => fail(signal?.reason);
     const cancelTimer = after(timeoutMs, () =>
-      failed(`it did not answer within ${formatDuration(timeoutMs)}`, { code: "TIMED_OUT" }),
+      failed(
+        bus.isConnected
+          ? `it did not answer within ${formatDuration(timeoutMs)}`
+          : `the connection to NATS was lost and did not come back within ${formatDuration(timeoutMs)}`,
+        { code: "TIMED_OUT" },
+      ),
     );
     const unwatch = bus.watch({
       reconnected: () => ask(),

@@ -96,6 +96,11 @@ export class FleetLink {
     }
   }
 
+  /** Resolves when everyone has told how it is now. */
+  refresh(): Promise<void> {
+    return this.#roster.call();
+  }
+
   list(): Beat[] {
     return this.#roster.list();
   }

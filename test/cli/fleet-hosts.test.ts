@@ -8,7 +8,7 @@ import { type FleetDesk, openFleetDesk, TOKEN } from "./fleet-desk.ts";
 let desk: FleetDesk;
 beforeAll(async () => {
   desk = await openFleetDesk();
-  await Promise.all([desk.join("web-1"), desk.join("web-2")]);
+  await Promise.all([desk.join("web-1", { zone: "eu", gpu: "yes" }), desk.join("web-2", { zone: "us" })]);
 });
 afterAll(() => desk[Symbol.asyncDispose]());
 
@@ -198,6 +198,8 @@ test("names of executors are completed", async () => {
   await completes(["--host=prod/web-2"], ["--host=prod/web-2"]);
   await completes(["fleet", "drain", "prod/web-1"], ["prod/web-1"]);
   await completes(["cat", "prod/w"], ["prod/web-1:", "prod/web-2:", ":files"]);
+  await completes(["fleet", "ls", "--label", ""], ["gpu=yes", "zone=eu", "zone=us"]);
+  await completes(["fleet", "ls", "prod", "--label=gpu=yes,zone=e"], ["--label=gpu=yes,zone=eu"]);
   expect(await words("fleet", "ls", "")).toEqual(["prod"]);
   expect(await words("-H", "nope/")).toEqual([]);
 });

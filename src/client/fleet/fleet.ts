@@ -38,7 +38,7 @@ export interface Fleet extends AsyncDisposable {
   connect(id: string, options?: ConnectOptions): Promise<Host>;
   /**
    * Keeps new work from an executor: `pick` passes over it. What runs there goes on. Lasts until `uncordon`, or until its
-   * server ends. The token must have the right to `server/cordon`.
+   * server ends. The token must have the right to `server/cordon`. Resolves when the list tells it.
    */
   cordon(id: string): Promise<void>;
   uncordon(id: string): Promise<void>;
@@ -148,11 +148,12 @@ class OpenFleet implements Fleet {
     return this.close();
   }
 
-  /** The beat that tells it comes before the answer. */
   async #setCordoned(id: string, cordoned: boolean): Promise<void> {
     await using host = await this.connect(id);
     needs(host, "server/cordon");
     await host.request("server/cordon", { cordoned });
+    // An executor that was cordoned already has no reason to tell, and its last beat may be older than what it runs.
+    await this.#link.refresh();
   }
 
   async #close(): Promise<void> {

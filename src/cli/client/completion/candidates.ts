@@ -16,6 +16,8 @@ export interface Lookups {
   readonly fleets: () => readonly string[];
   /** Names of the executors of a fleet. */
   readonly executors: (fleet: string) => Promise<readonly string[]>;
+  /** Labels of the executors of a fleet, or of the only one. */
+  readonly labels: (fleet: string | undefined) => Promise<readonly string[]>;
   /** Names of kept processes, on the server that the words so far choose. */
   readonly kept: (options: GivenOptions) => Promise<readonly string[]>;
   /** Whether that server is the user's own, on this machine. */
@@ -66,18 +68,19 @@ export async function completionFor(
   lookups: Lookups,
 ): Promise<Completion> {
   const current = words.at(-1) ?? "";
-  const { command, waiting, given, operands } = readWords(program, words.slice(0, -1));
-  if (waiting !== undefined) return matching(current, await valuesOf(waiting, current, lookups));
+  const read = readWords(program, words.slice(0, -1));
+  const { command, waiting, given, operands } = read;
+  if (waiting !== undefined) return matching(current, await valuesOf(waiting, current, { read, lookups }));
   const equals = current.startsWith("--") ? current.indexOf("=") : -1;
   if (equals > 0) {
     const option = findOption(command, current.slice(0, equals));
     if (option === undefined) return NOTHING;
-    const { candidates, files } = await valuesOf(option, current.slice(equals + 1), lookups);
+    const { candidates, files } = await valuesOf(option, current.slice(equals + 1), { read, lookups });
     const whole = candidates.map(({ word }) => ({ word: `${current.slice(0, equals)}=${word}` }));
     return matching(current, { candidates: whole, files });
   }
   // Words after the command that `run` runs belong to that command.
-  if (command.name() === "run" && operands > 0) return FILES;
+  if (command.name() === "run" && operands.length > 0) return FILES;
   if (current.startsWith("-")) return matching(current, { candidates: optionsOf(command), files: false });
   const name = command.name();
   const isOfFleet = command.parent?.name() === "fleet";
@@ -92,13 +95,13 @@ interface WordsRead {
   readonly waiting: Option | undefined;
   /** Values of the options so far. */
   readonly given: GivenOptions;
-  readonly operands: number;
+  readonly operands: readonly string[];
 }
 
 function readWords(program: Command, words: readonly string[]): WordsRead {
   let command = program;
   let waiting: Option | undefined;
-  let operands = 0;
+  const operands: string[] = [];
   let isOnlyOperands = false;
   const given: Record<string, string> = {};
   for (const word of words) {
@@ -107,15 +110,19 @@ function readWords(program: Command, words: readonly string[]): WordsRead {
       waiting = undefined;
     } else if (word === "--" && !isOnlyOperands) {
       isOnlyOperands = true;
-    } else if (word.startsWith("-") && !isOnlyOperands && !(command.name() === "run" && operands > 0)) {
+    } else if (
+      word.startsWith("-") &&
+      !isOnlyOperands &&
+      !(command.name() === "run" && operands.length > 0)
+    ) {
       const [flag = "", value] = word.split("=", 2);
       const option = findOption(command, flag);
       if (option === undefined || !option.required) continue;
       if (value === undefined) waiting = option;
       else given[option.attributeName()] = value;
     } else {
-      const found = operands === 0 ? command.commands.find((one) => one.name() === word) : undefined;
-      if (found === undefined) operands += 1;
+      const found = operands.length === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      if (found === undefined) operands.push(word);
       else command = found;
     }
   }
@@ -134,15 +141,32 @@ function optionsOf(command: Command): Candidate[] {
   return [...known, help];
 }
 
-async function valuesOf(option: Option, current: string, lookups: Lookups): Promise<Completion> {
+async function valuesOf(
+  option: Option,
+  current: string,
+  { read, lookups }: { readonly read: WordsRead; readonly lookups: Lookups },
+): Promise<Completion> {
   const name = option.name();
   if (option.argChoices !== undefined) return { candidates: option.argChoices.map(asWord), files: false };
   if (name === "host") {
     const words = [...lookups.hosts(), ...(await executorsOf(current, lookups))];
     return { candidates: words.map(asWord), files: false };
   }
+  if (name === "on" || (name === "label" && read.command.parent?.name() === "fleet"))
+    return { candidates: await labelsOf(current, read, lookups), files: false };
   if (name === "signal") return { candidates: SIGNAL_WORDS.map(asWord), files: false };
   return FILE_OPTIONS.has(name) ? FILES : NOTHING;
+}
+
+/** Labels, of which several may stand behind each other: `zone=eu,gpu=yes`. */
+async function labelsOf(
+  current: string,
+  { given, operands }: WordsRead,
+  { fleets, labels }: Lookups,
+): Promise<Candidate[]> {
+  const before = current.slice(0, current.lastIndexOf(",") + 1);
+  const named = [...operands, given["host"]].find((word) => word !== undefined && fleets().includes(word));
+  return (await labels(named)).map((label) => asWord(`${before}${label}`));
 }
 
 /** `FLEET/`, or the executors of the fleet before the slash. */

@@ -15,11 +15,17 @@ const MAX_CANDIDATES = 1_000;
  */
 const MAX_NAME_LENGTH = 255;
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.@-]*$/;
+const PLAIN_LABEL = /^[A-Za-z0-9][A-Za-z0-9._/-]*=[A-Za-z0-9._/:@+-]+$/;
 const PLAIN_PATH = /^[\p{L}\p{N}_./:][\p{L}\p{M}\p{N}_.,:@+=/-]*$/u;
 
 /** Whether a name of a host or a process can be offered. */
 export function isPlainName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && PLAIN_NAME.test(name);
+}
+
+/** Whether a label can be offered. */
+export function isPlainLabel(label: string): boolean {
+  return label.length <= MAX_NAME_LENGTH && PLAIN_LABEL.test(label);
 }
 
 /** Words that continue a path as it was typed: `PATH`, `:PATH` or `HOST:PATH`. Those of directories end with a slash. */

@@ -3,7 +3,7 @@ import { readHosts } from "../hosts/hosts-file.ts";
 import { print } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
 import { completionFor, type Lookups } from "./candidates.ts";
-import { completePath, isPlainName } from "./complete-path.ts";
+import { completePath, isPlainLabel, isPlainName } from "./complete-path.ts";
 import { ServerWords } from "./server-words.ts";
 
 /** Somebody waits with a finger on the Tab key. */
@@ -33,6 +33,7 @@ function lookups(): Lookups {
   return {
     hosts,
     fleets,
+    labels: async (fleet) => (await words.labels(fleet)).filter(isPlainLabel),
     executors: async (fleet) => (await words.executors(fleet)).filter(isPlainName),
     kept: async (options) => (await words.kept(options)).filter((name) => name.split("/").every(isPlainName)),
     isHere: (options) => words.isHere(options),

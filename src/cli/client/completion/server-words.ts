@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { socketUrl } from "../../../base/socket-url.ts";
 import { connect, type FleetTarget } from "../../../client/connect/connect.ts";
+import type { Executor } from "../../../client/fleet/executor.ts";
 import type { Host } from "../../../client/host.ts";
 import { findFleet } from "../hosts/find-fleet.ts";
 import { here } from "../here.ts";
@@ -30,9 +31,20 @@ export class ServerWords {
 
   /** Names of the executors of a fleet. */
   async executors(name: string): Promise<readonly string[]> {
+    return (await this.#members(name)).map(({ id }) => id);
+  }
+
+  /** Labels of the executors of a fleet, or of the only one. */
+  async labels(name: string | undefined): Promise<readonly string[]> {
+    const members = await this.#members(name);
+    const labels = members.flatMap((executor) => Object.entries(executor.labels));
+    return [...new Set(labels.map(([key, value]) => `${key}=${value}`))].sort();
+  }
+
+  async #members(name: string | undefined): Promise<readonly Executor[]> {
     const { openFleet } = await import("../../../client/fleet/fleet.ts");
     await using fleet = await openFleet(findFleet(name).address, { connectTimeoutMs: this.#timeoutMs });
-    return fleet.list().map(({ id }) => id);
+    return fleet.list();
   }
 
   /** Whether these options mean this machine. */

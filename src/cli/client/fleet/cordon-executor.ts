@@ -1,3 +1,4 @@
+import type { Executor } from "../../../client/fleet/executor.ts";
 import type { Fleet } from "../../../client/fleet/fleet.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import { findFleet, type NamedFleet } from "../hosts/find-fleet.ts";
@@ -40,25 +41,27 @@ export async function drain(
     await cordon(fleet, place, true);
     signal.throwIfAborted();
     const started = Date.now();
-    const running = (): number | undefined => fleet.list().find((executor) => executor.id === id)?.running;
-    const line = ProgressLine.onStderr(
-      () => `${name}: ${processes(running() ?? 0)} (${formatDuration(Date.now() - started)})`,
-    );
+    const now = (): Executor | undefined => fleet.list().find((executor) => executor.id === id);
+    const still = (): string => processes(now()?.running ?? 0);
+    const line = ProgressLine.onStderr(() => `${name}: ${still()} (${formatDuration(Date.now() - started)})`);
     try {
       await new Promise<void>((resolve, reject) => {
         const look = (): void => {
-          const count = running();
-          if (count === 0) resolve();
+          const executor = now();
           // It may have ended, but NATS may also have lost it while everything goes on there.
-          else if (count === undefined) reject(new Failure(`${name} has left the fleet before it was empty`));
+          if (executor === undefined) reject(new Failure(`${name} has left the fleet before it was empty`));
+          else if (executor.state === "ready")
+            reject(
+              new Failure(`${name} gets new work again: it was uncordoned, or its server has been restarted`),
+            );
+          else if (executor.running === 0) resolve();
         };
         fleet.watch(look);
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
         if (timeout !== undefined)
           setTimeout(() => {
             const time = timeout < 1000 ? `${timeout}ms` : formatDuration(timeout);
-            const still = processes(running() ?? 0);
-            reject(new Failure(`${name}: ${still} after ${time}; ${remedy}`, TIMED_OUT_STATUS));
+            reject(new Failure(`${name}: ${still()} after ${time}; ${remedy}`, TIMED_OUT_STATUS));
           }, timeout);
         look();
       });
