@@ -70,6 +70,12 @@ test("the executors are listed when the fleet is open, and chosen by labels and 
   );
 });
 
+test("executors that are picked one after the other get as much as they have room for", async () => {
+  await using fleet = await enter();
+  const picked = Array.from({ length: 10 }, () => fleet.pick().id).sort();
+  expect(picked.join(" ")).toBe("web-1 web-1 web-1 web-2 web-2 web-2 web-2 web-2 web-3 web-3");
+});
+
 test("a cordoned executor is not picked, and stays reachable", async () => {
   await using fleet = await enter();
   const states = (): string[] => fleet.list().map(({ state }) => state);
@@ -81,6 +87,11 @@ test("a cordoned executor is not picked, and stays reachable", async () => {
   );
   const host = await fleet.connect("web-2");
   expect((await host.run(["echo", "on"])).stdout).toBe("on\n");
+  // It has nothing new to tell about itself, but what it runs has changed since its last beat.
+  const sleep = await host.start(["sleep", "60"]);
+  await fleet.cordon("web-2");
+  expect(fleet.list()[1]).toMatchObject({ state: "cordoned", running: 1, free: 4 });
+  await sleep.kill();
   await fleet.uncordon("web-2");
   expect(states()).toEqual(["ready", "ready", "ready"]);
   await expect(fleet.cordon("web-9")).rejects.toThrow("no executor of this name is connected to the fleet");
