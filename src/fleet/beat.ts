@@ -24,6 +24,8 @@ export interface Beat {
 }
 
 const MAX_TEXT_CHARACTERS = 256;
+/** The last moment that a Date can hold. */
+const MAX_TIME_MS = 8.64e15;
 const MAX_BEAT_BYTES = 64 * 1024;
 
 export function encodeBeat(beat: Beat): Buffer {
@@ -45,7 +47,8 @@ export function decodeBeat(data: Buffer): Beat | undefined {
     unknown
   >;
   if (protocol !== FLEET_PROTOCOL || !isText(id) || !isExecutorId(id) || !isText(run)) return undefined;
-  if (!isCount(since) || !isCount(running) || !isCount(free) || !isCount(load)) return undefined;
+  if (!isCount(since) || since > MAX_TIME_MS || !isCount(running) || !isCount(free) || !isCount(load))
+    return undefined;
   if (!isState(state)) return undefined;
   const known = readLabels(labels);
   if (known === undefined || (version !== undefined && !isText(version))) return undefined;

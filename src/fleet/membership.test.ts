@@ -135,6 +135,7 @@ test.each([
   ["text that is no JSON", Buffer.from("{")],
   ["a number", Buffer.from("1")],
   ["a name that cannot be dialled", encodeBeat({ ...BEAT, id: "\u001b[31ma" })],
+  ["a time that does not exist", encodeBeat({ ...BEAT, since: 8.64e15 + 1 })],
   ["another version", Buffer.from(JSON.stringify({ ...BEAT, protocol: 2 }))],
   ["labels that are no texts", encodeBeat({ ...BEAT, labels: { a: 1 } as never })],
   ["too many labels", encodeBeat({ ...BEAT, labels: Object.fromEntries(numbers(65)) })],

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Host } from "../../src/client/index.ts";
+import { type Beat, encodeBeat } from "../../src/fleet/beat.ts";
+import { NatsBus } from "../../src/fleet/nats-bus.ts";
 import { startCommand } from "./command.ts";
 import { type FleetDesk, openFleetDesk, TOKEN } from "./fleet-desk.ts";
 
@@ -121,6 +123,51 @@ test("a reader that leaves ends the watch", async () => {
   expect(await watch.ended()).toMatchObject({ status: 0, stderr: "" });
 });
 
+test("what an executor tells about itself cannot do anything to a terminal", async () => {
+  const bus = await NatsBus.open({ servers: desk.nats.url, user: "exec", pass: "e" });
+  const beat: Beat = {
+    id: "evil",
+    run: "\u001b]0;run\u0007",
+    since: 8.64e15,
+    version: "\u001b[2J\u001b[31m",
+    labels: { "\u001b[1A": "a\nb\rc\u009b31m" },
+    running: 1e300,
+    free: Number.MAX_VALUE,
+    load: 1e21,
+    state: "ready",
+  };
+  // Nothing can be listed that is not a name.
+  const nameless = Buffer.from(encodeBeat({ ...beat, id: "\u001b[5m" }));
+  const beats = setInterval(() => {
+    bus.publish("exec.\u001b[5m.beat", nameless);
+    bus.publish("exec.evil.beat", encodeBeat(beat));
+  }, 10);
+  try {
+    const watch = startCommand(["fleet", "watch"], { env: desk.person.env });
+    await watch.shows("prod/evil");
+    watch.child.kill("SIGINT");
+    await expect.poll(async () => (await run(["fleet", "ls"])).stdout, { timeout: 30_000 }).toContain("evil");
+    const shown = [
+      await watch.ended(),
+      await run(["fleet", "ls"]),
+      await run(["fleet", "ls", "--json"]),
+      await run(["fleet", "ls", "--label", "x=y"]),
+      await run(["complete", "--", "fleet", "ls", "--label", ""]),
+      await run(["complete", "--", "-H", "prod/"]),
+      await run(["-H", "prod/nobody", "run", "true"]),
+    ];
+    for (const { stdout, stderr, status } of shown) {
+      expect([0, 255]).toContain(status);
+      expect(stdout + stderr).not.toMatch(/(?!\n|\t)\p{Cc}/u);
+      expect(stdout + stderr).not.toContain("internal error");
+    }
+  } finally {
+    clearInterval(beats);
+    bus.publish("exec.evil.beat", encodeBeat({ ...beat, state: "gone" }));
+    await bus.close();
+  }
+});
+
 test("cordon and uncordon decide whether an executor gets new work", async () => {
   expect(await run(["fleet", "cordon", "prod/web-2"])).toMatchObject({
     status: 0,
@@ -157,7 +204,11 @@ test("drain waits until nothing runs, or says what still does", async () => {
   });
   expect(drain.child.exitCode).toBeNull();
   await sleep.kill();
-  expect(await drain.ended()).toMatchObject({ status: 0, stdout: "" });
+  expect(await drain.ended()).toMatchObject({
+    status: 0,
+    stdout: "",
+    stderr: "exec-server: prod/web-1 gets no new work\nexec-server: nothing runs on prod/web-1 any more\n",
+  });
   await run(["fleet", "uncordon", "prod/web-1"]);
 });
 

@@ -11,7 +11,9 @@ const authentication = {
 } as const;
 const SOON = { timeout: 20_000 };
 
+/** Three executors, one that joins later, and one client: hosts must not have connections of their own. */
 const CONFIG = `
+max_connections: 5
 authorization {
   users = [
     { user: exec, password: e }

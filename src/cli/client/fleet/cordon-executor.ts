@@ -68,6 +68,7 @@ export async function drain(
     } finally {
       line?.end();
     }
+    complain(`nothing runs on ${name} any more`);
   }, remedy);
 }
 
