@@ -114,6 +114,15 @@ test("an older executor that could not be reached when it was replaced leaves wh
   expect([older.replaced, newer.replaced]).toEqual([[true], []]);
 });
 
+test("an executor does not give way to a beat of another name on its own subject", async () => {
+  const nats = new FakeNats();
+  const { replaced, bus } = join(nats, "a");
+  await wait(100);
+  nats.connect().publish("exec.a.beat", encodeBeat({ ...BEAT, id: "b", since: Date.now() + 1e9 }));
+  await wait(100);
+  expect([replaced, bus.isConnected]).toEqual([[], true]);
+});
+
 test("an executor that has left accepts nobody, also whom it was about to accept", async () => {
   const nats = new FakeNats();
   let decide = (): void => {};

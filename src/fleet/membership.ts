@@ -82,7 +82,8 @@ export class Membership {
 
   /** Its own beats come back too. */
   #hear(beat: Beat | undefined): void {
-    if (beat === undefined || beat.run === this.#self.run || beat.state === "gone") return;
+    if (beat === undefined || beat.id !== this.#self.id) return;
+    if (beat.run === this.#self.run || beat.state === "gone") return;
     if (isNewer(beat, this.#self)) {
       this.leave(`a newer executor of the name ${this.#self.id} has joined the fleet`);
       this.#options.replaced();
