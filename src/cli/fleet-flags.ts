@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { checkLabels } from "../fleet/labels.ts";
 import { isExecutorId } from "../fleet/subjects.ts";
@@ -13,6 +13,8 @@ import { readTomlFile } from "./toml-file.ts";
 export const FLEET_FLAGS = { fleet: "FLEET", id: "NAME", label: "KEY=VALUE", slots: "COUNT" };
 export const REPEATABLE_FLEET_FLAGS = ["label"];
 
+/** Keys that hold a path. */
+const FILES = ["credentials", "nkey", "ca", "cert", "key"] as const;
 const SERVER = /^[a-z]+:\/\//;
 
 /** A fleet, and files about it that no client may see. */
@@ -47,7 +49,13 @@ export async function parseFleet(
 async function fleetAt(place: string): Promise<ConfiguredFleet> {
   if (SERVER.test(place)) return { servers: place };
   const { keys, refuse } = await readTomlFile(place, "fleet");
-  return fleetOf(keys, refuse);
+  const given = fleetOf(keys, refuse);
+  // As in hosts.toml.
+  const paths = FILES.flatMap((key) => {
+    const path = given[key];
+    return path === undefined ? [] : [[key, resolve(dirname(place), path)] as const];
+  });
+  return { ...given, ...Object.fromEntries(paths) };
 }
 
 function ownName(): string {

@@ -178,6 +178,13 @@ test("an executor that NATS refuses does not start", async () => {
   expect(await refused(args)).toMatch(/^1: Error: failed to connect to NATS: .*Authorization/i);
 });
 
+test("paths in the file of a fleet begin at its directory", async () => {
+  const place = await mkdtemp(join(directory, "place-"));
+  await writeFile(join(place, "fleet.toml"), `servers = "${nats.url}"\nnkey = "../own.nk"\n`);
+  const args = ["--listen", "none", "--fleet", join(place, "fleet.toml"), "--id", "a", ...authentication];
+  expect(await refused(args)).toContain(`cannot read the nkey of the fleet in ${join(directory, "own.nk")}`);
+});
+
 test("the file of the fleet is hidden in every sandbox", async () => {
   const executor = startExecutor("--id", "a");
   await executor.shows("fleet:a\n");
