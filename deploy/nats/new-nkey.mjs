@@ -5,14 +5,14 @@ import { nkeys } from "@nats-io/transport-node";
 
 const [, , file] = process.argv;
 if (file === undefined) {
-  console.error("usage: new-nkey.mjs FILE");
+  process.stderr.write("usage: new-nkey.mjs FILE\n");
   process.exit(2);
 }
 const pair = nkeys.createUser();
 try {
   writeFileSync(file, `${Buffer.from(pair.getSeed()).toString()}\n`, { mode: 0o600, flag: "wx" });
 } catch (error) {
-  console.error(`cannot write the key: ${error.message}`);
+  process.stderr.write(`cannot write the key: ${error.message}\n`);
   process.exit(1);
 }
-console.log(pair.getPublicKey());
+process.stdout.write(`${pair.getPublicKey()}\n`);
