@@ -19,13 +19,13 @@ const DEADLINE_MS = IS_LONG ? 30 * 60_000 : 100_000;
 /** What is done, how often compared with the rest, and how long it lasts. */
 const FAULTS = {
   "kill executor": { weight: 3, lastsMs: [0, 3_000] },
-  "kill client": { weight: 2, lastsMs: [0, 500] },
+  "kill client": { weight: IS_LONG ? 1 : 2, lastsMs: [0, 0] },
   "kill node": { weight: 1, lastsMs: [200, 4_000] },
   "cut executor off": { weight: 2, lastsMs: [1_000, 15_000] },
   "silence executor": { weight: 1, lastsMs: [1_000, 20_000] },
 } as const;
 type Fault = keyof typeof FAULTS;
-const PAUSE_MS = [200, IS_LONG ? 1_500 : 700] as const;
+const PAUSE_MS: readonly [number, number] = IS_LONG ? [500, 4_000] : [200, 700];
 const MAX_FAULTS = IS_LONG ? Number.POSITIVE_INFINITY : 10;
 const LONGEST_MS = IS_LONG ? Number.POSITIVE_INFINITY : 7_000;
 

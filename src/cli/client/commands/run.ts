@@ -5,17 +5,20 @@ import type { StartOptions } from "../../../client/process/start-request.ts";
 import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
 import { checkName } from "../kept/kept-name.ts";
+import { withOn } from "../fleet/chosen-machines.ts";
 import { parseDuration } from "../parse-duration.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";
 import { repeated } from "../repeated.ts";
+import { parseCount } from "../rows/job-flags.ts";
+import type { ManyOptions } from "../running/many/run-on-machines.ts";
 import { runPiped } from "../running/run-piped.ts";
 import { startOptions } from "../running/start-options.ts";
 import { checkProgram, failedStart } from "../running/exit-status.ts";
 import { connectTarget } from "../target/connect-target.ts";
-import { type TargetOptions, withTarget } from "../target/target-options.ts";
+import { withTarget } from "../target/target-options.ts";
 
-interface RunOptions extends TargetOptions {
+interface RunOptions extends ManyOptions {
   readonly stdin: boolean;
   readonly interactive?: boolean;
   readonly detach?: boolean;
@@ -31,11 +34,18 @@ const EXAMPLES = `
 The command's status becomes this command's. 126 and 127: the program cannot be executed or was not found; 124: it
 was ended by --timeout; 255: exec-server failed.
 
+With --on, the command runs on many machines of a fleet at once, and reads no input. Equal answers are printed once, after
+the names of the machines that gave them, when all have answered. Machines that are cordoned are left out. The status is
+the highest of all: 0 only if the command succeeded everywhere, 255 if a machine could not be reached. Ctrl-C ends all of
+them. -t, -d, -i and --name are for one machine.
+
 Examples:
   exec-server run -- uname -a
   exec-server run --cwd /srv/app --env CI=1 -- npm test
   exec-server run -t -- vim notes.txt
   exec-server run -- sh -c 'tar c src | gzip' < /dev/null > src.tar.gz
+  exec-server -H prod run --on zone=eu -- uptime
+  exec-server -H prod run --on all -j 5 --fail-fast -- systemctl reload nginx
   exec-server run -d --name build -- make        then: logs -f build, attach build, wait build, kill build
 `;
 
@@ -57,7 +67,11 @@ export function define(program: Command): void {
     .option("--env <K=V>", "set a variable; K alone takes its value from here (repeatable)", repeated)
     .option("--timeout <DURATION>", "end the command after this time: 10s, 5m", parseDuration)
     .addOption(new Option("--sandbox <NAME>", "confine the command").choices(SANDBOX_PRESETS))
+    .option("-j, --max-concurrency <N>", "with --on, machines at a time [default: 32]", parseCount)
+    .option("--fail-fast", "with --on, end everything when the command fails on one machine")
+    .option("--json", "with --on, print the answers as JSON")
     .addHelpText("after", EXAMPLES);
+  withOn(command);
   withTarget(command).action(async (argv: string[]) => {
     await endWith(await run(argv, command.optsWithGlobals<RunOptions>()));
   });
@@ -70,6 +84,8 @@ async function run(argv: readonly string[], options: RunOptions): Promise<End> {
       throw usageFailure("--name is for a command that is left running; add -d");
     if (options.name !== undefined) checkName(options.name);
     checkProgram(argv);
+    if (options.on !== undefined) return await runOnMany(argv, options);
+    checkOne(options);
     const connected = await connectTarget(options, options.detach === true ? "kept" : "session");
     await using host = connected.host;
     const start = startOptions(connected, options);
@@ -82,6 +98,25 @@ async function run(argv: readonly string[], options: RunOptions): Promise<End> {
   } catch (error) {
     throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;
   }
+}
+
+/** What one machine has, and many do not. */
+const FOR_ONE = { tty: "-t", detach: "-d", interactive: "-i" } as const;
+/** What is of use with many machines only. */
+const FOR_MANY = { maxConcurrency: "-j", failFast: "--fail-fast", json: "--json" } as const;
+
+async function runOnMany(argv: readonly string[], options: RunOptions): Promise<number> {
+  for (const [name, flag] of Object.entries(FOR_ONE))
+    if (options[name as keyof typeof FOR_ONE] === true)
+      throw usageFailure(`${flag} is for one machine; give -H FLEET/NAME, or leave out ${flag}`);
+  const { runOnMachines } = await import("../running/many/run-on-machines.ts");
+  return await runOnMachines(argv, options, (host) => startOptions({ host, isOwn: false }, options));
+}
+
+function checkOne(options: RunOptions): void {
+  for (const [name, flag] of Object.entries(FOR_MANY))
+    if (options[name as keyof typeof FOR_MANY] !== undefined)
+      throw usageFailure(`${flag} is for many machines; add --on`);
 }
 
 async function detach(

@@ -1,0 +1,56 @@
+import { Buffer } from "node:buffer";
+import { openOutput, OutputWriter } from "../output-stream.ts";
+import { complain } from "../../print/complain.ts";
+import { printJson, stdoutColors } from "../../print/output.ts";
+import { printable } from "../../print/printable.ts";
+import type { AnswerGroup } from "./answer-groups.ts";
+
+/** Prints each answer once, after the names of the machines that gave it. */
+export async function printAnswers(groups: readonly AnswerGroup[]): Promise<void> {
+  const [stdout, stderr] = [new OutputWriter(openOutput(1)), new OutputWriter(openOutput(2))];
+  const { bold } = stdoutColors();
+  for (const group of groups) {
+    const { answer } = group;
+    if (answer.error !== undefined) {
+      complain(`${headOf(group)}: ${answer.error}`);
+      continue;
+    }
+    const status = answer.status === 0 ? "" : `: exit status ${answer.status}`;
+    const head = `${headOf(group)}${status}`;
+    // What a command says on stderr alone needs no heading on stdout, unless it said nothing at all.
+    if (answer.stdout.length > 0 || answer.stderr.length === 0)
+      await stdout.write(Buffer.from(`${bold(`--- ${head}`)}\n`));
+    await stdout.write(wholeLines(answer.stdout));
+    if (answer.stderr.length > 0) {
+      await stderr.write(Buffer.from(`--- ${head}, stderr\n`));
+      await stderr.write(wholeLines(answer.stderr));
+    }
+    if (answer.omittedBytes > 0)
+      complain(`${headOf(group)}: ${answer.omittedBytes} bytes of the output were left out`);
+  }
+}
+
+/** Prints the same as one JSON document. */
+export async function printAnswersAsJson(groups: readonly AnswerGroup[]): Promise<void> {
+  await printJson(
+    groups.map(({ names, answer: { status, stdout, stderr, omittedBytes, error } }) => ({
+      machines: names,
+      status,
+      stdout: Buffer.from(stdout).toString(),
+      stderr: Buffer.from(stderr).toString(),
+      ...(omittedBytes === 0 ? {} : { omittedBytes }),
+      ...(error === undefined ? {} : { error }),
+    })),
+  );
+}
+
+function headOf({ names }: AnswerGroup): string {
+  const all = names.map(printable).join(", ");
+  return names.length === 1 ? all : `${all} (${names.length} machines)`;
+}
+
+/** The next heading begins on a line of its own. */
+function wholeLines(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 0 || bytes.at(-1) === 0x0a) return bytes;
+  return Buffer.concat([bytes, Buffer.from("\n")]);
+}
