@@ -40,6 +40,19 @@ test("a refusal arrives with its reason, and a token that is not accepted is una
   expect(tokens).toEqual(["guess"]);
 });
 
+test("a dial while NATS is away says so when its time is over", async () => {
+  const nats = new FakeNats();
+  const bus = nats.connect();
+  bus.disconnect();
+  const dialled = settled(dialFrom(bus, "a", { timeoutMs: 5_000 }));
+  await wait(5_001);
+  expect(await dialled).toMatchObject({
+    code: "TIMED_OUT",
+    message:
+      "failed to connect to executor a: the connection to NATS was lost and did not come back within 5s",
+  });
+});
+
 test("an executor that does not answer in time is given up", async () => {
   const nats = new FakeNats();
   answer(nats, () => new Promise(() => {}));

@@ -161,6 +161,21 @@ servers = "http://nats"
     });
 });
 
+test("nothing of NATS is loaded unless a fleet is used", async () => {
+  const hook = join(desk.person.home, "hook.cjs");
+  writeFileSync(
+    hook,
+    `process.on("exit", () => {
+      const loaded = Object.keys(require.cache).some((path) => path.includes("/@nats-io/"));
+      require("node:fs").writeSync(2, loaded ? "loaded" : "not loaded");
+    });`,
+  );
+  const env = { NODE_OPTIONS: `--require ${hook}` };
+  for (const args of [["host", "list"], ["status"], ["fleet", "--help"], ["ps"]])
+    expect((await run(args, { env })).stderr).toMatch(/^not loaded$/m);
+  expect((await run(["fleet", "ls", "prod"], { env })).stderr).toBe("loaded");
+});
+
 test("host list shows fleets without their secrets, and who may read them", async () => {
   desk.write(`${desk.prod}[fleets.bad]\nservers = 1\n`);
   const listed = await run(["host", "list", "--json"]);

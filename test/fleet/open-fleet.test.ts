@@ -11,9 +11,9 @@ const authentication = {
 } as const;
 const SOON = { timeout: 20_000 };
 
-/** Three executors, one that joins later, and one client: hosts must not have connections of their own. */
+/** Three executors, two that join later, and one client: hosts must not have connections of their own. */
 const CONFIG = `
-max_connections: 5
+max_connections: 6
 authorization {
   users = [
     { user: exec, password: e }
@@ -142,6 +142,26 @@ test("a watcher is told who joins, changes and leaves, and one that throws stops
   const count = changes.length;
   await (await executor("late", {}, 1)).close();
   expect(changes).toHaveLength(count);
+});
+
+test("an executor that starts again is the same one in the list, and its hosts learn that their session is over", async () => {
+  await using fleet = await enter();
+  const first = await executor("again", { zone: "eu" }, 1);
+  await expect.poll(() => fleet.list().map(({ id }) => id), SOON).toContain("again");
+  const changes: string[] = [];
+  fleet.watch(({ kind, executor: { id, labels } }) => {
+    if (id === "again") changes.push(`${kind} ${labels["zone"]}`);
+  });
+  const host = await fleet.connect("again");
+  const second = await executor("again", { zone: "us" }, 1);
+  expect(await host.closed).toMatchObject({ code: "SESSION_LOST" });
+  const next = await fleet.connect("again");
+  expect((await next.run(["echo", "on"])).stdout).toBe("on\n");
+  // The older one is still part of NATS, but nobody sees it leave.
+  expect(changes.filter((change) => !change.startsWith("changed"))).toEqual([]);
+  expect(changes.at(-1)).toBe("changed us");
+  await next.close();
+  await Promise.all([first.close(), second.close()]);
 });
 
 test("closing the fleet closes its hosts, ends attempts to connect, and can be repeated", async () => {
