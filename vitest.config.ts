@@ -26,7 +26,21 @@ const LOAD = [
   "test/fault/sandbox-files.test.ts",
   "test/fault/start-extremes.test.ts",
   "test/fault/unread-answers.test.ts",
+  "test/fleet/bad-network.test.ts",
 ];
+
+/** Suites that hold over NATS too, and a part of them that passes there every time. FLEET_WHOLE=1 runs all of them. */
+const OVER_NATS = {
+  whole: [
+    "test/conformance/**/*.test.ts",
+    "test/client/{closing,copies,end-to-end,errors,extensions,host-events,kept,kept-attacked,large-output}.test.ts",
+    "test/client/{mirror,network,sandbox,server-sandbox,slow-body,streams,trees,trees-attacked,unsendable}.test.ts",
+  ],
+  part: [
+    "test/conformance/{handshake,ordering,process-events,process-flow,session-takeover,sessions}.test.ts",
+    "test/client/{end-to-end,extensions,kept}.test.ts",
+  ],
+};
 
 export default defineConfig({
   test: {
@@ -76,6 +90,16 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "fleet",
+          include: process.env["FLEET_WHOLE"] === "1" ? OVER_NATS.whole : OVER_NATS.part,
+          env: { CONFORMANCE_TARGETS: "ours-nats", TEST_TRANSPORT: "nats" },
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -10,6 +10,7 @@ const PROJECTS = {
   conformance: { name: "conformance, ours and the real Codex server", workers: 4 },
   fault: { name: "faults", workers: 3 },
   load: { name: "load", workers: 1 },
+  fleet: { name: "the same over NATS, a part", workers: 3 },
   cli: { name: "the command line", workers: 4 },
   console: { name: "the web console in a browser", workers: 2 },
   "console-measured": { name: "what the web console takes of the machine", workers: 1 },

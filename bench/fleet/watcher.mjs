@@ -5,6 +5,7 @@ const [servers] = process.argv.slice(2);
 let fleet;
 let changes = 0;
 const joined = new Map();
+let told = () => {};
 
 const ANSWERS = {
   /** Milliseconds until the list is complete, and how many it has. */
@@ -21,16 +22,20 @@ const ANSWERS = {
   async watch() {
     fleet = await openFleet({ servers });
     fleet.watch(({ kind, executor }) => {
-      if (kind === "joined") joined.set(executor.id, process.hrtime.bigint());
+      if (kind === "joined") {
+        joined.set(executor.id, process.hrtime.bigint());
+        told();
+      }
       if (kind === "changed") changes += 1;
     });
     return {};
   },
-  /** When the joining of an executor was told. */
+  /** Resolves when the joining of an executor was told, with when that was. */
   async joined({ id }) {
+    while (!joined.has(id)) await new Promise((resolve) => void (told = resolve));
     const at = joined.get(id);
     joined.delete(id);
-    return { at: at === undefined ? undefined : String(at) };
+    return { at: String(at) };
   },
   async state() {
     globalThis.gc();

@@ -31,6 +31,30 @@ test("executors are listed at once, by name, with what they tell", async () => {
   ]);
 });
 
+test("many answers show how soon the list is complete; a few do not", async () => {
+  for (const { count, isReadyAfterMs } of [
+    { count: 120, isReadyAfterMs: 30 },
+    { count: 5, isReadyAfterMs: 60 },
+  ]) {
+    const nats = new FakeNats();
+    const executors = nats.connect();
+    executors.subscribe("fleet.call", ({ reply }) => {
+      for (let at = 0; at < count; at += 1) {
+        executors.publish(`exec.n${at}.beat`, encodeBeat({ ...BEAT, id: `n${at}` }));
+        executors.publish(reply!, Buffer.alloc(0));
+      }
+    });
+    const { roster } = look(nats);
+    let isReady = false;
+    void roster.ready.then(() => (isReady = true));
+    await wait(isReadyAfterMs - 10);
+    expect(isReady).toBe(false);
+    await wait(10);
+    expect(isReady).toBe(true);
+    expect(roster.list()).toHaveLength(count);
+  }
+});
+
 test("the list of an empty fleet does not keep anybody waiting", async () => {
   const { roster } = look(new FakeNats());
   await wait(5);

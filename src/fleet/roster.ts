@@ -8,6 +8,10 @@ const SILENCE_MS = 7_000;
 const LOOK_MS = 500;
 /** A call is over when nobody has answered for so long; everyone answers at once. */
 const QUIET_MS = 50;
+/** So many answers show how far apart they come. The call is over after twice the longest pause, but not before this. */
+const MANY_ANSWERS = 100;
+const MIN_QUIET_MS = 20;
+const LOOK_AT_CALL_MS = 5;
 /** The first answer may come from far away. If nobody is there, NATS says so. */
 const FIRST_ANSWER_MS = 1_000;
 /** Bounds what anybody who may publish beats can make others keep. */
@@ -73,19 +77,33 @@ export class Roster {
   /** Asks everyone to tell. Resolves when no more answers come. */
   call(): Promise<void> {
     return new Promise((resolve) => {
-      let box: Mailbox | undefined;
-      let timer: NodeJS.Timeout | undefined;
+      let answers = 0;
+      let longestPauseMs = 0;
+      let answeredAt = performance.now();
       const end = (): void => {
-        box?.remove();
+        box.remove();
         resolve();
       };
-      const waitFor = (ms: number): void => {
-        clearTimeout(timer);
-        timer = setTimeout(end, ms);
+      const look = (): void => {
+        const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
+        const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(QUIET_MS, many);
+        const leftMs = answeredAt + quietMs - performance.now();
+        // Answers that come meanwhile may make it shorter.
+        if (leftMs > 0) timer = setTimeout(look, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
+        else end();
       };
+      let timer = setTimeout(end, FIRST_ANSWER_MS);
       // An answer follows the beat of its executor.
-      box = this.#mailboxes.add(({ isUndeliverable }) => waitFor(isUndeliverable ? 0 : QUIET_MS));
-      waitFor(FIRST_ANSWER_MS);
+      const box: Mailbox = this.#mailboxes.add(({ isUndeliverable }) => {
+        const now = performance.now();
+        if (answers > 0) longestPauseMs = Math.max(longestPauseMs, now - answeredAt);
+        answeredAt = now;
+        answers += 1;
+        if (answers > 1) return;
+        clearTimeout(timer);
+        if (isUndeliverable) end();
+        else look();
+      });
       this.#bus.publish(ROLL_CALL, Buffer.alloc(0), box.subject);
     });
   }

@@ -29,8 +29,13 @@ export interface FaultCounts {
  * does; the timing also depends on the machine.
  */
 export class FaultProxy implements AsyncDisposable {
-  static async open(serverPort: number, random: SeededRandom): Promise<FaultProxy> {
-    const proxy = new FaultProxy(serverPort, random);
+  /** `maxLifeMs` bounds how long a connection lasts. */
+  static async open(
+    serverPort: number,
+    random: SeededRandom,
+    { maxLifeMs = MAX_LIFE_MS }: { maxLifeMs?: number } = {},
+  ): Promise<FaultProxy> {
+    const proxy = new FaultProxy(serverPort, random, maxLifeMs);
     await new Promise<void>((resolve, reject) =>
       proxy.#listener.once("error", reject).listen(0, "127.0.0.1", resolve),
     );
@@ -47,17 +52,23 @@ export class FaultProxy implements AsyncDisposable {
   };
   readonly #serverPort: number;
   readonly #random: SeededRandom;
+  readonly #maxLifeMs: number;
   readonly #listener = net.createServer({ allowHalfOpen: true }, (socket) => this.#admit(socket));
   readonly #sockets = new Set<net.Socket>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  private constructor(serverPort: number, random: SeededRandom) {
+  private constructor(serverPort: number, random: SeededRandom, maxLifeMs: number) {
     this.#serverPort = serverPort;
     this.#random = random;
+    this.#maxLifeMs = maxLifeMs;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
   }
 
   get url(): string {
-    return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+    return `ws://127.0.0.1:${this.port}`;
   }
 
   #admit(client: net.Socket): void {
@@ -75,7 +86,7 @@ export class FaultProxy implements AsyncDisposable {
     }
     void this.#carry(client, server);
     void this.#carry(server, client);
-    this.#after(this.#random.between(MIN_LIFE_MS, MAX_LIFE_MS), () => this.#end(client, server));
+    this.#after(this.#random.between(MIN_LIFE_MS, this.#maxLifeMs), () => this.#end(client, server));
   }
 
   /** Passes bytes on until either side is gone. An end is passed on like a byte. */

@@ -1,7 +1,7 @@
 // Runs processes through a bad connection and compares the result with what they must have written. faults.test.ts
 // starts it as a separate program, so that only the client keeps it alive: after `closed` it must end on its own.
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect, type ConnectTarget } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import type { StartOptions } from "../../src/client/process/start-request.ts";
@@ -240,10 +240,18 @@ function bridgeTo(target: string, program: string): { command: [string, ...strin
   return { command: [process.execPath, program, "bridge", "--stdio", "--url", target] };
 }
 
+/** `nats://HOST:PORT/NAME` is an executor of a fleet. */
+function targetOf(): ConnectTarget {
+  const { protocol, host, pathname } = new URL(url);
+  if (protocol === "nats:") return { fleet: { servers: `nats://${host}` }, id: pathname.slice(1) };
+  return bridge === undefined ? url : bridgeTo(url, bridge);
+}
+
 async function connectThrough(): Promise<Host> {
+  const token = process.env["FAULT_TOKEN"];
   for (;;) {
     try {
-      return await connect(bridge === undefined ? url : bridgeTo(url, bridge));
+      return await connect(targetOf(), token === undefined ? {} : { token });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
     }

@@ -1,0 +1,53 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openFleet } from "../../src/client/index.ts";
+import { withDeadline } from "../fault/deadline.ts";
+import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
+
+const COUNT = 1_000;
+const DEADLINE_MS = 30_000;
+const PROGRAM = fileURLToPath(new URL("../../bench/fleet/fake-executors.mjs", import.meta.url));
+
+let nats: NatsServer;
+let executors: ChildProcess;
+
+beforeAll(async () => {
+  nats = await startNats();
+  executors = fork(PROGRAM, [nats.url, String(COUNT)]);
+  await withDeadline(once(executors, "message"), DEADLINE_MS, () => "the executors");
+});
+afterAll(async () => {
+  const gone = once(executors, "exit");
+  executors.kill("SIGKILL");
+  await gone;
+  await nats[Symbol.asyncDispose]();
+});
+
+test("1 000 executors are listed when a fleet is opened, and one that comes and goes is told among their changes", async () => {
+  const fleet = await openFleet({ servers: nats.url });
+  try {
+    expect(fleet.list().map(({ id }) => id)).toEqual(
+      Array.from({ length: COUNT }, (_, at) => `fake-${String(at).padStart(5, "0")}`),
+    );
+    expect(fleet.pick({ labels: { pool: "fake" } }).id).toMatch(/^fake-/);
+    let changes = 0;
+    const told: string[] = [];
+    const came = new Promise<void>((resolve) => {
+      fleet.watch(({ kind, executor }) => {
+        if (kind === "changed") changes += 1;
+        else told.push(`${kind} ${executor.id}`);
+        if (kind === "left") resolve();
+      });
+    });
+    executors.send({ join: "new-1" });
+    await withDeadline(came, DEADLINE_MS, () => "the new executor");
+    expect(told).toEqual(["joined new-1", "left new-1"]);
+    // Every one of them tells a new load every 2 s.
+    await expect.poll(() => changes, { timeout: DEADLINE_MS }).toBeGreaterThan(COUNT);
+    expect(fleet.list()).toHaveLength(COUNT);
+  } finally {
+    await fleet.close();
+  }
+});
