@@ -11,9 +11,9 @@ const TARGET = "dist/console";
 const STAMP = `${TARGET}/.inputs`;
 /** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
 const OPENING = ["processes/processes-view.tsx", "terminals/terminal-pane.tsx"];
-/** Parts that the page imports when it needs them. */
+/** Parts that the page imports when it needs them, and the page of a fleet, which has the same frame. */
 const LOADED_LATER =
-  /\/src\/console\/(?:\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane)\.tsx$/;
+  /\/src\/console\/(?:\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
 const INPUT_FILES = [
@@ -42,7 +42,9 @@ export async function buildConsole() {
   rmSync(TARGET, { recursive: true, force: true });
   mkdirSync(TARGET, { recursive: true });
   const { metafile } = await build({
-    entryPoints: [`${SOURCE}/main.tsx`, `${SOURCE}/styles.css`],
+    entryPoints: ["main.tsx", "styles.css", "fleet/fleet-page.tsx", "fleet/fleet.css"].map(
+      (path) => `${SOURCE}/${path}`,
+    ),
     outdir: `${TARGET}/assets`,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -59,7 +61,10 @@ export async function buildConsole() {
     conditions: ["browser"],
     plugins: [wireTable, frameInOnePiece],
   });
-  writeFileSync(`${TARGET}/index.html`, indexPage(metafile));
+  const page = (parts) => pageOf(metafile, parts);
+  writeFileSync(`${TARGET}/index.html`, page({ main: "main.tsx", styles: ["styles.css"], opening: OPENING }));
+  const styles = ["styles.css", "fleet/fleet.css"];
+  writeFileSync(`${TARGET}/fleet.html`, page({ main: "fleet/fleet-page.tsx", styles, opening: [] }));
   for (const file of filesBelow(TARGET))
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
   writeFileSync(STAMP, digest);
@@ -100,11 +105,11 @@ function filesBelow(folder) {
     .sort();
 }
 
-/** The page, with the names of what it loads at once: itself, and the view that it opens on. */
-function indexPage({ outputs }) {
-  const builtFrom = (entry) =>
-    Object.keys(outputs).find((path) => outputs[path].entryPoint === `${SOURCE}/${entry}`);
-  const main = builtFrom("main.tsx");
+/** A page, with the names of what it loads at once: itself, and the view that it opens on. */
+function pageOf({ outputs }, { main: entry, styles, opening }) {
+  const builtFrom = (source) =>
+    Object.keys(outputs).find((path) => outputs[path].entryPoint === `${SOURCE}/${source}`);
+  const main = builtFrom(entry);
   const early = new Set();
   const add = (path) => {
     if (early.has(path)) return;
@@ -112,11 +117,11 @@ function indexPage({ outputs }) {
     for (const { kind, path: imported } of outputs[path].imports)
       if (kind === "import-statement") add(imported);
   };
-  for (const entry of ["main.tsx", ...OPENING]) add(builtFrom(entry));
+  for (const source of [entry, ...opening]) add(builtFrom(source));
   early.delete(main);
   const url = (path) => path.replace(TARGET, "");
   const head = [
-    `<link rel="stylesheet" href="${url(builtFrom("styles.css"))}">`,
+    ...styles.map((path) => `<link rel="stylesheet" href="${url(builtFrom(path))}">`),
     `<script type="module" src="${url(main)}"></script>`,
     ...[...early].map((path) => `<link rel="modulepreload" href="${url(path)}">`),
   ];

@@ -54,6 +54,8 @@ const ALLOWED = {
   // A page as any other: what it needs of the library, every page can have.
   console: [
     "client/browser.ts",
+    // How any page shows its token.
+    "base/subprotocol-token.ts",
     "preact",
     "@preact/signals",
     "@xterm",
@@ -75,6 +77,8 @@ const ALLOWED = {
     "bridge",
     "fleet/labels.ts",
     "fleet/subjects.ts",
+    // What it tells the page of a fleet.
+    "console/fleet/fleet-messages.ts",
     "node:*",
     "commander",
     "ignore",

@@ -5,6 +5,7 @@ const DEADLINE_MS = 60_000;
 /** What a browser says about a connection that was cut on purpose. */
 const NETWORK_ERROR = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to/;
 const DOWNLOAD = /^a download: blob:/;
+const OTHER_TAB = /^another page: |^request to another host: http:\/\/127\.0\.0\.1:\d+\//;
 const REFUSED = /responded with a status of 4\d\d/;
 
 export interface PageOptions extends BrowserContextOptions {
@@ -14,6 +15,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly refused?: boolean;
   /** So are downloads. */
   readonly downloads?: boolean;
+  /** So are tabs that it opens, with what they ask other hosts for. */
+  readonly opensTabs?: boolean;
 }
 
 /**
@@ -27,11 +30,18 @@ export class ConsolePage implements AsyncDisposable {
   readonly #expected: readonly RegExp[];
 
   static async open(browser: Browser, url: string, options: PageOptions = {}): Promise<ConsolePage> {
-    const { losesConnections = false, refused = false, downloads = false, ...contextOptions } = options;
+    const {
+      losesConnections = false,
+      refused = false,
+      downloads = false,
+      opensTabs = false,
+      ...contextOptions
+    } = options;
     const expected = [
       ...(losesConnections ? [NETWORK_ERROR] : []),
       ...(refused ? [REFUSED] : []),
       ...(downloads ? [DOWNLOAD] : []),
+      ...(opensTabs ? [OTHER_TAB] : []),
     ];
     const context = await browser.newContext({
       viewport: { width: 1440, height: 900 },

@@ -4,6 +4,8 @@ import { storedSecret } from "./access.ts";
 const CHANNEL = "exec-server-secret";
 /** Another tab answers at once, or there is none. */
 const WAIT_MS = 150;
+/** Or the machine is busy. */
+const LATE_MS = 10_000;
 
 type TabMessage = { readonly kind: "ask" } | { readonly kind: "answer"; readonly secret: string };
 
@@ -16,20 +18,24 @@ export function answerOtherTabs(): void {
   });
 }
 
-/** The secret of another tab, if one has it. */
-export async function askOtherTabs(): Promise<string | undefined> {
+/** The secret of another tab, if one has it. An answer that comes late is passed to `onLate`. */
+export async function askOtherTabs(onLate: (secret: string) => void): Promise<string | undefined> {
   const channel = new BroadcastChannel(CHANNEL);
-  try {
-    return await new Promise((resolve) => {
-      setTimeout(() => resolve(undefined), WAIT_MS);
-      channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
-        if (data.kind === "answer") resolve(data.secret);
-      });
-      tell(channel, { kind: "ask" });
+  setTimeout(() => channel.close(), LATE_MS);
+  return new Promise((resolve) => {
+    let isLate = false;
+    setTimeout(() => {
+      isLate = true;
+      resolve(undefined);
+    }, WAIT_MS);
+    channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+      if (data.kind !== "answer") return;
+      channel.close();
+      if (isLate) onLate(data.secret);
+      else resolve(data.secret);
     });
-  } finally {
-    channel.close();
-  }
+    tell(channel, { kind: "ask" });
+  });
 }
 
 function tell(channel: BroadcastChannel, message: TabMessage): void {

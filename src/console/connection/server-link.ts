@@ -41,6 +41,16 @@ const sessions = signal(0);
 let hurry: (() => void) | undefined;
 let isAskingForEnd = false;
 
+/** What the page keeps open. */
+export interface Connection {
+  readonly closed: Promise<unknown>;
+  close(): unknown;
+}
+
+/** Opens the next one. The page of a fleet has another way. */
+let open: (secret: string) => Promise<Connection> = openSession;
+let current: Connection | undefined;
+
 /** The one connection of the page. */
 export const serverLink = {
   state,
@@ -62,19 +72,28 @@ export function isAllowed(right: string): boolean {
 }
 
 /** Gets in by the link in the address or what this tab has kept, and stays connected. */
-export async function enter(): Promise<void> {
+export async function enter(opener: (secret: string) => Promise<Connection> = openSession): Promise<void> {
+  open = opener;
   const token = takeLinkToken();
   answerOtherTabs();
   setInterval(() => void keepRenewed(), RENEWAL_MS);
   // A page that is left does not come back to its session. If the browser keeps the page, it opens another one.
-  addEventListener("pagehide", () => void host.value?.close());
+  addEventListener("pagehide", () => current?.close());
   addEventListener("pageshow", connectNow);
   if (token !== undefined) return enterByToken(token);
-  const secret = storedSecret() ?? (await askOtherTabs());
-  if (secret === undefined) return ask(undefined);
+  const secret = storedSecret() ?? (await askOtherTabs(enterLate));
+  return secret === undefined ? ask(undefined) : enterBySecret(secret);
+}
+
+async function enterBySecret(secret: string): Promise<void> {
   storeSecret(secret);
   void keepRenewed();
   return stayConnected();
+}
+
+/** With the secret of a tab that took its time, unless the person was faster. */
+function enterLate(secret: string): void {
+  if (state.value === "asking" && storedSecret() === undefined) void enterBySecret(secret);
 }
 
 /** Gets in by the token of a link, or one of the server's. */
@@ -93,10 +112,11 @@ export async function enterByToken(token: string): Promise<void> {
 /** Forgets the secret and closes the connection. */
 export async function leave(): Promise<void> {
   forgetSecret();
-  const left = host.value;
+  const left = current;
+  current = undefined;
   host.value = undefined;
   await ask(undefined);
-  await left?.close();
+  left?.close();
 }
 
 /** Connects now instead of after the pause. */
@@ -124,8 +144,9 @@ async function stayConnected(): Promise<void> {
     try {
       const opened = await open(secret);
       failures = 0;
+      current = opened;
       await opened.closed;
-      if (host.value !== opened) return;
+      if (current !== opened) return;
       state.value = "lost";
     } catch {
       failures++;
@@ -138,9 +159,13 @@ async function stayConnected(): Promise<void> {
   }
 }
 
-async function open(secret: string): Promise<Host> {
-  const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/`;
-  const opened = await connect(url, {
+/** Where the page connects to. */
+export function webSocketUrl(): string {
+  return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/`;
+}
+
+async function openSession(secret: string): Promise<Host> {
+  const opened = await connect(webSocketUrl(), {
     token: secret,
     clientName: "exec-server console",
     onMessage: passMessage,

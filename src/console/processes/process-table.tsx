@@ -1,9 +1,10 @@
-import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { Signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icon.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { isNarrow } from "../ui/narrow.ts";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
+import { useRowView } from "../ui/use-row-view.ts";
 import { nextSorting, type SortColumn, type Sorting } from "./arrange.ts";
 import type { ProcessRow } from "./process-history.ts";
 import { TableRow } from "./table-row.tsx";
@@ -38,22 +39,9 @@ export interface ProcessTableProps {
 /** Draws only the rows that are visible: there may be thousands. */
 export function ProcessTable({ rows, sorting, cursor, selected, emptyText, ...actions }: ProcessTableProps) {
   const body = useRef<HTMLDivElement>(null);
-  const view = useSignal({ top: 0, height: 600 });
+  const view = useRowView(body);
   const rowPx = isNarrow.value ? ROW_PX.narrow : ROW_PX.wide;
   const hasOwners = new Set(rows.map(({ listed }) => listed.owner)).size > 1;
-  useEffect(() => {
-    const element = body.current!;
-    const measure = (): void => {
-      view.value = { top: element.scrollTop, height: element.clientHeight };
-    };
-    const sizes = new ResizeObserver(measure);
-    sizes.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      sizes.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, []);
   const index = rows.findIndex(({ key }) => key === cursor.value);
   useLayoutEffect(() => {
     if (index >= 0 && body.current !== null) body.current.scrollTop = scrollTo(index, view.peek(), rowPx);

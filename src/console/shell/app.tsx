@@ -1,16 +1,16 @@
 import { Entering, Entrance } from "../connection/entrance.tsx";
-import { leave, serverLink } from "../connection/server-link.ts";
+import { serverLink } from "../connection/server-link.ts";
 import { StartPlace } from "../start/open-start.tsx";
 import { Questions } from "../ui/confirm.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { Banner } from "./banner.tsx";
 import { useCommands } from "./commands.ts";
 import { CurrentView } from "./current-view.tsx";
-import { isKeySheetOpen, KeySheet } from "./key-sheet.tsx";
-import { openPalette, Palette } from "./palette.tsx";
+import { generalCommands } from "./general-commands.ts";
+import { KeySheet } from "./key-sheet.tsx";
+import { Palette } from "./palette.tsx";
 import { Rail } from "./rail.tsx";
 import { navigate } from "./router.ts";
-import { switchTheme } from "./theme.ts";
 import { usableViews } from "./views.ts";
 
 export function App() {
@@ -36,28 +36,7 @@ function Frame() {
         keys: `g ${key}`,
         run: () => navigate(path),
       })),
-      { id: "palette", title: "Find a command", group: "General", keys: "Ctrl+K", run: openPalette },
-      {
-        id: "palette-anywhere",
-        title: "Find a command, also in a terminal",
-        group: "General",
-        keys: "F1",
-        run: openPalette,
-      },
-      { id: "keys", title: "Show all keys", group: "General", keys: "?", run: openKeySheet },
-      {
-        id: "theme",
-        title: "Switch between light and dark",
-        group: "General",
-        keys: "Ctrl+Alt+L",
-        run: switchTheme,
-      },
-      {
-        id: "leave",
-        title: "Leave, and forget the access of this tab",
-        group: "General",
-        run: () => void leave(),
-      },
+      ...generalCommands(),
     ],
     [views.map(({ id }) => id).join(" ")],
   );
@@ -66,7 +45,7 @@ function Frame() {
       <a class="skip" href="#view">
         Skip to the content
       </a>
-      <Rail />
+      <Rail views={views} where={serverLink.server.value?.name ?? location.host} />
       <main class="frame-main" id="view" tabIndex={-1}>
         <Banner />
         <CurrentView />
@@ -76,8 +55,4 @@ function Frame() {
       <KeySheet />
     </div>
   );
-}
-
-function openKeySheet(): void {
-  isKeySheetOpen.value = true;
 }

@@ -8,7 +8,8 @@ import { isKeySheetOpen } from "./key-sheet.tsx";
 import { openPalette } from "./palette.tsx";
 import { path } from "./router.ts";
 import { switchTheme, theme } from "./theme.ts";
-import { usableViews, viewAt } from "./views.ts";
+import type { View } from "./view.ts";
+import { viewAt } from "./views.ts";
 
 const STATES: Record<LinkState, string> = {
   entering: "Connecting",
@@ -19,11 +20,16 @@ const STATES: Record<LinkState, string> = {
   lost: "Reconnecting",
 };
 
+export interface RailProps {
+  readonly views: readonly Pick<View, "id" | "title" | "icon" | "path">[];
+  /** What the page is connected to. */
+  readonly where: string;
+}
+
 /** Where one can go, at the left; at the bottom of a phone. */
-export function Rail() {
-  const current = viewAt(path.value);
-  const { state, server } = serverLink;
-  const where = server.value?.name ?? location.host;
+export function Rail({ views, where }: RailProps) {
+  const current = path.value === "/" ? views[0]?.id : viewAt(path.value)?.id;
+  const { state } = serverLink;
   return (
     <nav class="rail" aria-label="Views">
       <div class="rail-head">
@@ -35,9 +41,9 @@ export function Rail() {
         <Keys keys="Ctrl+K" />
       </button>
       <ul class="rail-views">
-        {usableViews().map((view) => (
+        {views.map((view) => (
           <li key={view.id}>
-            <a href={view.path} aria-current={view === current ? "page" : undefined}>
+            <a href={view.path} aria-current={view.id === current ? "page" : undefined}>
               <Icon name={view.icon} />
               <span>{view.title}</span>
             </a>

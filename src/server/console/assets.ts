@@ -28,12 +28,14 @@ export interface Asset {
 /** The files of the built page. Nothing is read before somebody asks for it. */
 export class ConsoleAssets {
   readonly #given: string | undefined;
+  readonly #index: string;
   /** Their names change with their contents, so they never become outdated. */
   readonly #assets = new Map<string, Promise<Asset | undefined>>();
   #found: string | undefined;
 
-  constructor(directory?: string) {
+  constructor(directory?: string, index = "index.html") {
     this.#given = directory;
+    this.#index = index;
   }
 
   /**
@@ -42,7 +44,7 @@ export class ConsoleAssets {
    */
   readonly index = sharedCalls(async () => {
     const directory = this.#directory();
-    return directory === undefined ? undefined : readOrNothing(join(directory, "index.html"));
+    return directory === undefined ? undefined : readOrNothing(join(directory, this.#index));
   });
 
   /** Undefined if there is none of this name. */

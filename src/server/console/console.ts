@@ -37,6 +37,10 @@ export interface ConsoleSurroundings {
   readonly takesTokens: boolean;
   /** How a person gets another link. Default: by asking the server. */
   readonly remedy?: string;
+  /** What the page is about. Default: the name of the machine. */
+  readonly name?: string | undefined;
+  /** File of the page. Default: the console of a server. */
+  readonly index?: string | undefined;
   /** Is told about failed attempts. */
   readonly refused: (reason: string, from: string) => void;
 }
@@ -57,7 +61,7 @@ export class Console implements Site {
   #listening = "";
 
   constructor({ keyFile, directory }: ConsoleOptions, surroundings: ConsoleSurroundings) {
-    this.#assets = new ConsoleAssets(directory);
+    this.#assets = new ConsoleAssets(directory, surroundings.index);
     this.#surroundings = surroundings;
     const { publicUrls, logger } = surroundings;
     this.origins = publicUrls.map(pageOrigin);
@@ -153,14 +157,14 @@ export class Console implements Site {
   }
 
   async #state(request: IncomingMessage): Promise<object> {
-    const { takesTokens, isLocal, version } = this.#surroundings;
+    const { takesTokens, isLocal, version, name = hostname() } = this.#surroundings;
     const { authorization } = request.headers;
     const admission =
       authorization === undefined ? undefined : await this.admit({ authorization, ...callerOf(request) });
     const isAdmitted = admission !== undefined && !("refusal" in admission);
     return {
       authentication: takesTokens ? "token" : "link",
-      name: isLocal || isAdmitted ? hostname() : null,
+      name: isLocal || isAdmitted ? name : null,
       version: version ?? null,
       ...(admission === undefined ? {} : { session: isAdmitted ? "valid" : "over" }),
     };

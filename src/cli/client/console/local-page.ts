@@ -14,11 +14,30 @@ import { carryMessages } from "./carry-messages.ts";
 const TRY_AGAIN = 1013;
 const MAX_REASON_BYTES = 123;
 
+/** A page that this program serves. */
+export interface LocalPage {
+  /** A new link to it, which works once. */
+  link(): string;
+}
+
+export interface LocalPageOptions {
+  /** What the page is about. Default: the name of this machine. */
+  readonly name?: string | undefined;
+  /** File of another page than the usual one. */
+  readonly index?: string;
+}
+
+/** Takes a connection of the page. `failed` tells the person at the terminal, once for each reason. */
+export type TakePage = (page: Transport, failed: (reason: string) => void) => void;
+
 /**
- * Serves the web console on a free loopback port of this machine, for a server that no browser can reach. Each connection
- * of the page is carried to that server; nobody else gets one. Resolves with the link.
+ * Serves the web console on a free loopback port of this machine, until this program ends. Its page gets a connection;
+ * nobody else does.
  */
-export async function serveLocalPage(open: OpenTransport): Promise<string> {
+export async function serveLocalPage(
+  take: TakePage,
+  { name, index }: LocalPageOptions = {},
+): Promise<LocalPage> {
   const log = new LoginLog(silentLogger);
   let last: string | undefined;
   // A page tries again and again.
@@ -35,6 +54,8 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
       publicUrls: [],
       takesTokens: false,
       remedy: "get another one with: exec-server open --print",
+      name,
+      index,
       refused: (reason) => complainOnce(reason),
     },
   );
@@ -46,17 +67,18 @@ export async function serveLocalPage(open: OpenTransport): Promise<string> {
     authenticatePage: (presented) => console.admit(presented),
     // Elsewhere nobody can tell whose connection it is.
     ...(process.platform === "linux" ? { excludeUser: async (ends) => refuseOtherUser(ends, log) } : {}),
-    accept: (page) => void connect(page, open, complainOnce),
+    accept: (page) => take(page, complainOnce),
   });
   console.listensOn(listener.url);
-  return console.link();
+  return { link: () => console.link() };
 }
 
-async function connect(
-  page: Transport,
-  open: OpenTransport,
-  failed: (reason: string) => void,
-): Promise<void> {
+/** Carries the connections of a page to a server that no browser can reach. */
+export function carriedTo(open: OpenTransport): TakePage {
+  return (page, failed) => void carry(page, open, failed);
+}
+
+async function carry(page: Transport, open: OpenTransport, failed: (reason: string) => void): Promise<void> {
   try {
     await carryMessages(page, open);
   } catch (error) {

@@ -29,6 +29,13 @@ export function findFleet(name?: string): NamedFleet {
   return fleetOf(file, wanted);
 }
 
+/** The fleet of that name. Undefined if there is none, or if a host has the name. */
+export function findFleetBesideHosts(name: string): NamedFleet | undefined {
+  const { names, fleets, fleetFaults } = readHosts();
+  const isFleet = fleets.has(name) || fleetFaults.some((fault) => fault.name === name);
+  return isFleet && !names.includes(name) ? findFleet(name) : undefined;
+}
+
 /** All fleets of hosts.toml. */
 export function allFleets(): NamedFleet[] {
   const file = readHosts();

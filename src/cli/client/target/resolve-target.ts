@@ -1,5 +1,5 @@
 import type { ClientTls } from "../../../client/connect/client-tls.ts";
-import { usageFailure } from "../failure.ts";
+import { type Failure, usageFailure } from "../failure.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import { executorToken } from "./executor-token.ts";
 import { readToken } from "./read-token.ts";
@@ -32,14 +32,18 @@ export async function resolveTarget(
     return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
   if (target.kind === "executor") {
     const [misplaced] = Object.keys(tls);
-    if (misplaced !== undefined)
-      throw usageFailure(`--${misplaced} is for a server with a URL; for a fleet, write it into hosts.toml`);
+    if (misplaced !== undefined) throw misplacedForFleet(misplaced);
     const token = executorToken(target.fleet, options);
     return { ...target, ...(token === undefined ? {} : { token }) };
   }
   const [misplaced] = [...(tokenFile === undefined ? [] : ["token-file"]), ...Object.keys(tls)];
   if (misplaced === undefined) return target;
   throw usageFailure(`--${misplaced} is for a server with a URL; this one needs none`);
+}
+
+/** For an option that says how to reach a server with a URL. */
+export function misplacedForFleet(option: string): Failure {
+  return usageFailure(`--${option} is for a server with a URL; for a fleet, write it into hosts.toml`);
 }
 
 function environmentTls(environment: NodeJS.ProcessEnv): Partial<Record<TlsOption, string | undefined>> {

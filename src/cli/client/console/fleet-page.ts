@@ -1,0 +1,45 @@
+import { messageOf } from "../../../base/errors.ts";
+import { shownUrl } from "../../../base/shown-url.ts";
+import type { Fleet } from "../../../client/fleet/fleet.ts";
+import type { OpenTransport } from "../../../client/connect/connectors.ts";
+import { Failure } from "../failure.ts";
+import { fleetFailure } from "../fleet/fleet-failure.ts";
+import type { NamedFleet } from "../hosts/find-fleet.ts";
+import { feedPage } from "./fleet-feed.ts";
+import { carriedTo, type LocalPage, serveLocalPage } from "./local-page.ts";
+
+/** Each takes a port. */
+const MAX_MACHINES = 200;
+
+/**
+ * Serves a page of this machine that shows a fleet. Each machine that is opened from there gets a page on a port of its
+ * own: what one machine does to its page must not reach the page of another. Resolves with the link.
+ */
+export async function serveFleetPage(
+  named: NamedFleet,
+  fleet: Fleet,
+  transportsTo: (id: string) => OpenTransport,
+): Promise<string> {
+  const { name, address } = named;
+  const pages = new Map<string, Promise<LocalPage>>();
+  const open = async (id: string): Promise<string> => {
+    const known = pages.get(id);
+    if (known !== undefined) return (await known).link();
+    if (pages.size >= MAX_MACHINES)
+      throw new Failure(
+        `this program serves the pages of ${MAX_MACHINES} machines already; 'exec-server open -H ${name}/${id}' opens another`,
+      );
+    const opening = serveLocalPage(carriedTo(transportsTo(id)), { name: `${name}/${id}` });
+    pages.set(id, opening);
+    opening.catch(() => pages.delete(id));
+    return (await opening).link();
+  };
+  const servers = [address.servers].flat().map(shownUrl).join(",");
+  const explain = (error: unknown): string => messageOf(fleetFailure(error, named));
+  const source = { name, servers, fleet, open, explain };
+  const page = await serveLocalPage((connection) => feedPage(connection, source), {
+    name,
+    index: "fleet.html",
+  });
+  return page.link();
+}

@@ -1,0 +1,79 @@
+import { type Beat, encodeBeat } from "../../src/fleet/beat.ts";
+import { NatsBus } from "../../src/fleet/nats-bus.ts";
+import { beatSubject } from "../../src/fleet/subjects.ts";
+import type { NatsServer } from "../fixtures/nats-server.ts";
+
+const EVERY_MS = 1000;
+const HOUR_MS = 3_600_000;
+
+type Told = Pick<Beat, "id" | "running" | "free" | "load"> & Partial<Beat>;
+
+/** A fleet as it might be on a working day. */
+const MACHINES: readonly Told[] = [
+  { id: "build-1", running: 6, free: 2, load: 0.81, labels: { os: "linux", zone: "eu-north" } },
+  { id: "build-2", running: 8, free: 0, load: 1.34, labels: { os: "linux", zone: "eu-north" } },
+  { id: "build-3", running: 1, free: 7, load: 0.12, labels: { os: "linux", zone: "us-east" } },
+  { id: "gpu-1", running: 2, free: 2, load: 0.46, labels: { gpu: "a100", zone: "eu-north" } },
+  {
+    id: "gpu-2",
+    running: 0,
+    free: 4,
+    load: 0.04,
+    labels: { gpu: "a100", zone: "us-east" },
+    state: "cordoned",
+  },
+  { id: "lab-7", running: 1, free: 1, load: 0.33, labels: { os: "macos" }, version: "0.8.2" },
+  { id: "web-1", running: 3, free: 5, load: 0.29, labels: { zone: "eu-north" } },
+  { id: "web-2", running: 1, free: 0, load: 0.51, labels: { zone: "us-east" }, state: "draining" },
+];
+
+export const SCENE_NAMES: readonly string[] = MACHINES.map(({ id }) => id);
+
+/** Machines that only tell about themselves. */
+export class FleetBeats implements AsyncDisposable {
+  readonly #bus: NatsBus;
+  readonly #began = Date.now();
+  /** What each has told last. It is told again and again, or they would count as lost. */
+  readonly #last = new Map<string, Beat>();
+  readonly #clock: NodeJS.Timeout;
+
+  static async open(nats: NatsServer): Promise<FleetBeats> {
+    return new FleetBeats(await NatsBus.open({ servers: nats.url, user: "exec", pass: "e" }));
+  }
+
+  private constructor(bus: NatsBus) {
+    this.#bus = bus;
+    this.#clock = setInterval(() => {
+      for (const beat of this.#last.values()) this.#publish(beat);
+    }, EVERY_MS);
+  }
+
+  /** Somebody tells this. */
+  tellThis(told: Told): void {
+    const beat: Beat = { run: "run", since: this.#began, labels: {}, state: "ready", ...told };
+    this.#last.set(beat.id, beat);
+    this.#publish(beat);
+  }
+
+  /** All of them tell something once; their loads differ with the number of the round. */
+  tell(round: number): void {
+    for (const [index, told] of MACHINES.entries()) {
+      const wave = 1 + 0.3 * Math.sin(round / 2 + index) + 0.12 * Math.sin(round * 1.7 + index * 2);
+      const since = this.#began - (index * index + 1) * 2.7 * HOUR_MS;
+      const load = told.load * wave;
+      this.tellThis({ version: "0.9.0", since, ...told, load });
+    }
+  }
+
+  #publish(beat: Beat): void {
+    this.#bus.publish(beatSubject(beat.id), encodeBeat(beat));
+  }
+
+  /** All of them leave. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#clock);
+    for (const beat of this.#last.values()) this.#publish({ ...beat, state: "gone" });
+    await this.#bus.flush();
+    await this.#bus.close();
+  }
+}
