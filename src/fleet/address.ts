@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { checkServerIdentity } from "node:tls";
 import { credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NodeConnectionOptions } from "@nats-io/transport-node";
 import { messageOf, UsageError } from "../base/errors.ts";
@@ -25,6 +27,8 @@ export function natsOptions(address: FleetAddress): NodeConnectionOptions {
     throw new UsageError("`ca`, `cert` and `key` need servers with tls://");
   if (isSecure && !servers.every((server) => server.startsWith("tls:")))
     throw new UsageError("either all servers of a fleet have tls://, or none");
+  // The library passes everything on to Node.
+  const tls = { ...(isSecure ? tlsFiles(address) : {}), checkServerIdentity: identityCheck(servers) };
   return {
     servers,
     // The files are read again for every connection, because they are renewed.
@@ -33,7 +37,7 @@ export function natsOptions(address: FleetAddress): NodeConnectionOptions {
       : { authenticator: credsAuthenticator(() => secretFile("credentials", credentials)) }),
     ...(nkey === undefined ? {} : { authenticator: nkeyAuthenticator(() => seedOf(nkey)) }),
     ...(user === undefined || password === undefined ? {} : { user, pass: password }),
-    ...(isSecure ? { tls: tlsFiles(address) } : {}),
+    ...(isSecure ? { tls } : {}),
   };
 }
 
@@ -59,6 +63,22 @@ function serversOf({ servers }: FleetAddress): string[] {
       );
   }
   return list;
+}
+
+/**
+ * The library does not tell Node which IP address it connects to, so Node would look for "localhost" in the certificate
+ * of every address. It must hold one of those that were given.
+ */
+function identityCheck(servers: readonly string[]): typeof checkServerIdentity {
+  const hosts = servers.map((server) =>
+    new URL(server.replace(/^tls:/, "https:")).hostname.replaceAll(/[[\]]/g, ""),
+  );
+  const addresses = hosts.filter((host) => host === "localhost" || isIP(host) !== 0);
+  return (host, certificate) => {
+    if (host !== "localhost" || addresses.length === 0) return checkServerIdentity(host, certificate);
+    const faults = addresses.map((address) => checkServerIdentity(address, certificate));
+    return faults.includes(undefined) ? undefined : faults[0];
+  };
 }
 
 function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?: string; keyFile?: string } {

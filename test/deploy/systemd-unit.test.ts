@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 const run = promisify(execFile);
 const UNIT = fileURLToPath(new URL("../../deploy/systemd/exec-server.service", import.meta.url));
+const DROP_IN = fileURLToPath(new URL("../../deploy/systemd/executor.conf", import.meta.url));
 const PROGRAM = "/usr/local/bin/exec-server";
 /** Ten times the highest exposure that is allowed. */
 const THRESHOLD = 29;
@@ -38,6 +39,20 @@ it("systemd accepts the unit without a warning", async () => {
   expect(await verify(await copyUnit())).toEqual({ stdout: "", stderr: "" });
   const wrong = await copyUnit((text) => text.replace("KillMode=mixed", "KillMod=mixed"));
   expect((await verify(wrong)).stderr).toContain("KillMod");
+});
+
+it("systemd accepts the unit of an executor without a warning, and does not start one again that was replaced", async () => {
+  const unit = await copyUnit();
+  const places = `${unit}.d`;
+  await mkdir(places);
+  const text = await readFile(DROP_IN, "utf8");
+  expect(text).toContain("\nRestartPreventExitStatus=3\n");
+  const dropIn = text.replace(PROGRAM, process.execPath);
+  await writeFile(join(places, "executor.conf"), dropIn);
+  expect(await verify(unit)).toEqual({ stdout: "", stderr: "" });
+  // Without the empty line there would be two programs.
+  await writeFile(join(places, "executor.conf"), dropIn.replace("ExecStart=\n", ""));
+  await expect(verify(unit)).rejects.toThrow("more than one ExecStart");
 });
 
 it("systemd rates the exposure of the unit below 3", async () => {

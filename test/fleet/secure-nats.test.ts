@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
+import { openBus } from "../../src/fleet/open-bus.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { type Authority, createAuthority, type Issued } from "../fixtures/certificates.ts";
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
@@ -71,6 +72,24 @@ test.each([
   const fleet = { ...secure(), ...change, servers: secure().servers, ...servers };
   await expect(connect({ fleet, id: "a" }, LIMITED)).rejects.toThrow(reason);
 });
+
+test.each([
+  ["IP:127.0.0.1", undefined],
+  ["DNS:localhost", /does not match certificate's altnames: .*IP: 127\.0\.0\.1 is not in the cert's list/],
+  ["IP:127.0.0.9", /does not match certificate's altnames/],
+])(
+  "a server of NATS that is reached by its address has to show it in its certificate: %s",
+  async (names, fault) => {
+    const { cert, key } = authority.issue(`names-${names.replaceAll(/\W/g, "-")}`, { names });
+    await using other = await startNats(`tls { cert_file: "${cert}", key_file: "${key}" }`);
+    const opening = openBus(
+      { servers: `tls://127.0.0.1:${other.port}`, ca: authority.ca },
+      { timeoutMs: 10_000 },
+    );
+    if (fault === undefined) await (await opening).close();
+    else await expect(opening).rejects.toThrow(fault);
+  },
+);
 
 test("credentials that cannot be read are named", async () => {
   const { nkey: _nkey, ...rest } = secure();
