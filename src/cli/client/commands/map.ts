@@ -33,8 +33,9 @@ duration and host. They are written as rows end, and in the order of FILE in the
 lets --resume continue after Ctrl-C, a crash or a lost server: rows with a result do not run again, and commands that
 still run on the server are taken over.
 
-With --on, rows run on the machines of a fleet, wherever slots are free. If a machine is lost, its rows run elsewhere as
-further attempts, which are no retries; a result that comes too late does not count. A row fails that loses four machines.
+With --on, rows run on the machines of a fleet, wherever slots are free. If a machine is lost, its rows run elsewhere
+as further attempts, which are no retries; a result that comes too late does not count. A row that loses four machines
+fails.
 
 In the environment of a command: EXEC_SERVER_JOB_ID, EXEC_SERVER_ITEM_ID, EXEC_SERVER_ROW_INDEX, EXEC_SERVER_ATTEMPT.
 

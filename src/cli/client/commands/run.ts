@@ -34,10 +34,10 @@ const EXAMPLES = `
 The command's status becomes this command's. 126 and 127: the program cannot be executed or was not found; 124: it
 was ended by --timeout; 255: exec-server failed.
 
-With --on, the command runs on many machines of a fleet at once, and reads no input. Equal answers are printed once, after
-the names of the machines that gave them, when all have answered. Machines that are cordoned are left out. The status is
-the highest of all: 0 only if the command succeeded everywhere, 255 if a machine could not be reached. Ctrl-C ends all of
-them. -t, -d, -i and --name are for one machine.
+With --on, the command runs on many machines of a fleet at once, and reads no input. Equal answers are printed once,
+after the names of the machines that gave them, when all have answered. Machines that are cordoned are left out. The
+status is the highest of all: 0 only if the command succeeded everywhere, 255 if a machine could not be reached. Ctrl-C
+ends all of them. -t, -d, -i and --name are for one machine.
 
 Examples:
   exec-server run -- uname -a
