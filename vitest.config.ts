@@ -37,7 +37,7 @@ const OVER_NATS = {
     "test/client/{mirror,network,sandbox,server-sandbox,slow-body,streams,trees,trees-attacked,unsendable}.test.ts",
   ],
   part: [
-    "test/conformance/{handshake,ordering,process-events,process-flow,session-takeover,sessions}.test.ts",
+    "test/conformance/{handshake,ordering,process-events,process-flow,process-read,sessions}.test.ts",
     "test/client/{end-to-end,extensions,kept}.test.ts",
   ],
 };
