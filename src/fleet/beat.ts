@@ -1,7 +1,4 @@
-import { MAX_LABELS } from "./labels.ts";
-import { FLEET_PROTOCOL, isExecutorId } from "./subjects.ts";
-
-const STATES = ["ready", "cordoned", "draining", "gone"] as const;
+export const STATES = ["ready", "cordoned", "draining", "gone"] as const;
 
 /** What an executor tells about itself, every two seconds and whenever it is asked. */
 export interface Beat {
@@ -23,60 +20,7 @@ export interface Beat {
   readonly state: (typeof STATES)[number];
 }
 
-const MAX_TEXT_CHARACTERS = 256;
-/** The last moment that a Date can hold. */
-const MAX_TIME_MS = 8.64e15;
-const MAX_BEAT_BYTES = 64 * 1024;
-
-export function encodeBeat(beat: Beat): Buffer {
-  return Buffer.from(JSON.stringify({ protocol: FLEET_PROTOCOL, ...beat }));
-}
-
-/** Undefined for anything else. Whoever may publish beats must not be able to put anything else into the list. */
-export function decodeBeat(data: Buffer): Beat | undefined {
-  if (data.length > MAX_BEAT_BYTES) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(data.toString("utf8"));
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { protocol, id, run, since, version, labels, running, free, load, state } = value as Record<
-    string,
-    unknown
-  >;
-  if (protocol !== FLEET_PROTOCOL || !isText(id) || !isExecutorId(id) || !isText(run)) return undefined;
-  if (!isCount(since) || since > MAX_TIME_MS || !isCount(running) || !isCount(free) || !isCount(load))
-    return undefined;
-  if (!isState(state)) return undefined;
-  const known = readLabels(labels);
-  if (known === undefined || (version !== undefined && !isText(version))) return undefined;
-  const told: Beat = { id, run, since, labels: known, running, free, load, state };
-  return version === undefined ? told : { ...told, version };
-}
-
 /** Whether one run replaces another one of the same name. */
 export function isNewer(one: Pick<Beat, "since" | "run">, other: Pick<Beat, "since" | "run">): boolean {
   return one.since === other.since ? one.run > other.run : one.since > other.since;
-}
-
-function readLabels(value: unknown): Record<string, string> | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const entries = Object.entries(value);
-  if (entries.length > MAX_LABELS || !entries.every(([key, text]) => isText(key) && isText(text)))
-    return undefined;
-  return Object.fromEntries(entries);
-}
-
-function isState(value: unknown): value is Beat["state"] {
-  return (STATES as readonly unknown[]).includes(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value.length <= MAX_TEXT_CHARACTERS;
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
-import { type Beat, encodeBeat } from "./beat.ts";
+import type { Beat } from "./beat.ts";
+import { encodeBeat } from "./beat-message.ts";
 import { FleetLink } from "./fleet-link.ts";
 import { FrameKind } from "./frames.ts";
 import { Membership } from "./membership.ts";

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Admission, answerDials, type AnsweredDials } from "./answer-dials.ts";
-import { type Beat, decodeBeat, encodeBeat, isNewer } from "./beat.ts";
+import { type Beat, isNewer } from "./beat.ts";
+import { decodeBeat, encodeBeat } from "./beat-message.ts";
 import type { Bus } from "./bus.ts";
 import { beatSubject, checkExecutorId, isClientInbox, ROLL_CALL } from "./subjects.ts";
 

@@ -1,4 +1,5 @@
-import { type Beat, decodeBeat, isNewer } from "./beat.ts";
+import { type Beat, isNewer } from "./beat.ts";
+import { decodeBeat } from "./beat-message.ts";
 import type { Bus } from "./bus.ts";
 import type { Mailbox, Mailboxes } from "./mailboxes.ts";
 import { beatSubject, BEATS, ROLL_CALL } from "./subjects.ts";

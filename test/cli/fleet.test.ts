@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Host } from "../../src/client/index.ts";
-import { type Beat, encodeBeat } from "../../src/fleet/beat.ts";
+import type { Beat } from "../../src/fleet/beat.ts";
+import { encodeBeat } from "../../src/fleet/beat-message.ts";
 import { NatsBus } from "../../src/fleet/nats-bus.ts";
 import { startCommand } from "./command.ts";
 import { type FleetDesk, openFleetDesk, TOKEN } from "./fleet-desk.ts";

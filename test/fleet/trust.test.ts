@@ -7,7 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, openFleet } from "../../src/client/index.ts";
-import { encodeBeat } from "../../src/fleet/beat.ts";
+import { encodeBeat } from "../../src/fleet/beat-message.ts";
 import { openBus } from "../../src/fleet/open-bus.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { createAuthority } from "../fixtures/certificates.ts";
