@@ -1,32 +1,36 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/fixtures/slow-first.ts";
 
-/** These measure time, use all of the machine, or run the real client, which has its own deadlines: one at a time. */
+/** These measure time or memory while they use all of the machine: one at a time. */
 const LOAD = [
-  "test/client/browser-bundle.test.ts",
-  "test/client/closing.test.ts",
-  "test/client/faults.test.ts",
   "test/client/flood-recovery.test.ts",
   "test/client/large-output.test.ts",
   "test/client/silent-network.test.ts",
+  "test/fault/http-memory.test.ts",
+  "test/fault/http-streams.test.ts",
+  "test/fault/large-output.test.ts",
+  "test/fault/many-readers.test.ts",
+  "test/fault/pipelining.test.ts",
+  "test/fault/pty-tail.test.ts",
+  "test/fault/start-extremes.test.ts",
+  "test/fault/unread-answers.test.ts",
+  "test/fleet/bad-network.test.ts",
+];
+
+/** These have deadlines of a few seconds, or run the real client, which has its own; they wait most of the time. */
+const WAITING = [
+  "test/client/browser-bundle.test.ts",
+  "test/client/closing.test.ts",
+  "test/client/faults.test.ts",
   "test/e2e/codex-*.test.ts",
   "test/fault/bad-input.test.ts",
   "test/fault/file-races.test.ts",
   "test/fault/http-bad-upstreams.test.ts",
-  "test/fault/http-memory.test.ts",
-  "test/fault/http-streams.test.ts",
-  "test/fault/large-output.test.ts",
   "test/fault/left-behind.test.ts",
   "test/fault/limits-roots.test.ts",
-  "test/fault/many-readers.test.ts",
   "test/fault/no-descriptors.test.ts",
   "test/fault/orphans.test.ts",
-  "test/fault/pipelining.test.ts",
-  "test/fault/pty-tail.test.ts",
   "test/fault/sandbox-files.test.ts",
-  "test/fault/start-extremes.test.ts",
-  "test/fault/unread-answers.test.ts",
-  "test/fleet/bad-network.test.ts",
 ];
 
 /** Suites that hold over NATS too, and a part of them that passes there every time. FLEET_WHOLE=1 runs all of them. */
@@ -77,9 +81,20 @@ export default defineConfig({
             "test/rows/**/*.test.ts",
             "test/fleet/**/*.test.ts",
           ],
-          exclude: LOAD,
+          exclude: [...LOAD, ...WAITING],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "waiting",
+          include: WAITING,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          // Few at a time, so that nobody's seconds are taken by the others.
+          maxWorkers: 3,
         },
       },
       {

@@ -1,7 +1,7 @@
 // `npm test`: the whole proof. Ends with the totals of all test runs, alone on a line.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { runSteps } from "./run-steps.mjs";
+import { runSideBySide, runSteps } from "./run-steps.mjs";
 
 const REPORTS = fileURLToPath(new URL("../.cache/reports/", import.meta.url));
 /** How many files run at a time: more than there are cores where the tests mostly wait. */
@@ -9,10 +9,11 @@ const PROJECTS = {
   unit: { name: "unit tests and pins", workers: 2 },
   conformance: { name: "conformance, ours and the real Codex server", workers: 4 },
   fault: { name: "faults", workers: 3 },
+  waiting: { name: "faults with deadlines, and the real Codex client", workers: 3 },
   load: { name: "load", workers: 1 },
   fleet: { name: "the same over NATS, a part", workers: 3 },
-  cli: { name: "the command line", workers: 4 },
-  console: { name: "the web console in a browser", workers: 2 },
+  cli: { name: "the command line", workers: 5 },
+  console: { name: "the web console in a browser", workers: 3 },
   "console-measured": { name: "what the web console takes of the machine", workers: 1 },
   sandbox: { name: "attempts to escape from the sandbox", workers: 1 },
   hostile: { name: "hostile clients, servers and strangers", workers: 1 },
@@ -22,12 +23,11 @@ rmSync(REPORTS, { recursive: true, force: true });
 mkdirSync(REPORTS, { recursive: true });
 
 const report = (project) => `${REPORTS}${project}.json`;
-runSteps([
-  { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
-  { name: "programs that the tests use", command: ["node", "scripts/install-test-tools.mjs"] },
-  { name: "build", command: ["node", "scripts/build.mjs"] },
-  { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
-  ...Object.entries(PROJECTS).map(([project, { name, workers }]) => ({
+
+/** @param {string} project */
+function testsOf(project) {
+  const { name, workers } = PROJECTS[project];
+  return {
     name,
     command: [
       "vitest",
@@ -39,7 +39,23 @@ runSteps([
       "--reporter=json",
       `--outputFile.json=${report(project)}`,
     ],
-  })),
+  };
+}
+
+/** One file at a time, most of which waits, and no figure that another program changes. */
+const SIDE_BY_SIDE = ["hostile", "sandbox"];
+
+runSteps([
+  { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
+  { name: "programs that the tests use", command: ["node", "scripts/install-test-tools.mjs"] },
+  { name: "build", command: ["node", "scripts/build.mjs"] },
+  { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
+  ...Object.keys(PROJECTS)
+    .filter((project) => !SIDE_BY_SIDE.includes(project))
+    .map(testsOf),
+]);
+await runSideBySide(SIDE_BY_SIDE.map(testsOf));
+runSteps([
   // Last, when nothing else uses the machine.
   { name: "speed of a short command", command: ["node", "scripts/bench-command.mjs"] },
   { name: "speed beside the real Codex server", command: ["node", "scripts/bench.mjs", "--guard"] },
