@@ -1,4 +1,5 @@
-import { type Beat, encodeBeat } from "../../src/fleet/beat.ts";
+import type { Beat } from "../../src/fleet/beat.ts";
+import { encodeBeat } from "../../src/fleet/beat-message.ts";
 import { NatsBus } from "../../src/fleet/nats-bus.ts";
 import { beatSubject } from "../../src/fleet/subjects.ts";
 import type { NatsServer } from "../fixtures/nats-server.ts";
