@@ -120,10 +120,10 @@ describe("without authentication", () => {
 
 /** It has all rights, until a test withdraws it. */
 const WITHDRAWN = "a-token-that-is-withdrawn";
-/** What the tokens of a preset have besides. */
+/** What the tokens of a preset have besides. Their names have their place in the table. */
 const MORE: Readonly<Record<string, string>> = {
   files: 'roots = ["/usr/share"]\n',
-  observe: 'see = ["full"]\n',
+  observe: 'see = ["full-2"]\n',
 };
 
 describe("with tokens", () => {
