@@ -68,6 +68,13 @@ test.each(["MSG x 1 -1\r\n", "MSG x 1 many\r\n", "MSG x 1 99999999999\r\n", "HMS
   },
 );
 
+test("a line without an end is refused, and not collected", () => {
+  const parser = new LeanParser({ parse: () => {} }, () => {});
+  const part = Buffer.alloc(256 * 1024, "x");
+  for (let count = 0; count < 4; count++) parser.parse(part);
+  expect(() => parser.parse(part)).toThrow("impossible length");
+});
+
 let nats: NatsServer;
 beforeAll(async () => {
   nats = await startNats();

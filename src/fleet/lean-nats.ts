@@ -13,6 +13,8 @@ const MESSAGE = Buffer.from("MSG ");
 const MESSAGE_WITH_HEADERS = Buffer.from("HMSG ");
 /** No server of NATS allows longer ones. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** What a server says of itself and its cluster is the longest. */
+const MAX_LINE_BYTES = 1024 * 1024;
 /** What the library calls an event that is a message. */
 const MESSAGE_KIND = 2;
 
@@ -131,6 +133,7 @@ export class LeanParser implements Parser {
     const end = chunk.indexOf(NEW_LINE, start) + 1;
     const part = chunk.subarray(start, end === 0 ? chunk.length : end);
     const line = this.#line === undefined ? part : Buffer.concat([this.#line, part]);
+    if (line.length > MAX_LINE_BYTES) throw new Error("NATS sent a line of an impossible length");
     this.#line = end === 0 ? line : undefined;
     if (end === 0) return chunk.length;
     if (startsWith(line, MESSAGE)) return this.#beginMessage(readMessageLine(line), chunk, end);
