@@ -11,9 +11,9 @@ const TARGET = "dist/console";
 const STAMP = `${TARGET}/.inputs`;
 /** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
 const OPENING = ["processes/processes-view.tsx", "terminals/terminal-pane.tsx"];
-/** Parts that the page imports when it needs them, and the page of a fleet, which has the same frame. */
-const LOADED_LATER =
-  /\/src\/console\/(?:\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
+/** The page, parts that it imports when it needs them, and the page of a fleet. All of them have the same frame. */
+const FRAMED =
+  /\/src\/console\/(?:main|\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
 const INPUT_FILES = [
@@ -60,6 +60,8 @@ export async function buildConsole() {
     metafile: true,
     conditions: ["browser"],
     plugins: [wireTable, frameInOnePiece],
+    // The imports of the frame do nothing but say in which chunk it is.
+    logOverride: { "ignored-bare-import": "silent" },
   });
   const page = (parts) => pageOf(metafile, parts);
   writeFileSync(`${TARGET}/index.html`, page({ main: "main.tsx", styles: ["styles.css"], opening: OPENING }));
@@ -71,24 +73,36 @@ export async function buildConsole() {
 }
 
 /**
- * esbuild makes a chunk of whatever the same set of entries needs, which would be dozens of small ones. Each part that is
- * loaded later imports the frame of the page as well, which is there already: so all of the frame is one chunk.
+ * esbuild makes a chunk of whatever the same set of entries needs, which would be dozens of small ones. Each part imports
+ * all of the frame of the page, whether it needs it or not: so that is one chunk.
  */
 const frameInOnePiece = {
   name: "frame-in-one-piece",
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^console-frame$/ }, ({ path }) => ({ path, namespace: "console-frame" }));
     onLoad({ filter: /^/, namespace: "console-frame" }, () => ({
-      // An import of which nothing is used would be left out.
-      contents: 'import { App } from "./shell/app.tsx"; void App.name;',
+      contents: frameFiles()
+        .map((path) => `import "./${path}";`)
+        .join("\n"),
       resolveDir: resolve(SOURCE),
     }));
-    onLoad({ filter: LOADED_LATER }, ({ path }) => ({
+    onLoad({ filter: FRAMED }, ({ path }) => ({
       contents: `import "console-frame";\n${readFileSync(path, "utf8")}`,
       loader: "tsx",
     }));
   },
 };
+
+/** What every view may use. */
+function frameFiles() {
+  const ui = readdirSync(`${SOURCE}/ui`).filter((name) => /\.tsx?$/.test(name) && !name.includes(".test."));
+  return [
+    "shell/app.tsx",
+    "shell/view-frame.tsx",
+    "connection/use-host.ts",
+    ...ui.map((name) => `ui/${name}`),
+  ];
+}
 
 function inputsDigest() {
   const hash = createHash("sha256");
