@@ -218,6 +218,12 @@ const fileOperations: Operation[] = [
       host.request("fs/openPart", { handleId: "h", path: "file:///w/f", length: 1 }, options(signal)),
     value: strict({ handleId: z.string() }),
   },
+  // A fleet uses it.
+  {
+    name: "cordon",
+    run: (host, signal) => host.request("server/cordon", { cordoned: true }, options(signal)),
+    value: strict({}),
+  },
   { name: "read", run: ({ files }, signal) => files.read("/w/f", options(signal)), value: bytes },
   {
     name: "read a large file",
