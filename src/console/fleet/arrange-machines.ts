@@ -1,12 +1,10 @@
+import type { ColumnSorting } from "../ui/sort-head.tsx";
 import type { MachineRow } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";
 
 export type MachineColumn = "name" | "state" | "slots" | "load" | "version" | "age";
 
-export interface MachineSorting {
-  readonly column: MachineColumn;
-  readonly isDescending: boolean;
-}
+export type MachineSorting = ColumnSorting<MachineColumn>;
 
 export const BY_NAME: MachineSorting = { column: "name", isDescending: false };
 

@@ -1,9 +1,9 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../ui/icon.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { isNarrow } from "../ui/narrow.ts";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
+import { SortHead } from "../ui/sort-head.tsx";
 import { useRowView } from "../ui/use-row-view.ts";
 import { type MachineColumn, type MachineSorting, nextMachineSorting } from "./arrange-machines.ts";
 import type { MachineRow } from "./fleet-link.ts";
@@ -61,7 +61,7 @@ export function MachineTable({ rows, sorting, cursor, labels, onLabel, onMenu }:
     >
       <div class="fleet-head" role="row" aria-rowindex={1}>
         {COLUMNS.map((column) => (
-          <HeadCell key={column.column} {...column} sorting={sorting} />
+          <SortHead key={column.column} next={nextMachineSorting} sorting={sorting} {...column} />
         ))}
         <span role="columnheader">Labels</span>
         <span role="columnheader" class="hidden-text">
@@ -91,31 +91,5 @@ export function MachineTable({ rows, sorting, cursor, labels, onLabel, onMenu }:
         </div>
       </div>
     </div>
-  );
-}
-
-function HeadCell({
-  column,
-  title,
-  sorting,
-}: (typeof COLUMNS)[number] & { readonly sorting: Signal<MachineSorting> }) {
-  const isSorted = sorting.value.column === column;
-  const direction = sorting.value.isDescending ? "descending" : "ascending";
-  return (
-    <span
-      role="columnheader"
-      class={`fleet-head-cell ${column}`}
-      aria-sort={isSorted ? direction : undefined}
-    >
-      <button
-        type="button"
-        onClick={() => {
-          sorting.value = nextMachineSorting(column, sorting.value);
-        }}
-      >
-        {title}
-        {isSorted ? <Icon name={sorting.value.isDescending ? "arrow-down" : "arrow-up"} /> : null}
-      </button>
-    </span>
   );
 }

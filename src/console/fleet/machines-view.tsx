@@ -4,6 +4,7 @@ import { useCommands } from "../shell/commands.ts";
 import { ViewFrame } from "../shell/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { IconButton } from "../ui/button.tsx";
+import { GridFilter } from "../ui/grid-filter.tsx";
 import { Menu, type MenuProps } from "../ui/menu.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { arrangeMachines, BY_NAME } from "./arrange-machines.ts";
@@ -94,27 +95,7 @@ export function MachinesView() {
           <span class="fleet-count number">{summary(rows)}</span>
         </>
       }
-      actions={
-        <input
-          ref={filterField}
-          class="fleet-filter"
-          type="search"
-          aria-label="Filter the machines"
-          placeholder="Filter  /"
-          spellcheck={false}
-          value={filter.value}
-          onInput={(event) => {
-            filter.value = event.currentTarget.value;
-          }}
-          onKeyDown={(event) => {
-            if (event.key !== "Escape" && event.key !== "Enter") return;
-            if (event.key === "Escape") filter.value = "";
-            // The keys of the list work from here.
-            const view = event.currentTarget.closest(".view");
-            view?.querySelector<HTMLElement>("[role=grid]")?.focus();
-          }}
-        />
-      }
+      actions={<GridFilter field={filterField} label="Filter the machines" filter={filter} />}
     >
       <p class="hidden-text" role="status">
         {fleet.news.value}

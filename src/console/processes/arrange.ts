@@ -1,12 +1,10 @@
 import { commandLine } from "../ui/command-line.ts";
+import type { ColumnSorting } from "../ui/sort-head.tsx";
 import type { ProcessRow } from "./process-history.ts";
 
 export type SortColumn = "state" | "command" | "owner" | "age" | "cpu" | "memory" | "output";
 
-export interface Sorting {
-  readonly column: SortColumn;
-  readonly isDescending: boolean;
-}
+export type Sorting = ColumnSorting<SortColumn>;
 
 /** The youngest first. */
 export const DEFAULT_SORTING: Sorting = { column: "age", isDescending: false };

@@ -11,6 +11,7 @@ import { openStart } from "../start/open-start.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { GridFilter } from "../ui/grid-filter.tsx";
 import { Menu, type MenuProps } from "../ui/menu.tsx";
 import { arrange, DEFAULT_SORTING, isRunning } from "./arrange.ts";
 import { addressOf, pathOf } from "./process-address.ts";
@@ -161,25 +162,7 @@ export function ListView() {
       }
       actions={
         <>
-          <input
-            ref={filterField}
-            class="proc-filter"
-            type="search"
-            aria-label="Filter the processes"
-            placeholder="Filter  /"
-            spellcheck={false}
-            value={filter.value}
-            onInput={(event) => {
-              filter.value = event.currentTarget.value;
-            }}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape" && event.key !== "Enter") return;
-              if (event.key === "Escape") filter.value = "";
-              // The keys of the list work from here.
-              const view = event.currentTarget.closest(".view");
-              view?.querySelector<HTMLElement>("[role=grid]")?.focus();
-            }}
-          />
+          <GridFilter field={filterField} label="Filter the processes" filter={filter} />
           {isAllowed("start") ? (
             <Button kind="primary" icon="plus" title="Start a process (n)" onClick={() => openStart()}>
               Start

@@ -1,9 +1,9 @@
 import type { Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../ui/icon.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { isNarrow } from "../ui/narrow.ts";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
+import { SortHead } from "../ui/sort-head.tsx";
 import { useRowView } from "../ui/use-row-view.ts";
 import { nextSorting, type SortColumn, type Sorting } from "./arrange.ts";
 import type { ProcessRow } from "./process-history.ts";
@@ -63,7 +63,12 @@ export function ProcessTable({ rows, sorting, cursor, selected, emptyText, ...ac
         </span>
         {COLUMNS.filter(({ column }) => hasOwners || column !== "owner").map(
           ({ column, title, isNumber }) => (
-            <HeadCell key={column} {...{ column, title, isNumber, sorting }} />
+            <SortHead
+              key={column}
+              class={`proc-head-cell${isNumber === true ? " right" : ""}`}
+              next={nextSorting}
+              {...{ column, title, sorting }}
+            />
           ),
         )}
         <span role="columnheader" class="hidden-text">
@@ -89,32 +94,5 @@ export function ProcessTable({ rows, sorting, cursor, selected, emptyText, ...ac
         </div>
       </div>
     </div>
-  );
-}
-
-function HeadCell({
-  column,
-  title,
-  isNumber = false,
-  sorting,
-}: (typeof COLUMNS)[number] & { readonly sorting: Signal<Sorting> }) {
-  const isSorted = sorting.value.column === column;
-  const direction = sorting.value.isDescending ? "descending" : "ascending";
-  return (
-    <span
-      role="columnheader"
-      class={`proc-head-cell ${column}${isNumber ? " right" : ""}`}
-      aria-sort={isSorted ? direction : undefined}
-    >
-      <button
-        type="button"
-        onClick={() => {
-          sorting.value = nextSorting(column, sorting.value);
-        }}
-      >
-        {title}
-        {isSorted ? <Icon name={sorting.value.isDescending ? "arrow-down" : "arrow-up"} /> : null}
-      </button>
-    </span>
   );
 }
