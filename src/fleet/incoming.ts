@@ -53,7 +53,7 @@ export class Incoming {
     if (position + frame.length > this.#consumed + WINDOW_BYTES) return "violation";
     if (frame[0] === FrameKind.piece && frame.length < HEADER_BYTES + MIN_PIECE_BYTES) return "violation";
     this.#received += frame.length;
-    this.#waiting.push(frame);
+    this.#waiting.push(this.#isPaused || this.#isReading ? inOwnMemory(frame) : frame);
     this.#read();
     return "taken";
   }
@@ -104,7 +104,7 @@ export class Incoming {
       return;
     }
     if (frame[0] === FrameKind.piece) {
-      this.#pieces.push(body);
+      this.#pieces.push(inOwnMemory(body));
       return;
     }
     const message =
@@ -113,4 +113,12 @@ export class Incoming {
     this.#pieceBytes = 0;
     this.#events.message(message);
   }
+}
+
+/** Bytes that are kept: a few of a long read would keep all of it alive, also what others have sent. */
+function inOwnMemory(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength <= 2 * bytes.length) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }

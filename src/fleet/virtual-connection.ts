@@ -23,6 +23,8 @@ const TOLD_BYTES = WINDOW_BYTES / 8;
 const TOLD_MS = 25;
 /** If nothing is acknowledged for so long, the peer is asked what it misses. */
 const PROBE_MS = 500;
+/** A peer that wants everything again and again gets it once in this time: each time may be a whole window. */
+const RESEND_MS = 250;
 /** How long a peer may be absent from the bus, because it connects again. */
 const ABSENCE_MS = 3_000;
 /** Time a peer has to read the rest when the connection is closed. */
@@ -67,6 +69,8 @@ export class VirtualConnection implements Transport {
   #probedAt = -1;
   /** The gap about which the peer was asked last, and when. */
   #gap = { position: -1, askedAt: 0 };
+  #resentAt = Number.NEGATIVE_INFINITY;
+  #resendTimer: NodeJS.Timeout | undefined;
   #absentSince: number | undefined;
   #pings: (() => void)[] = [];
   #closeTimer: NodeJS.Timeout | undefined;
@@ -261,20 +265,35 @@ export class VirtualConnection implements Transport {
       return;
     }
     this.#acknowledge(state);
-    if (state.resend) this.#outgoing.sendAgain();
     if (this.#ended) return;
+    if (state.resend) this.#resend();
     if (state.sent > this.#incoming.progress.received) this.#askToResend();
     else if (state.ask) this.#tell({});
     else for (const answered of this.#pings.splice(0)) answered();
   }
 
+  /** A reader admits a window beyond what it has read, so more credit than this would only fill the sender's memory. */
   #acknowledge(progress: { received: number; limit: number }): void {
-    if (progress.received > this.#outgoing.end) {
+    const { received, limit } = progress;
+    if (received > this.#outgoing.end || limit > received + WINDOW_BYTES) {
       this.#violated();
       return;
     }
     this.#outgoing.acknowledge(progress);
     if (this.#isClosing && this.#outgoing.isEmpty) this.#end();
+  }
+
+  #resend(): void {
+    const leftMs = this.#resentAt + RESEND_MS - performance.now();
+    if (leftMs > 0) {
+      this.#resendTimer ??= setTimeout(() => {
+        this.#resendTimer = undefined;
+        this.#resend();
+      }, leftMs).unref();
+      return;
+    }
+    this.#resentAt = performance.now();
+    this.#outgoing.sendAgain();
   }
 
   /** Many frames may follow a gap: asking once is enough. */
@@ -380,6 +399,7 @@ export class VirtualConnection implements Transport {
     this.#endReason ??= reason;
     clearTimeout(this.#tellTimer);
     clearTimeout(this.#probeTimer);
+    clearTimeout(this.#resendTimer);
     clearTimeout(this.#closeTimer);
     this.#life.stop();
     this.#unwatch();
