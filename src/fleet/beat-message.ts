@@ -26,7 +26,7 @@ export function decodeBeat(data: Buffer): Beat | undefined {
     unknown
   >;
   if (protocol !== FLEET_PROTOCOL || !isText(id) || !isExecutorId(id) || !isText(run)) return undefined;
-  if (!isCount(since) || since > MAX_TIME_MS || !isCount(running) || !isCount(free) || !isCount(load))
+  if (!isCount(since) || since > MAX_TIME_MS || !isCount(running) || !isCount(free) || !isLoad(load))
     return undefined;
   if (!isState(state)) return undefined;
   const known = readLabels(labels);
@@ -52,5 +52,9 @@ function isText(value: unknown): value is string {
 }
 
 function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isLoad(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

@@ -18,7 +18,7 @@ const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;
 
 test("the list is complete at once, also if nobody is there", async () => {
   const empty = enter(new FakeNats());
-  await wait(5);
+  await wait(60);
   expect(empty.outcome).toBe("complete");
   const nats = new FakeNats();
   join(nats, "b");

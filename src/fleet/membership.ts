@@ -8,6 +8,10 @@ import { beatSubject, checkExecutorId, isClientInbox, ROLL_CALL } from "./subjec
 const BEAT_MS = 2_000;
 /** An older run that comes back is answered, but not each of its beats. */
 const REMIND_MS = 500;
+/** Calls within this time are answered together: everyone hears every beat. Far less than callers wait for. */
+const CALLS_MS = 20;
+/** Further ones hear the beat. */
+const MAX_CALLERS = 1_000;
 
 /** What changes from beat to beat. */
 export type Condition = Pick<Beat, "running" | "free" | "load" | "state">;
@@ -33,6 +37,10 @@ export class Membership {
   readonly #timer: NodeJS.Timeout;
   readonly #stops: readonly (() => void)[];
   #remindedAt = Number.NEGATIVE_INFINITY;
+  /** Subjects at which calls are to be answered. */
+  readonly #callers = new Set<string>();
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  #callTimer: NodeJS.Timeout | undefined;
   #hasLeft = false;
 
   constructor(options: MembershipOptions) {
@@ -50,11 +58,7 @@ export class Membership {
     });
     this.#stops = [
       bus.subscribe(beatSubject(id), ({ data }) => this.#hear(decodeBeat(data))),
-      bus.subscribe(ROLL_CALL, ({ reply }) => {
-        this.tell();
-        // Whoever calls learns that this executor has answered; what it tells comes over its own subject alone.
-        if (reply !== undefined && isClientInbox(reply)) bus.publish(reply, Buffer.alloc(0));
-      }),
+      bus.subscribe(ROLL_CALL, ({ reply }) => this.#hearCall(reply)),
       bus.watch({ reconnected: () => this.tell(), ended: () => {} }),
     ];
     this.#timer = setInterval(() => this.tell(), BEAT_MS).unref();
@@ -71,6 +75,7 @@ export class Membership {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#callTimer);
     for (const stop of this.#stops) stop();
     this.#options.bus.publish(beatSubject(this.#self.id), this.#beat("gone"));
     this.#dials.close(reason);
@@ -79,6 +84,24 @@ export class Membership {
   #beat(state?: Beat["state"]): Buffer {
     const condition = this.#options.condition();
     return encodeBeat({ ...this.#self, ...condition, state: state ?? condition.state });
+  }
+
+  #hearCall(caller: string | undefined): void {
+    if (caller !== undefined && isClientInbox(caller) && this.#callers.size < MAX_CALLERS)
+      this.#callers.add(caller);
+    const leftMs = this.#answeredAt + CALLS_MS - performance.now();
+    if (leftMs <= 0) this.#answerCalls();
+    else this.#callTimer ??= setTimeout(() => this.#answerCalls(), leftMs).unref();
+  }
+
+  /** Whoever calls learns that this executor has answered; what it tells comes over its own subject alone. */
+  #answerCalls(): void {
+    clearTimeout(this.#callTimer);
+    this.#callTimer = undefined;
+    this.#answeredAt = performance.now();
+    this.tell();
+    for (const caller of this.#callers) this.#options.bus.publish(caller, Buffer.alloc(0));
+    this.#callers.clear();
   }
 
   /** Its own beats come back too. */

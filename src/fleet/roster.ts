@@ -15,6 +15,8 @@ const MIN_QUIET_MS = 20;
 const LOOK_AT_CALL_MS = 5;
 /** The first answer may come from far away. If nobody is there, NATS says so. */
 const FIRST_ANSWER_MS = 1_000;
+/** An executor that answers all the time must not keep anybody from the list. */
+const LONGEST_CALL_MS = 3_000;
 /** Bounds what anybody who may publish beats can make others keep. */
 const MAX_EXECUTORS = 20_000;
 
@@ -80,7 +82,8 @@ export class Roster {
     return new Promise((resolve) => {
       let answers = 0;
       let longestPauseMs = 0;
-      let answeredAt = performance.now();
+      const calledAt = performance.now();
+      let answeredAt = calledAt;
       const end = (): void => {
         box.remove();
         resolve();
@@ -88,22 +91,22 @@ export class Roster {
       const look = (): void => {
         const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
         const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(QUIET_MS, many);
-        const leftMs = answeredAt + quietMs - performance.now();
+        const leftMs = Math.min(answeredAt + quietMs, calledAt + LONGEST_CALL_MS) - performance.now();
         // Answers that come meanwhile may make it shorter.
         if (leftMs > 0) timer = setTimeout(look, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
         else end();
       };
       let timer = setTimeout(end, FIRST_ANSWER_MS);
       // An answer follows the beat of its executor.
-      const box: Mailbox = this.#mailboxes.add(({ isUndeliverable }) => {
+      const box: Mailbox = this.#mailboxes.add(() => {
         const now = performance.now();
         if (answers > 0) longestPauseMs = Math.max(longestPauseMs, now - answeredAt);
         answeredAt = now;
         answers += 1;
         if (answers > 1) return;
         clearTimeout(timer);
-        if (isUndeliverable) end();
-        else look();
+        // It may say that nobody is there, but then others still have time to answer: an executor could say it, too.
+        look();
       });
       this.#bus.publish(ROLL_CALL, Buffer.alloc(0), box.subject);
     });
