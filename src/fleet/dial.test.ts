@@ -40,6 +40,16 @@ test("a refusal arrives with its reason, and a token that is not accepted is una
   expect(tokens).toEqual(["guess"]);
 });
 
+test("a reason of any length is told in part", async () => {
+  const nats = new FakeNats();
+  answer(nats, async () => ({ refusal: "x".repeat(1_000_000), status: 503 }));
+  const dialled = settled(dialFrom(nats.connect(), "a"));
+  await wait(5);
+  expect(await dialled).toMatchObject({
+    message: `failed to connect to executor a: ${"x".repeat(512)}`,
+  });
+});
+
 test("a dial while NATS is away says so when its time is over", async () => {
   const nats = new FakeNats();
   const bus = nats.connect();
@@ -122,6 +132,20 @@ test("an executor that was not chosen, and was not told, does not end the connec
   nats.fate = () => "arrives";
   await wait(30_000);
   expect(client.closed).toBeUndefined();
+});
+
+test("a second executor of the name that refuses does not end the connection to the first", async () => {
+  const nats = new FakeNats();
+  const accepted = answer(nats);
+  answer(nats, async () => ({ refusal: "the server is closing", status: 503 }), "run-2");
+  const bus = nats.connect();
+  const dialled = dialFrom(bus, "a");
+  await wait(5);
+  const client = openEnd(await dialled, bus);
+  const executor = openEnd(accepted[0]!, bus);
+  client.transport.send("hello");
+  await wait(100);
+  expect([client.closed, executor.messages]).toEqual([undefined, ["hello"]]);
 });
 
 test("a connection that the executor has forgotten ends at the next question", async () => {

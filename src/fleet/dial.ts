@@ -9,6 +9,7 @@ import { VirtualConnection } from "./virtual-connection.ts";
 
 /** A dial or its answer may be lost while one of the two connects again. */
 const REPEAT_MS = 1_000;
+const MAX_REASON_CHARACTERS = 512;
 
 export interface DialOptions {
   readonly token?: string | undefined;
@@ -34,10 +35,11 @@ export function dial(
     let connection: VirtualConnection | undefined;
     let chosen: string | undefined;
     const mailbox = mailboxes.add((message) => {
-      const isAccept = !message.isUndeliverable && message.data[0] === FrameKind.accept;
+      const kind = message.isUndeliverable ? undefined : message.data[0];
       if (connection === undefined) answer(message);
-      else if (isAccept) choose(acceptedBy(message, id));
-      else connection.receive(message);
+      else if (kind === FrameKind.accept) choose(acceptedBy(message, id));
+      // Another executor of the same name refuses what the chosen one has accepted.
+      else if (kind !== FrameKind.refuse) connection.receive(message);
     });
     const settle = (): void => {
       cancelTimer();
@@ -85,7 +87,7 @@ export function dial(
       }
       if (message.data[0] === FrameKind.refuse) {
         const { reason, status } = readJson(message.data);
-        const why = typeof reason === "string" ? reason : "it refused";
+        const why = typeof reason === "string" ? reason.slice(0, MAX_REASON_CHARACTERS) : "it refused";
         failed(why, typeof status === "number" ? { status } : {});
         return;
       }
