@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NodeConnectionOptions } from "@nats-io/transport-node";
-import { messageOf, UsageError } from "../base/errors.ts";
+import { UsageError } from "../base/errors.ts";
 import type { FleetAddress } from "./fleet-address.ts";
+import { readLoginFile } from "./login-file.ts";
+import { renewedLogin } from "./renewed-login.ts";
 import { INBOXES } from "./subjects.ts";
 
 const SERVER = /^(?:nats|tls):\/\/[^\s/@]+\/?$/;
@@ -31,11 +32,10 @@ export function natsOptions(address: FleetAddress): NodeConnectionOptions {
   const tls = { ...(isSecure ? tlsFiles(address) : {}), checkServerIdentity: identityCheck(servers) };
   return {
     servers,
-    // The files are read again for every connection, because they are renewed.
     ...(credentials === undefined
       ? {}
-      : { authenticator: credsAuthenticator(() => secretFile("credentials", credentials)) }),
-    ...(nkey === undefined ? {} : { authenticator: nkeyAuthenticator(() => seedOf(nkey)) }),
+      : { authenticator: renewedLogin(() => readLoginFile("credentials", credentials), credsAuthenticator) }),
+    ...(nkey === undefined ? {} : { authenticator: renewedLogin(() => seedOf(nkey), nkeyAuthenticator) }),
     ...(user === undefined || password === undefined ? {} : { user, pass: password }),
     ...(isSecure ? { tls } : {}),
   };
@@ -82,7 +82,9 @@ function identityCheck(servers: readonly string[]): typeof checkServerIdentity {
 }
 
 function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?: string; keyFile?: string } {
-  for (const path of [ca, cert, key]) if (path !== undefined) secretFile("file", path);
+  // The library reads them for every connection, and says less about one that it cannot read.
+  for (const [name, path] of Object.entries({ ca, cert, key }))
+    if (path !== undefined) readLoginFile(name, path);
   return {
     ...(ca === undefined ? {} : { caFile: ca }),
     ...(cert === undefined ? {} : { certFile: cert }),
@@ -92,16 +94,8 @@ function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?
 
 /** A file of keys may have comments around its seed. */
 function seedOf(path: string): Uint8Array {
-  const words = secretFile("nkey", path).toString("latin1").split(/\s/);
+  const words = readLoginFile("nkey", path).toString("latin1").split(/\s/);
   const seed = words.find((word) => SEED.test(word));
   if (seed === undefined) throw new UsageError(`the file ${path} holds no seed of an nkey`);
   return Buffer.from(seed);
-}
-
-function secretFile(name: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new UsageError(`cannot read the ${name} of the fleet in ${path}: ${messageOf(error)}`);
-  }
 }

@@ -13,6 +13,8 @@ export interface BusEvents {
   disconnected?(): void;
   /** Connected again: messages of the meantime may be lost, in both directions. */
   reconnected(): void;
+  /** The bus can be reached, but does not let this program in again. It goes on trying. */
+  refused?(reason: string): void;
   /** The bus does not allow this program to publish to the subject, or to subscribe to it. */
   denied?(subject: string): void;
   /** The bus will not connect again. */

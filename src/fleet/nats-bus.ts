@@ -6,6 +6,7 @@ import {
   type Msg,
   type NatsConnection,
   PermissionViolationError,
+  UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
 import { settledWithin } from "../base/deadlines.ts";
 import { ConnectionError, messageOf } from "../base/errors.ts";
@@ -56,12 +57,10 @@ export class NatsBus implements Bus {
     }).catch((cause: unknown) => {
       throw openFailure(cause);
     });
-    const allowed = connection.info?.max_payload ?? 0;
-    if (allowed >= MAX_PIECE_BYTES + HEADER_BYTES) return new NatsBus(connection);
+    const unfit = unfitReason(connection);
+    if (unfit === undefined) return new NatsBus(connection);
     await connection.close();
-    throw new ConnectionError(
-      `the server of NATS allows messages of ${allowed} bytes only: set its max_payload to 1MB`,
-    );
+    throw new ConnectionError(unfit);
   }
 
   get isConnected(): boolean {
@@ -112,13 +111,23 @@ export class NatsBus implements Bus {
 
   async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
-      if (status.type === "disconnect") {
+      // Told for each attempt that fails, too.
+      if (status.type === "disconnect" && this.#isConnected) {
         this.#isConnected = false;
         for (const watcher of this.#watchers) watcher.disconnected?.();
       }
       if (status.type === "error" && status.error instanceof PermissionViolationError)
         for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
-      if (status.type !== "reconnect") continue;
+      if (status.type === "error" && isRefusedLogin(status.error))
+        this.#tellRefusal(refusedLogin(status.error));
+      if (status.type !== "reconnect" || this.#isConnected) continue;
+      const unfit = unfitReason(this.#connection);
+      if (unfit !== undefined) {
+        // Publishing would throw, or make the server end the connection again.
+        this.#tellRefusal(unfit);
+        await this.#connection.reconnect();
+        continue;
+      }
       this.#isConnected = true;
       for (const watcher of this.#watchers) watcher.reconnected();
     }
@@ -127,6 +136,17 @@ export class NatsBus implements Bus {
     const reason = `the connection to NATS is closed${error ? `: ${error.message}` : ""}`;
     for (const watcher of this.#watchers) watcher.ended(reason);
   }
+
+  #tellRefusal(reason: string): void {
+    for (const watcher of this.#watchers) watcher.refused?.(reason);
+  }
+}
+
+/** Why a connection to this server of NATS is of no use; undefined if it is. */
+function unfitReason({ info }: NatsConnection): string | undefined {
+  // Without it, the connection is lost again.
+  if (info === undefined || info.max_payload >= MAX_PIECE_BYTES + HEADER_BYTES) return undefined;
+  return `the server of NATS allows messages of ${info.max_payload} bytes only: set its max_payload to 1MB`;
 }
 
 /** Whether NATS could not be reached. Otherwise, it was, and something has to be changed before it lets anybody in. */
@@ -142,12 +162,20 @@ export function isAway(error: unknown): boolean {
 /** A refused login is not UNAUTHORIZED, which is about the token of an executor. */
 function openFailure(cause: unknown): ConnectionError {
   if (cause instanceof AuthorizationError)
-    return new ConnectionError(`failed to connect to NATS: it refused the login (${cause.message})`, {
+    return new ConnectionError(`failed to connect to NATS: ${refusedLogin(cause)}`, {
       cause,
       status: 401,
       code: "CONNECTION_CLOSED",
     });
   return new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause });
+}
+
+function isRefusedLogin(error: Error): boolean {
+  return error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
+}
+
+function refusedLogin({ message }: Error): string {
+  return `it refused the login (${message})`;
 }
 
 function read(message: Msg): BusMessage {

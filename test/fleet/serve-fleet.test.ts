@@ -177,6 +177,11 @@ test.each([
   [{ servers: "nats://h", ca: "/ca" }, "`ca`, `cert` and `key` need servers with tls://"],
   [{ servers: ["nats://h", "tls://h"] }, "either all servers of a fleet have tls://, or none"],
   [{ servers: "nats://h", inbox: "a.b" }, "`inbox` must have"],
+  [
+    { servers: "tls://h", ca: "/dev/zero" },
+    "cannot read the ca of the fleet in /dev/zero: it is not a regular",
+  ],
+  [{ servers: "tls://h", ca: "/none" }, "cannot read the ca of the fleet in /none: ENOENT"],
   [{ servers: "nats://127.0.0.1:1" }, "failed to connect to NATS: connection refused"],
 ])("the address %j is refused with a reason", async (fleet, reason) => {
   await expect(connect({ fleet, id: "a" })).rejects.toThrow(reason);

@@ -9,6 +9,7 @@ import { type Condition, Membership } from "../../fleet/membership.ts";
 import { NatsBus } from "../../fleet/nats-bus.ts";
 import { checkExecutorId } from "../../fleet/subjects.ts";
 import type { Authenticator } from "../access/authentication.ts";
+import { LoginLog } from "../access/refused-logins.ts";
 import type { ObservedServer } from "../server.ts";
 import type { FleetOptions } from "./fleet-options.ts";
 
@@ -39,16 +40,28 @@ export async function joinFleet(
   checkLabels(options.labels ?? {});
   checkSlots(options.slots);
   const bus = await NatsBus.open({ ...natsOptions(options), name: `exec-server ${options.id}` });
+  const denials = new LoginLog(logger);
+  let refusal: string | undefined;
   let denied: string | undefined;
   let hasLeft = false;
   bus.watch({
     disconnected: () => {
       if (!hasLeft) logger.warn("the connection to the fleet is lost", { id: options.id });
     },
-    reconnected: () => logger.warn("connected to the fleet again", { id: options.id }),
+    reconnected: () => {
+      refusal = undefined;
+      logger.warn("connected to the fleet again", { id: options.id });
+    },
+    // Told for each attempt, several times a second.
+    refused: (reason) => {
+      if (reason === refusal) return;
+      refusal = reason;
+      logger.warn("the fleet cannot be joined again yet", { id: options.id, reason });
+    },
     denied: (subject) => {
       denied ??= subject;
-      logger.error("NATS does not permit this executor to use a subject", { id: options.id, subject });
+      // Clients choose where they are answered, and could fill the log.
+      denials.warn("NATS does not permit this executor to use a subject", { id: options.id, subject });
     },
     ended: (reason) => {
       if (!hasLeft) logger.error("the fleet is lost for good", { id: options.id, reason });
