@@ -95,6 +95,7 @@ const reading: fc.Arbitrary<Reading> = fc.record({
 /** A request that its caller can abort. */
 class Attempt implements Abortion {
   aborted = false;
+  expired = false;
   onAbort: (() => void) | undefined;
 
   abort(): void {
@@ -192,6 +193,29 @@ describe("an HTTP request", () => {
         end: (failure) => (failure === undefined ? resolve(body) : reject(failure)),
       });
     });
+
+  it("is not sent on after its time, though the redirect came in time", async () => {
+    const hops: string[] = [];
+    const upstream = createServer((socket) => {
+      socket.on("data", (bytes: Buffer) => {
+        hops.push(bytes.toString("latin1").split(" ")[1]!);
+        socket.write(`HTTP/1.1 302 Found\r\nlocation: /hop-${hops.length}\r\ncontent-length: 0\r\n\r\n`);
+      });
+      sockets.add(socket.on("close", () => sockets.delete(socket)));
+    }).listen(0, "127.0.0.1");
+    await once(upstream, "listening");
+    // The clock stands at the limit when the third hop is about to begin; no timer has fired.
+    const clock = Object.assign(new Attempt(), { looks: 0 });
+    Object.defineProperty(clock, "expired", { get: () => (clock.looks += 1) > 2 });
+    const url = new URL(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`);
+    const sent = sendHttpRequest(
+      { method: "GET", url, headers: [], body: undefined },
+      { followRedirects: true, abortion: clock, environment: {} },
+    );
+    await expect(sent).rejects.toMatchObject({ code: "TIMED_OUT", message: "route-aware request timed out" });
+    expect(hops).toEqual(["/", "/hop-1"]);
+    upstream.close();
+  });
 
   it.each(["", "connection: close\r\ntransfer-encoding: chunked\r\n"])(
     "gets the whole of a body that ends with its connection, though it is paused: %j",

@@ -14,6 +14,8 @@ import { UpstreamConnection } from "./upstream-connection.ts";
 /** Cancels a request. It supports a single listener, and costs less than an AbortSignal. */
 export interface Abortion {
   readonly aborted: boolean;
+  /** The time limit has passed, whether or not its timer could say so. */
+  readonly expired: boolean;
   onAbort: (() => void) | undefined;
 }
 
@@ -101,6 +103,8 @@ function sendOnce(
       connection.carry(exchange, dispatched);
     };
     try {
+      // As in Codex: nothing is sent once the time is over, not even after a redirect that came in time.
+      if (abortion.expired) throw new CapabilityError("TIMED_OUT", "route-aware request timed out");
       if (abortion.aborted) throw aborted();
       if (request.url.href.length > MAX_URL_LENGTH) throw urlTooLong(request.url.href);
       attempt(routeTo(request.url, environment), true);

@@ -118,7 +118,7 @@ async function perform(
     active.end();
     throw active.cancelled
       ? new RpcError(RpcCode.internal, "http/request failed: cancelled", { cause: error })
-      : requestFailure(error, params, active);
+      : requestFailure(error, active);
   }
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
@@ -134,19 +134,16 @@ async function perform(
   return { status: response.status, headers, bodyBase64: "" };
 }
 
-function requestFailure(
-  error: unknown,
-  { timeoutMs }: RequestParams,
-  { timedOut }: ActiveHttpRequest,
-): unknown {
+function requestFailure(error: unknown, { timedOut }: ActiveHttpRequest): unknown {
   if (!(error instanceof CapabilityError)) return error;
-  const { message } = error;
-  const cause = timedOut ? new CapabilityError("TIMED_OUT", message, { cause: error }) : error;
-  return requestFailed(cause, timeoutMs === 0 ? "route-aware request timed out" : message);
+  return requestFailed(timedOut ? new CapabilityError("TIMED_OUT", error.message, { cause: error }) : error);
 }
 
-function requestFailed(cause: CapabilityError, reason = cause.message): RpcError {
-  return new RpcError(RpcCode.internal, `http/request failed: ${reason}`, { data: dataOf(cause), cause });
+function requestFailed(cause: CapabilityError): RpcError {
+  return new RpcError(RpcCode.internal, `http/request failed: ${cause.message}`, {
+    data: dataOf(cause),
+    cause,
+  });
 }
 
 function decodeRequest(

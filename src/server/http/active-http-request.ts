@@ -6,6 +6,7 @@ import type { Abortion } from "../../capabilities/http/http-request.ts";
 export class ActiveHttpRequest implements Abortion {
   readonly id: string;
   readonly #cancelTimer: (() => void) | undefined;
+  readonly #expiresAt: number;
   readonly #ended: (request: ActiveHttpRequest) => void;
   aborted = false;
   cancelled = false;
@@ -17,8 +18,13 @@ export class ActiveHttpRequest implements Abortion {
   constructor(id: string, timeoutMs: number | undefined, ended: (request: ActiveHttpRequest) => void) {
     this.id = id;
     this.#ended = ended;
+    this.#expiresAt = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
     if (timeoutMs === 0) this.aborted = this.timedOut = true;
     else if (timeoutMs !== undefined) this.#cancelTimer = after(timeoutMs, () => this.#timeOut());
+  }
+
+  get expired(): boolean {
+    return performance.now() >= this.#expiresAt;
   }
 
   abort(): void {
