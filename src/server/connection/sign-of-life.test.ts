@@ -3,7 +3,10 @@ import type { Peer } from "./peer.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 interface FakePeer {
   ended: boolean;
@@ -59,6 +62,22 @@ it.each([0, 500, 1_900])("any bytes after %d ms are a sign of life", async (when
   });
   expect(isAlive).toBe(true);
   expect(atMs).toBeLessThanOrEqual(whenMs + 100);
+});
+
+it("a machine that stands still gives nobody up, unless it always does", async () => {
+  let stoodStillMs = 0;
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, "now").mockImplementation(() => now() + stoodStillMs);
+  const [isAlive, atMs] = await verdict(createPeer(), (lookMs) => {
+    if (lookMs === 1_950) stoodStillMs += 60_000;
+  });
+  // The look after the standstill does not count; the next one does.
+  expect([isAlive, atMs]).toEqual([false, 2_050]);
+  const [isStillAlive, lateMs] = await verdict(createPeer(), () => {
+    stoodStillMs += 200;
+  });
+  // 40 late looks, and eight that count 250 ms each.
+  expect([isStillAlive, lateMs]).toEqual([false, 2_400]);
 });
 
 it("who takes what it was sent is there, though the question has not reached it", async () => {
