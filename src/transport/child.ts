@@ -12,9 +12,9 @@ import type { Transport, TransportEvents } from "./transport.ts";
 const TERMINATE_GRACE_MS = 2_000;
 const MAX_LOGGED_LINE = 4_096;
 /** Time a command has to exit after it has closed its stdout. */
-const OWN_END_MS = 250;
+const OWN_END_MS = 2_000;
 /** Time to read the last stderr output of an ended command. Another process may keep its stderr open. */
-const LAST_WORDS_MS = 500;
+const LAST_WORDS_MS = 2_000;
 /** Number and length of stderr lines in its error. */
 const MAX_LAST_LINES = 5;
 const MAX_LAST_LINE = 500;

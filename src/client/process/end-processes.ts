@@ -2,8 +2,12 @@ import type { Link } from "../../rpc/link.ts";
 import type { ProcessRoute } from "./process-route.ts";
 import { within } from "../../base/deadlines.ts";
 
-/** How long `close` waits for the next event of the processes it ends. */
-const QUIET_MS = 1_000;
+/**
+ * `close` gives up when this many looks in a row have seen no event of the processes it ends: after a second, but not
+ * because this machine stood still, which is one look.
+ */
+const QUIET_LOOKS = 20;
+const LOOK_MS = 50;
 /** How long it waits in total while events keep arriving. */
 const DEADLINE_MS = 10_000;
 
@@ -19,8 +23,9 @@ export async function endProcesses(link: Link, routes: readonly ProcessRoute[]):
   const ended = Promise.allSettled(ends).then(() => true);
   const deadline = performance.now() + DEADLINE_MS;
   const progress = (): number => routes.reduce((sum, route) => sum + route.wake, 0);
-  for (let before = -1; progress() > before && performance.now() < deadline; ) {
-    before = progress();
-    if (await within(ended, QUIET_MS, () => new Error("late")).catch(() => false)) return;
+  for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() < deadline; ) {
+    const before = progress();
+    if (await within(ended, LOOK_MS, () => new Error("late")).catch(() => false)) return;
+    quiet = progress() > before ? 0 : quiet + 1;
   }
 }
