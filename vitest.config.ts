@@ -50,6 +50,8 @@ export default defineConfig({
   test: {
     pool: "forks",
     sequence: { sequencer: SlowFirst },
+    // A deadline, for a machine that does something else: what is waited for is usually there at once.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,

@@ -70,13 +70,13 @@ describe("pathFromUri", () => {
     const long = (make: (count: number) => string): number => {
       const measure = (count: number): number => {
         const uri = make(count);
-        const start = performance.now();
+        const start = process.cpuUsage();
         try {
           pathFromUri(uri);
         } catch {
           // That it is refused takes its time too.
         }
-        return performance.now() - start;
+        return process.cpuUsage(start).user / 1000;
       };
       return Math.min(measure(100_000), measure(100_000), measure(100_000));
     };

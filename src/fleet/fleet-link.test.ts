@@ -63,11 +63,9 @@ test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
     entered.bus.deny("exec.other.dial");
     entered.bus.deny(subject);
     await wait(0);
-    await vi.waitFor(() =>
-      expect(entered.outcome).toBe(
-        `NATS does not permit this client to list the executors: it may not use the subject ${subject}`,
-      ),
-    );
+    await expect
+      .poll(() => entered.outcome)
+      .toBe(`NATS does not permit this client to list the executors: it may not use the subject ${subject}`);
   },
 );
 

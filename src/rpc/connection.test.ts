@@ -53,7 +53,7 @@ describe("Connection", () => {
     const [client, server] = connect({}, { request: ({ id }) => void ids.push(id) });
     const first = client.request("a", null);
     const second = client.request("b", { x: 1 });
-    await vi.waitFor(() => expect(ids).toEqual(["1", "2"]));
+    await expect.poll(() => ids).toEqual(["1", "2"]);
     server.sendResult("2", '"second"');
     server.fail("1", { code: -32000, message: "first failed", data: { why: 1 } });
     await expect(second).resolves.toBe("second");
@@ -84,7 +84,7 @@ describe("Connection", () => {
     const closed = vi.fn();
     const { near, far } = connectRaw({ closed });
     far.destroy();
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1));
+    await expect.poll(() => closed).toHaveBeenCalledTimes(1);
     near.destroy("again");
     near.close();
     expect(closed).toHaveBeenCalledTimes(1);
@@ -96,7 +96,7 @@ describe("Connection", () => {
     const { far } = connectRaw({ malformed, notification });
     far.send("{}");
     far.send('{"method":"n","params":[1]}');
-    await vi.waitFor(() => expect(notification).toHaveBeenCalledWith("n", [1]));
+    await expect.poll(() => notification).toHaveBeenCalledWith("n", [1]);
     expect(malformed).toHaveBeenCalledWith(
       "failed to parse JSON-RPC message from exec-server memory: missing field `error`",
     );
@@ -106,13 +106,13 @@ describe("Connection", () => {
     const unsolicited = vi.fn();
     const { far } = connectRaw({ unsolicited });
     far.send('{"id":9,"result":null}');
-    await vi.waitFor(() => expect(unsolicited).toHaveBeenCalledWith("9"));
+    await expect.poll(() => unsolicited).toHaveBeenCalledWith("9");
   });
 
   it("answers a malformed message with the id -1", async () => {
     const { near, received } = connectRaw({});
     near.failMalformed({ code: -32600, message: "no" });
-    await vi.waitFor(() => expect(received).toEqual(['{"error":{"code":-32600,"message":"no"},"id":-1}']));
+    await expect.poll(() => received).toEqual(['{"error":{"code":-32600,"message":"no"},"id":-1}']);
   });
 
   describe("where the transport may go silent", () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { type LogFields, silentLogger } from "../base/logger.ts";
 import { createMemoryPair } from "../transport/memory.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -31,7 +31,7 @@ it.each([
 ])("what %s is logged once for each connection, without what was sent", async (_, reason, messages) => {
   const { peer } = client();
   for (const message of messages) peer.send(message);
-  await vi.waitFor(() => expect(warnings).toHaveLength(1));
+  await expect.poll(() => warnings).toHaveLength(1);
   expect(warnings[0]).toMatchObject({ message: "a client violated the protocol", fields: { reason } });
   expect(JSON.stringify(warnings)).not.toContain("secret");
 });
@@ -46,7 +46,7 @@ it("output that is evicted is logged once for each process", async () => {
   ask(2, "process/start", { ...start, processId: "quiet", argv: ["head", "-c", "900000", "/dev/zero"] });
   ask(3, "process/start", { ...start, processId: "loud", argv: ["head", "-c", "9000000", "/dev/zero"] });
   const closed = (id: string) => answers.some((text) => text.includes("process/closed") && text.includes(id));
-  await vi.waitFor(() => expect(closed("quiet") && closed("loud")).toBe(true), 10_000);
+  await expect.poll(() => closed("quiet") && closed("loud")).toBe(true);
   expect(warnings).toMatchObject([
     { message: "output of a process was evicted to retain newer output", fields: { program: "head" } },
   ]);

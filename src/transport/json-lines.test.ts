@@ -21,7 +21,7 @@ describe("JsonLinesTransport", () => {
   it("delivers lines however they are cut into pieces", async () => {
     const { input, messages } = open();
     for (const piece of ['{"a"', ":1}\n", '{"b":2}\n{"c"', ":3}\n"]) input.write(piece);
-    await vi.waitFor(() => expect(messages).toEqual(['{"a":1}', '{"b":2}', '{"c":3}']));
+    await expect.poll(() => messages).toEqual(['{"a":1}', '{"b":2}', '{"c":3}']);
   });
 
   it("keeps a character together that is cut in the middle", async () => {
@@ -29,40 +29,40 @@ describe("JsonLinesTransport", () => {
     const bytes = Buffer.from('"é"\n');
     input.write(bytes.subarray(0, 2));
     input.write(bytes.subarray(2));
-    await vi.waitFor(() => expect(messages).toEqual(['"é"']));
+    await expect.poll(() => messages).toEqual(['"é"']);
   });
 
   it("ignores blank lines and takes CRLF", async () => {
     const { input, messages } = open();
     input.write("\n  \r\n{}\r\n");
-    await vi.waitFor(() => expect(messages.map((text) => JSON.parse(text) as unknown)).toEqual([{}]));
+    await expect.poll(() => messages.map((text) => JSON.parse(text) as unknown)).toEqual([{}]);
   });
 
   it("takes a line as long as the limit and ends at a longer one", async () => {
     const { input, messages, closed } = open(4);
     input.write("1234\n");
-    await vi.waitFor(() => expect(messages).toEqual(["1234"]));
+    await expect.poll(() => messages).toEqual(["1234"]);
     input.write("12345\n");
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledWith("a line is longer than 4 bytes"));
+    await expect.poll(() => closed).toHaveBeenCalledWith("a line is longer than 4 bytes");
   });
 
   it("delivers an unterminated last line, then ends", async () => {
     const { input, messages, closed } = open();
     input.end("{}");
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1));
+    await expect.poll(() => closed).toHaveBeenCalledTimes(1);
     expect(messages).toEqual(["{}"]);
   });
 
   it("holds lines back while it is paused, in order", async () => {
     const { input, messages, transport } = open();
     input.write("1\n");
-    await vi.waitFor(() => expect(messages).toEqual(["1"]));
+    await expect.poll(() => messages).toEqual(["1"]);
     transport.pause();
     input.write("2\n3\n");
     await new Promise((resolve) => setImmediate(resolve));
     expect(messages).toEqual(["1"]);
     transport.resume();
-    await vi.waitFor(() => expect(messages).toEqual(["1", "2", "3"]));
+    await expect.poll(() => messages).toEqual(["1", "2", "3"]);
   });
 
   it("loses no line to a pause, wherever it comes and however often", async () => {
@@ -102,7 +102,7 @@ describe("JsonLinesTransport", () => {
   it("delivers nothing after it was destroyed, though lines were read", async () => {
     const { input, messages, transport } = open(undefined, () => transport.pause());
     input.write("1\n2\n3\n");
-    await vi.waitFor(() => expect(messages).toEqual(["1"]));
+    await expect.poll(() => messages).toEqual(["1"]);
     transport.destroy();
     transport.resume();
     expect(messages).toEqual(["1"]);
@@ -111,7 +111,7 @@ describe("JsonLinesTransport", () => {
   it("takes a line that is not UTF-8 for a message that is no JSON, and goes on", async () => {
     const { input, messages, closed } = open();
     input.write(Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n{}\n')]));
-    await vi.waitFor(() => expect(messages).toHaveLength(2));
+    await expect.poll(() => messages).toHaveLength(2);
     expect(() => JSON.parse(messages[0]!) as unknown).toThrow(SyntaxError);
     expect(messages[1]).toBe("{}");
     expect(closed).not.toHaveBeenCalled();
@@ -121,7 +121,7 @@ describe("JsonLinesTransport", () => {
     const { input, messages } = open();
     const line = JSON.stringify("é".repeat(5000));
     for (const byte of Buffer.from(`${line}\n`)) input.write(Buffer.of(byte));
-    await vi.waitFor(() => expect(messages).toEqual([line]));
+    await expect.poll(() => messages).toEqual([line]);
   });
 
   it("sends what it holds back before it is destroyed", () => {
@@ -158,7 +158,7 @@ describe("JsonLinesTransport", () => {
     const flushed = vi.fn();
     transport.send('{"a":1}');
     transport.send(Buffer.from('{"b":2}'), flushed);
-    await vi.waitFor(() => expect(flushed).toHaveBeenCalledTimes(1));
+    await expect.poll(() => flushed).toHaveBeenCalledTimes(1);
     // Node 26 reads one chunk at a time, earlier versions all of them.
     let written = "";
     for (let chunk = output.read(); chunk !== null; chunk = output.read()) written += String(chunk);

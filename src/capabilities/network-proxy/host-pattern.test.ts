@@ -68,8 +68,8 @@ describe("a host pattern", () => {
 
   it("takes no time for a pattern that is made to take long", () => {
     const pattern = parseHostPattern(`${"*a".repeat(100)}b`);
-    const start = performance.now();
+    const start = process.cpuUsage();
     expect(pattern.matches("a".repeat(253))).toBe(false);
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(1_000);
   });
 });

@@ -283,7 +283,7 @@ describe("fetch", () => {
         collect();
         expect(bodies.size).toBe(0);
       },
-      { timeout: 5000 },
+      { timeout: 20_000 },
     );
     expect(cancelled).toEqual(["http-1"]);
   });

@@ -9,7 +9,7 @@ import type { Link } from "../../rpc/link.ts";
 import { createServer, type Server } from "../server.ts";
 import type { ServerOptions } from "../server-options.ts";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
 interface Told {

@@ -234,7 +234,7 @@ it("principals that have nothing leave nothing behind", async () => {
   for (let number = 0; number < 5; number += 1) {
     await start(`p${number}`, "a");
     started[number]!.end();
-    await vi.waitFor(() => expect(kept.of(`p${number}`)?.size).toBe(0));
+    await expect.poll(() => kept.of(`p${number}`)?.size).toBe(0);
   }
   await start("last", "a");
   expect([kept.of("p0"), kept.of("p3"), kept.of("last")?.size]).toEqual([undefined, undefined, 1]);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { ProcessStat } from "../../../native/process-stat.ts";
 import { MachineUsage } from "./machine-usage.ts";
 import { UsageMeter } from "./usage-meter.ts";
@@ -34,16 +34,22 @@ test("a process that nobody reaped has used time, and nothing else", () => {
 });
 
 test("a look serves everybody who asks while it lasts and shortly after", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   let looks = 0;
   const meter = new UsageMeter(async () => {
     looks += 1;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setImmediate(resolve));
     return new Map();
   });
   const [one, other] = await Promise.all([meter.measure(), meter.measure()]);
   expect(one).toBe(other);
+  vi.advanceTimersByTime(499);
   expect(await meter.measure()).toBe(one);
   expect(looks).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(await meter.measure()).not.toBe(one);
+  expect(looks).toBe(2);
 });
 
 test("without a descriptor to look with, nothing is known", async () => {

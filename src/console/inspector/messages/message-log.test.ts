@@ -107,7 +107,7 @@ it("many messages are one piece of news", async () => {
   const { log, pass } = logOf();
   for (let id = 0; id < 100; id++) pass("sent", { id, method: "m", params: null });
   expect(log.news.value).toBe(0);
-  await vi.waitFor(() => expect(log.news.value).toBe(1));
+  await expect.poll(() => log.news.value).toBe(1);
 });
 
 it("ids of sessions and tokens of links are hidden, also when the text is cut within them", () => {
