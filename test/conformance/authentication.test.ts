@@ -44,7 +44,7 @@ verifies("auth:upgrade-only", async ({ launch }) => {
   const url = await launchWithDigest(launch);
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${TOKEN}` } });
   try {
-    const signal = AbortSignal.timeout(5000);
+    const signal = AbortSignal.timeout(20_000);
     await once(socket, "open", { signal });
     socket.send(JSON.stringify({ id: 1, method: "initialize", params: { clientName: "conformance" } }));
     await once(socket, "message", { signal });

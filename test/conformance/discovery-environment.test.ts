@@ -5,7 +5,7 @@ import { DISCOVER, type Found, INCOMPLETE, inHome, MANIFEST, namesOf, skill } fr
 import { expectError, verifies } from "./verifies.ts";
 
 const SKILLS = "codex/skills";
-const MAX_AGE_MS = 15_000;
+const MAX_AGE_MS = 25_000;
 
 verifies("discovery.v2:params", async ({ peer }) => {
   const connection = await peer();

@@ -20,7 +20,7 @@ export async function expectMalformed(
 ): Promise<void> {
   if (transport === "cli") throw new TypeError("the command line carries no messages");
   const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-  const answer = peer.next(() => true, 5000, `answer to ${shown}`);
+  const answer = peer.next(() => true, undefined, `answer to ${shown}`);
   peer.sendText(text);
   const { id, result, error } = await answer;
   expect({ id, result, code: error?.code }, shown).toEqual({ id: -1, result: undefined, code: -32600 });

@@ -73,18 +73,21 @@ verifies("network.launch:no-local", async ({ peer }) => {
 verifies("network.launch:end", async ({ peer }) => {
   const connection = await peer();
   await withEcho(async (port) => {
-    // What is left behind holds stdout for a moment.
-    const argv = ["/bin/sh", "-c", "echo port=${HTTP_PROXY##*:}; sleep 1 & exit 0"];
+    // What is left behind holds stdout until it is killed.
+    const argv = ["/bin/sh", "-c", "sleep 60 & echo port=${HTTP_PROXY##*:} holder=$!; exit 0"];
     const overrides = launchOf({ domains: { "127.0.0.1": "allow" } });
     await connection.request("process/start", start("p", argv, overrides));
     await connection.nextNotification("process/exited", "p");
-    const http = Number(/port=(\d+)/.exec(await untilOutput(connection, "p", /port=\d+/))?.[1]);
+    const [, http, holder] = /port=(\d+) holder=(\d+)/
+      .exec(await untilOutput(connection, "p", /holder=\d+\n/))!
+      .map(Number) as [number, number, number];
     const tunnel = connect(http, "127.0.0.1");
     const closed = new Promise((resolve) => tunnel.once("close", resolve));
     tunnel.on("error", () => {});
     tunnel.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     const opened = await new Promise((resolve) => tunnel.once("data", resolve));
     expect(String(opened)).toMatch(/^HTTP\/1\.1 200 OK/);
+    process.kill(holder, "SIGKILL");
     await connection.nextNotification("process/closed", "p");
     await closed;
     await expect.poll(async () => (await exchange(http, get("http://a.test/"))).toString()).toBe("");
@@ -585,7 +588,7 @@ verifies(
     expect(await reported(connection, "p")).toMatchObject({ source: "decider", reason: "not_allowed" });
     expect(await outputOf(connection, "q", ["echo", "alive"])).toBe("alive\n");
   },
-  { concurrent: true, timeoutMs: 20_000 },
+  { concurrent: true },
 );
 
 verifies("network.ask:gone", async ({ connect: open }) => {
@@ -626,31 +629,27 @@ const PROFILES = [
   { ...sandbox(), permissions: { type: "external", network: "enabled" } },
 ];
 
-verifies(
-  "network.sandbox:proxied",
-  async ({ peer }) => {
-    const connection = await peer();
-    await withEcho(async (port) => {
-      for (const [index, context] of PROFILES.entries()) {
-        const argv = [process.execPath, fixture("reach-network.mjs"), String(port)];
-        const overrides = {
-          sandbox: context,
-          enforceManagedNetwork: true,
-          ...launchOf({ domains: { "127.0.0.1": "allow" } }),
-        };
-        const output = await outputOf(connection, `p${index}`, argv, overrides);
-        expect(JSON.parse(output)).toEqual({
-          proxied: "HTTP/1.1 200 OK",
-          blocked: "HTTP/1.1 403 Forbidden",
-          socks: "greeted",
-          direct: "ECONNREFUSED",
-          own: "own",
-        });
-      }
-    });
-  },
-  { timeoutMs: 30_000 },
-);
+verifies("network.sandbox:proxied", async ({ peer }) => {
+  const connection = await peer();
+  await withEcho(async (port) => {
+    for (const [index, context] of PROFILES.entries()) {
+      const argv = [process.execPath, fixture("reach-network.mjs"), String(port)];
+      const overrides = {
+        sandbox: context,
+        enforceManagedNetwork: true,
+        ...launchOf({ domains: { "127.0.0.1": "allow" } }),
+      };
+      const output = await outputOf(connection, `p${index}`, argv, overrides);
+      expect(JSON.parse(output)).toEqual({
+        proxied: "HTTP/1.1 200 OK",
+        blocked: "HTTP/1.1 403 Forbidden",
+        socks: "greeted",
+        direct: "ECONNREFUSED",
+        own: "own",
+      });
+    }
+  });
+});
 
 verifies("network.sandbox:unenforced", async ({ peer }) => {
   const connection = await peer();

@@ -20,6 +20,7 @@ verifies("process.flow:holds", async ({ peer }) => {
   await startWriter(connection, "p", 4 * MEBIBYTE);
   expect(await flow(connection, "p", true)).toEqual({});
   await write(connection, "p", "\n");
+  await expect.poll(async () => (await read(connection, "p")).chunks).not.toEqual([]);
   // Another process does eight times the work, so the paused one had the time.
   const { stdout: other } = await run(connection, "q", shell(`head -c ${32 * MEBIBYTE} /dev/zero`));
   expect(other.length).toBe(32 * MEBIBYTE);

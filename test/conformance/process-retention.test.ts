@@ -77,26 +77,31 @@ verifies(
   "process.retention:half-a-minute",
   async ({ peer }) => {
     const connection = await peer();
+    const begunAt = performance.now();
     await run(connection, "p", shell("echo kept; exit 3"));
-    const closedAt = performance.now();
     // A read of another, silent process is the clock: it ends after its wait and not before.
     await connection.request("process/start", start("clock", ["sleep", "120"]));
-    const wait = async (untilMs: number) => {
-      const waitMs = Math.max(0, Math.round(closedAt + untilMs - performance.now()));
-      await connection.request("process/read", { processId: "clock", waitMs }, { timeoutMs: waitMs + 5000 });
-    };
-    await wait(RETENTION_MS - 2000);
-    expect(await read(connection, "p")).toMatchObject({ exitCode: 3, nextSeq: 4, closed: true });
+    const wait = (waitMs: number) =>
+      connection.request("process/read", { processId: "clock", waitMs }, { timeoutMs: waitMs + 20_000 });
+    await wait(RETENTION_MS / 2);
     await expectError(
       connection.request("process/start", start("p", ["true"])),
       -32600,
       "process p already exists",
     );
-    await wait(RETENTION_MS + 2000);
-    await expectError(read(connection, "p"), -32600, "unknown process id p");
+    // It is there at every look until it is forgotten, which comes late if the machine stands still, but never early.
+    const look = () => connection.call("process/read", { processId: "p" });
+    let seen = await look();
+    for (; seen.result !== undefined; seen = await look()) {
+      expect(seen.result).toMatchObject({ exitCode: 3, nextSeq: 4, closed: true });
+      expect(performance.now() - begunAt).toBeLessThan(RETENTION_MS + 20_000);
+      await wait(200);
+    }
+    expect(performance.now() - begunAt).toBeGreaterThanOrEqual(RETENTION_MS - 5);
+    expect(seen.error).toMatchObject({ code: -32600, message: "unknown process id p" });
     expect(await connection.request("process/start", start("p", ["true"]))).toMatchObject({ processId: "p" });
     const closed = await connection.nextNotification("process/closed", "p");
     expect(closed.params).toEqual({ processId: "p", seq: 2 });
   },
-  { timeoutMs: 60_000, concurrent: true },
+  { timeoutMs: 90_000, concurrent: true },
 );

@@ -108,9 +108,7 @@ verifies("kill:stopped", async ({ peer }) => {
   const connection = await peer();
   await connection.request("process/start", start("p", shell("echo $$; kill -STOP $$")));
   const pid = await untilNumber(connection, "p");
-  await expect
-    .poll(() => readFileSync(`/proc/${pid}/stat`, "utf8"), { timeout: 5000, interval: 10 })
-    .toMatch(/\) T /);
+  await expect.poll(() => readFileSync(`/proc/${pid}/stat`, "utf8"), { interval: 10 }).toMatch(/\) T /);
   expect(await terminate(connection, "p")).toEqual({ running: true });
   expect((await collect(connection, "p")).exitCode).toBe(137);
 });
@@ -170,7 +168,7 @@ async function startFamily(peer: RawPeer): Promise<number[]> {
 
 async function exitCodeOf(child: ChildProcess | undefined): Promise<number | null> {
   if (child === undefined) throw new TypeError("the server is no child of this process");
-  const [code] = (await once(child, "exit", { signal: AbortSignal.timeout(5000) })) as [number | null];
+  const [code] = (await once(child, "exit", { signal: AbortSignal.timeout(20_000) })) as [number | null];
   return code;
 }
 

@@ -83,7 +83,7 @@ export function exchange(port: number, bytes: string | Uint8Array): Promise<Buff
     const timer = setTimeout(() => {
       socket.destroy();
       reject(new Error(`no end of the answer; so far ${Buffer.concat(received).toString("latin1")}`));
-    }, 10_000);
+    }, 20_000);
     const done = (): void => {
       clearTimeout(timer);
       socket.destroy();

@@ -10,7 +10,7 @@ export type ServerKind = "ours" | "codex";
 export const SERVER_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const STOP_TIMEOUT_MS = 5000;
-const BANNER_TIMEOUT_MS = 15_000;
+const BANNER_TIMEOUT_MS = 30_000;
 const running = new Set<ChildProcess>();
 
 // A test run that is interrupted must not leave servers behind.

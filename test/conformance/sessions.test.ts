@@ -61,7 +61,7 @@ async function withReleasedProcess(
     expect(isAlive(pid)).toBe(true);
     const release = async () => {
       await writeFile(join(directory, "go"), "");
-      await expect.poll(() => readDone(directory), { timeout: 5000, interval: 20 }).toBe(true);
+      await expect.poll(() => readDone(directory), { interval: 20 }).toBe(true);
     };
     await body({ first, release, resumed });
   } finally {
@@ -216,7 +216,7 @@ verifies("session.detached:process-runs", async (context) => {
       processId: "p",
       afterSeq: 1,
       maxBytes: null,
-      waitMs: 5000,
+      waitMs: 10_000,
     });
     expect(result).toMatchObject({
       chunks: [{ seq: 2, stream: "stdout", chunk: base64("two\n") }],
@@ -232,7 +232,7 @@ verifies("session.detached:no-replay", async (context) => {
     first.drop();
     await release();
     const next = await resumed();
-    const { chunks } = await next.request("process/read", { processId: "p", afterSeq: 1, waitMs: 5000 });
+    const { chunks } = await next.request("process/read", { processId: "p", afterSeq: 1, waitMs: 10_000 });
     expect(chunks).toHaveLength(1);
     await write(next, "p", "go\n", "1");
     expect(await nextOutput(next, "p")).toEqual({ seq: 3, text: "three\n" });
@@ -246,7 +246,7 @@ verifies("session.detached:exit-kept", async (context) => {
     await release();
     const next = await resumed();
     const read = async () => next.request("process/read", { processId: "p", afterSeq: 1 });
-    await expect.poll(read, { timeout: 5000, interval: 20 }).toMatchObject({ closed: true });
+    await expect.poll(read, { interval: 20 }).toMatchObject({ closed: true });
     const result = await read();
     // The end of a process and its last output are seen by different eyes: either may have the lower number.
     expect([2, 3]).toContain(result.chunks[0]?.seq);

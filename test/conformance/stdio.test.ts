@@ -5,7 +5,7 @@ import type { RawPeer } from "./raw-peer.ts";
 import { fromBase64, start, verifies } from "./verifies.ts";
 
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const EXIT_TIMEOUT_MS = 10_000;
+const EXIT_TIMEOUT_MS = 15_000;
 
 function childOf(peer: RawPeer) {
   const { child } = peer;
@@ -14,8 +14,8 @@ function childOf(peer: RawPeer) {
 }
 
 /** The exit status of the server; the caller makes it end. */
-async function exitStatus(peer: RawPeer, act: () => void, timeoutMs = EXIT_TIMEOUT_MS): Promise<unknown> {
-  const exit = once(childOf(peer).child, "exit", { signal: AbortSignal.timeout(timeoutMs) });
+async function exitStatus(peer: RawPeer, act: () => void): Promise<unknown> {
+  const exit = once(childOf(peer).child, "exit", { signal: AbortSignal.timeout(EXIT_TIMEOUT_MS) });
   act();
   return (await exit)[0];
 }
@@ -131,7 +131,7 @@ verifies("stdio.eof:kills", async ({ peer }) => {
   const pid = Number(fromBase64(params.chunk));
   expect(() => process.kill(pid, 0)).not.toThrow();
   expect(await exitStatus(connection, () => connection.close())).toBe(0);
-  await expect.poll(() => isAlive(pid), { timeout: 2000, interval: 20 }).toBe(false);
+  await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
 });
 
 verifies("stdio.eof:while-waiting", async ({ peer }) => {
@@ -147,7 +147,7 @@ verifies("stdio.eof:while-waiting", async ({ peer }) => {
 
 verifies("stdio:violation-exit", async ({ peer }) => {
   const connection = await peer();
-  expect(await exitStatus(connection, () => connection.notify("foo"), 2000)).toBe(0);
+  expect(await exitStatus(connection, () => connection.notify("foo"))).toBe(0);
 });
 
 function isAlive(pid: number): boolean {

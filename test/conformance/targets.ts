@@ -142,10 +142,10 @@ async function startPrograms(info: TargetInfo): Promise<Target> {
   return {
     ...info,
     async connect() {
-      const server = await next;
+      const own = next;
       next = launchNext();
       next.catch(() => {}); // Whoever connects next is told.
-      return openStdioPeer(server.child);
+      return openStdioPeer((await own).child);
     },
     async stop() {
       await next.catch(() => {}); // It never served anyone.

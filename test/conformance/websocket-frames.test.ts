@@ -149,11 +149,14 @@ verifies("ws:broken-frames", async ({ target }) => {
   };
   for (const [name, bytes] of Object.entries(broken)) {
     const socket = await openRawWebSocket(target.url ?? "");
-    const timer = setTimeout(() => socket.destroy(), 8000);
-    const began = Date.now();
+    let isEnded = true;
+    const timer = setTimeout(() => {
+      isEnded = false;
+      socket.destroy();
+    }, 20_000);
     socket.write(bytes);
     await socket.ended;
     clearTimeout(timer);
-    expect(Date.now() - began, name).toBeLessThan(7000);
+    expect(isEnded, name).toBe(true);
   }
 });
