@@ -8,7 +8,7 @@ import { emptyRead, FakeConnection, FakeServer, someEnvironment, unanswered } fr
 
 // Everything that a server can make a client keep is bounded.
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 20_000;
 const hosts: Host[] = [];
 
 afterEach(async () => {

@@ -7,7 +7,7 @@ import { chunkOf, emptyRead, type FakeConnection, FakeServer, someEnvironment } 
 
 // A server that violates the protocol: whoever is concerned gets a ProtocolError, and nobody else notices.
 
-const DEADLINE_MS = 5_000;
+const DEADLINE_MS = 20_000;
 const hosts: Host[] = [];
 
 afterEach(async () => {

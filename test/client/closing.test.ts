@@ -203,7 +203,7 @@ test("a program ends by itself after close, although a grandchild of a stdio ser
   try {
     const [code] = (await withDeadline(
       once(child, "exit"),
-      15_000,
+      25_000,
       () => `the end of the program; ${text}`,
     )) as [number | null];
     expect(code).toBe(0);

@@ -5,7 +5,7 @@ import type { Host } from "../../src/client/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import type { FakeServer } from "./fake-server.ts";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 20_000;
 const hosts: Host[] = [];
 
 afterEach(async () => {

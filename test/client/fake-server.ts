@@ -2,7 +2,7 @@ import { createMemoryPair } from "../../src/transport/memory.ts";
 import type { Transport } from "../../src/transport/transport.ts";
 import { withDeadline } from "../fault/deadline.ts";
 
-const WAIT_DEADLINE_MS = 10_000;
+const WAIT_DEADLINE_MS = 20_000;
 
 /** The shape depends on the method; tests look at what they know to be there. */
 // oxlint-disable-next-line typescript/no-explicit-any

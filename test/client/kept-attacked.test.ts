@@ -8,7 +8,7 @@ import { connect, serve } from "./served.ts";
 
 // Kept processes under pressure: others' names, races, floods, and ends at bad moments.
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 90_000;
 const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>
   withDeadline(promise, DEADLINE_MS, () => what);
 

@@ -52,21 +52,20 @@ test(
 );
 
 const STOPPED_MIB = 32;
-const STILL_MS = 500;
+/** Looks in a row at which nothing has moved, half a second in all. A machine that stands still is one of them. */
+const STILL_LOOKS = 100;
 const DEADLINE_MS = 30_000;
 
 /** Resolves with the count once it has not changed for a while. */
 async function standsStill(pid: number): Promise<number> {
   let last = -1;
-  let since = 0;
+  let still = 0;
   return pollUntil(
     () => {
       const now = writtenBytes(pid);
-      if (now !== last) {
-        last = now;
-        since = performance.now();
-      }
-      return performance.now() - since >= STILL_MS ? now : false;
+      still = now === last ? still + 1 : 0;
+      last = now;
+      return still >= STILL_LOOKS ? now : false;
     },
     DEADLINE_MS,
     () => `the process to stop writing; it is at ${last}`,

@@ -1,15 +1,16 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { ConnectionError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { ProcessEvent } from "../../src/client/process/process-events.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
+import { measureRunningTime } from "../fixtures/running-time.ts";
 import { chunkOf, emptyRead, FakeServer, Refusal, someEnvironment, unanswered } from "./fake-server.ts";
 
 // A lost connection is replaced: what the client requests, what it keeps, and when it gives up.
 
-const DEADLINE_MS = 5_000;
+const DEADLINE_MS = 20_000;
 const hosts: Host[] = [];
 
 afterEach(async () => {
@@ -259,9 +260,9 @@ test("a host whose reader has stopped closes at once all the same", async () => 
   await inTime(process.woken(0), "the first output");
   // Only while it waits for this answer does the client still read.
   await host.request("environment/info", {});
-  const begun = performance.now();
+  const ran = measureRunningTime();
   await inTime(host.close(), "the end");
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(ran()).toBeLessThan(1_000);
   expect(connection!.requests.at(-1)).toMatchObject({ method: "process/terminate" });
 });
 
@@ -417,11 +418,16 @@ test("a session that the server has forgotten fails everything, with both reason
 });
 
 test("the recovery is given up after its time, and says so", async () => {
+  // Tries and their end are on one clock: the machine's own could leave no time for the tries.
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const server = new FakeServer();
   const host = await open(server, { recoveryTimeoutMs: 300 });
   await strand(server, host);
   const waiting = host.request("environment/info", {});
   const message = "exec-server transport disconnected; recovery timed out after 300ms";
+  waiting.catch(() => {});
+  await vi.advanceTimersByTimeAsync(300);
   await expect(waiting).rejects.toMatchObject({ code: "CONNECTION_CLOSED", message });
   expect(await host.closed).toEqual({ reason: message, code: "CONNECTION_CLOSED" });
   expect(server.attempts).toBeGreaterThan(2);
@@ -514,9 +520,9 @@ test("closing while recovering ends at once and fails what waits", async () => {
   await strand(server, host);
   const waiting = host.request("environment/info", {});
   waiting.catch(() => {});
-  const begun = performance.now();
+  const ran = measureRunningTime();
   await inTime(host.close(), "the end");
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(ran()).toBeLessThan(1_000);
   await expect(waiting).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
   await expect(process.exited).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
   expect(await host.closed).toEqual({ reason: undefined });

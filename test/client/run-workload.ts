@@ -10,8 +10,8 @@ import type { WorkloadReport } from "./fault-workload.ts";
 
 /** Time in which a workload of any length finishes what it has begun. */
 export const DRAIN_DEADLINE_MS = 90_000;
-const ORPHAN_DEADLINE_MS = 10_000;
-const EXIT_DEADLINE_MS = 5_000;
+const ORPHAN_DEADLINE_MS = 30_000;
+const EXIT_DEADLINE_MS = 20_000;
 
 export interface WorkloadOptions {
   /** Where the processes run, by way of something bad. */

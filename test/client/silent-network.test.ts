@@ -9,6 +9,7 @@ import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { faultRounds, runSeed, SeededRandom } from "../fault/seeded-random.ts";
 import { startServer } from "../fault/server-under-test.ts";
+import { measureRunningTime } from "../fixtures/running-time.ts";
 import { bundleScript } from "./bundled-script.ts";
 import { SilentProxy } from "./silent-proxy.ts";
 
@@ -98,13 +99,13 @@ test.concurrent(
         await delay(moment);
         const isBack = back(host);
         proxy.silence();
-        const begun = performance.now();
+        const ran = measureRunningTime();
         await withDeadline(
           isBack,
           DEADLINE_MS,
           () => `the host to be back; it is ${host.state}; seed ${seed}`,
         );
-        backAfter.push(Math.round(performance.now() - begun));
+        backAfter.push(Math.round(ran()));
         expect(await seen, `seed ${seed}`).toEqual(await expected);
         expect((await seen).map(({ exitCode }) => exitCode)).toEqual(work.map(({ exitCode }) => exitCode));
         expect((await seen).some(({ bytes }) => bytes > 10_000)).toBe(true);
@@ -140,9 +141,9 @@ test.concurrent("after a long sleep every call rejects within 10 s, with one cod
       () => "the end of the session",
     );
     child.kill("SIGCONT");
-    const woken = performance.now();
+    const ran = measureRunningTime();
     const outcomes = JSON.parse(await line("the ends of the calls")) as Record<string, string>;
-    expect(performance.now() - woken).toBeLessThan(10_000);
+    expect(ran()).toBeLessThan(10_000);
     expect(new Set(Object.values(outcomes))).toEqual(new Set(["SESSION_LOST"]));
     expect(Object.keys(outcomes).length).toBeGreaterThan(6);
   } finally {
@@ -157,7 +158,8 @@ test.concurrent("a server that is held up for some seconds is not taken for sile
   host.onStateChange((state) => states.push(state));
   process.kill(server.pid, "SIGSTOP");
   const asked = host.request("environment/status", {});
-  await delay(5_000);
+  // Two seconds less than is needed to give it up, for a machine that holds this program up as well.
+  await delay(3_000);
   process.kill(server.pid, "SIGCONT");
   expect(await asked).toEqual({ status: "ready" });
   expect(states).toEqual([]);
@@ -169,12 +171,12 @@ test.concurrent("the real server does not give a session up, and the host says s
   await using proxy = await SilentProxy.open(server.port);
   const host = await connect(proxy.url, { recoveryTimeoutMs: 2_000 });
   const remote = await host.start(["/bin/sleep", "60"]);
-  const begun = performance.now();
+  const ran = measureRunningTime();
   proxy.silence();
   const { code, reason } = await withDeadline(host.closed, DEADLINE_MS, () => "the end");
   expect(code).toBe("CONNECTION_CLOSED");
   expect(reason).toContain("the server has been silent for 5s; recovery timed out after 2s");
-  expect(performance.now() - begun).toBeLessThan(BACK_DEADLINE_MS);
+  expect(ran()).toBeLessThan(BACK_DEADLINE_MS);
   await expect(remote.exited).rejects.toMatchObject({ code });
   expect(proxy.connections).toBeLessThan(20);
 });
