@@ -1,9 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { RpcError } from "../../base/errors.ts";
-import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { IdText } from "../../protocol/envelope.ts";
 import {
   type Family,
   type NotificationName,
@@ -15,25 +13,23 @@ import {
   SESSION_OVER_CLOSE_CODE,
   SESSION_TAKEN_CLOSE_CODE,
 } from "../../protocol/wire-limits.ts";
-import { toWire } from "../../rpc/error-wire.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
 import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
 import { type CheckedRequest, type HandlerResult, type Router, unknownMethod } from "../../rpc/router.ts";
-import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
-import { HIGH_WATER_BYTES } from "../../transport/transport.ts";
 import { checkRights } from "../access/check-rights.ts";
 import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Rights } from "../access/rights.ts";
+import { Answers } from "./answers.ts";
 import type { ByteBudget, ConnectionBudget } from "./byte-budget.ts";
 import type { ServerLimits } from "../limits.ts";
 import { messageTooLong } from "../limit-error.ts";
-import type { Peer, PeerHooks } from "./peer.ts";
+import { isFull, type Peer, type PeerHooks } from "./peer.ts";
 import { ProcessOrder } from "../processes/process-order.ts";
 import { RequestIntake } from "./request-intake.ts";
 import type { Session } from "../sessions/session.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { SessionHolder, SessionRegistry } from "../sessions/session-registry.ts";
-import type { ConnectionObservation, ProcessObservation, RequestWatch } from "./observation.ts";
+import type { ConnectionObservation, ProcessObservation } from "./observation.ts";
 import { giveSignOfLife } from "./sign-of-life.ts";
 
 export interface ClientConnectionOptions {
@@ -60,14 +56,6 @@ export interface InitializeOptions {
   /** See the parameter of `initialize`. */
   readonly urgentInput: boolean;
 }
-
-interface LateAnswer extends Pick<IncomingRequest, "id" | "method"> {
-  readonly make: () => unknown;
-  readonly watch: RequestWatch | undefined;
-}
-
-const AT_ONCE = { lazily: false };
-const LAZILY = { lazily: true };
 
 /** One client: its handshake, session and requests. Handlers receive it as their context. */
 export class ClientConnection implements SessionHolder {
@@ -98,10 +86,9 @@ export class ClientConnection implements SessionHolder {
   #hasViolated = false;
   #initializeTimer: NodeJS.Timeout | undefined;
   readonly #intake: RequestIntake;
+  readonly #answers: Answers;
   /** Stops watching the credential. */
   readonly #validity: () => void;
-  /** Answers to be built when there is room for them. */
-  readonly #late = new Fifo<LateAnswer>();
 
   constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
     this.#options = options;
@@ -120,6 +107,11 @@ export class ClientConnection implements SessionHolder {
     this.budget = options.budget.connect({
       queuedBytes: () => this.peer.queuedBytes,
       ping: (answered) => this.peer.ping(answered),
+    });
+    this.#answers = new Answers(this.peer, {
+      budget: this.budget,
+      intake: this.#intake,
+      logger: options.logger,
     });
     this.#validity = watchValidity(options.credential, (reason) => this.#withdraw(reason));
     this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
@@ -173,7 +165,7 @@ export class ClientConnection implements SessionHolder {
 
   /** True while bulk data has to wait. */
   get full(): boolean {
-    return !this.peer.ended && this.peer.queuedBytes >= HIGH_WATER_BYTES;
+    return isFull(this.peer);
   }
 
   /** Resolves when the client has read enough to accept more bulk data, or is gone. */
@@ -320,77 +312,10 @@ export class ClientConnection implements SessionHolder {
       result = route.call(this, params, attachment, watch);
     } catch (error) {
       watch?.refused(error, params);
-      this.#fail(id, method, error, watch);
+      this.#answers.fail(id, method, error, watch);
       return undefined;
     }
-    if (result instanceof Promise) return this.#settle(id, method, result, watch);
-    this.#finish(id, method, result, watch);
-    return undefined;
-  }
-
-  #settle(
-    id: IdText,
-    method: string,
-    result: Promise<unknown>,
-    watch: RequestWatch | undefined,
-  ): Promise<void> {
-    return result.then(
-      (value) => this.#finish(id, method, value, watch),
-      (error: unknown) => this.#fail(id, method, error, watch),
-    );
-  }
-
-  /** A deferred answer no longer holds up later requests. */
-  #finish(id: IdText, method: string, result: unknown, watch: RequestWatch | undefined): void {
-    if (!(result instanceof DeferredAnswer)) {
-      this.#respond(id, result, AT_ONCE, watch);
-      return;
-    }
-    void (result as DeferredAnswer<unknown>).promise.then(
-      (value) => {
-        if (value instanceof LazyAnswer)
-          this.#late.push({ id, method, make: value.make as () => unknown, watch });
-        else this.#respond(id, value, LAZILY, watch);
-        this.#makeLate();
-      },
-      (error: unknown) => this.#fail(id, method, error, watch),
-    );
-  }
-
-  /** Thousands may have waited for the same event. Their order does not matter, so build a few at a time. */
-  #makeLate(): void {
-    while (this.#late.size > 0 && !this.full) {
-      const { id, method, make, watch } = this.#late.shift()!;
-      let result: unknown;
-      try {
-        result = make();
-      } catch (error) {
-        this.#fail(id, method, error, watch);
-        continue;
-      }
-      this.#respond(id, result, LAZILY, watch);
-    }
-  }
-
-  #respond(id: IdText, result: unknown, when: { lazily: boolean }, watch: RequestWatch | undefined): void {
-    watch?.answered(result, undefined);
-    this.peer.respond(id, result, when);
-    if (this.full) this.budget.queueChanged();
-    this.#intake.answered();
-  }
-
-  #fail(id: IdText, method: string, error: unknown, watch: RequestWatch | undefined): void {
-    let wire = toWire(error);
-    if (wire === undefined) {
-      this.#options.logger.error("a handler failed", {
-        method,
-        error: error instanceof Error ? error.stack : String(error),
-      });
-      wire = { code: RpcCode.internal, message: `${method}: internal error` };
-    }
-    watch?.answered(undefined, wire);
-    this.peer.fail(id, wire);
-    this.#intake.answered();
+    return this.#answers.settle(id, method, result, watch);
   }
 
   #drained(): void {
@@ -398,7 +323,7 @@ export class ClientConnection implements SessionHolder {
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.#session?.drain();
     for (const listener of this.#drainListeners) listener();
-    this.#makeLate();
+    this.#answers.sendLate();
     this.#requests.resume();
   }
 
@@ -438,7 +363,7 @@ export class ClientConnection implements SessionHolder {
   /** Releases everything that waits on this connection. */
   #stop(): void {
     this.#requests.clear();
-    this.#late.clear();
+    this.#answers.clear();
     this.#ended = true;
     this.budget.close();
     this.#abort?.abort();

@@ -1,7 +1,7 @@
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { IdText, WireError } from "../../protocol/envelope.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
-import type { Farewell } from "../../transport/transport.ts";
+import { type Farewell, HIGH_WATER_BYTES } from "../../transport/transport.ts";
 
 /** Events of a client's connection. */
 export interface PeerHooks {
@@ -47,4 +47,9 @@ export interface Peer {
   close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;
+}
+
+/** True while bulk data has to wait. */
+export function isFull(peer: Peer): boolean {
+  return !peer.ended && peer.queuedBytes >= HIGH_WATER_BYTES;
 }
