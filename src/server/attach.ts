@@ -5,7 +5,8 @@ import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { attachWebSocket, isAttached } from "../transport/websocket/attach-websocket.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
 import { createAuthenticator } from "./access/authentication.ts";
-import { createServerFor, rightsContext, type Server } from "./server.ts";
+import { rightsContext } from "./access/rights-context.ts";
+import { createServerFor, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** On which path of an HTTP server to serve, and whom to admit. */

@@ -9,12 +9,13 @@ import { Console } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console-options.ts";
 import { createAuthenticator } from "./access/authentication.ts";
 import { LoginLog } from "./access/refused-logins.ts";
+import { rightsContext } from "./access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics/metrics-page.ts";
 import type { FleetOptions } from "./fleet/fleet-options.ts";
 import type { FleetPlace } from "./fleet/join-fleet.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { createServerFor, rightsContext, type Server } from "./server.ts";
+import { createServerFor, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 

@@ -1,46 +1,27 @@
-import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../base/connection-ends.ts";
-import { type Logger, silentLogger } from "../base/logger.ts";
 import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
+import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
-import type { Environment } from "../capabilities/process/env-policy.ts";
-import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
-import { ProcessStarter } from "../capabilities/process/process-starter.ts";
-import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
-import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
 import type { Transport } from "../transport/transport.ts";
-import { ByteBudget } from "./connection/byte-budget.ts";
-import { ClientConnection, type ClientConnectionOptions } from "./connection/client-connection.ts";
-import { KeptProcesses } from "./kept/kept-processes.ts";
-import { type Credential, localCredential } from "./access/credential.ts";
+import type { Credential } from "./access/credential.ts";
 import { LoginLog } from "./access/refused-logins.ts";
-import { createRights, FULL_RIGHTS, type RightsContext } from "./access/rights.ts";
-import { Cordon } from "./cordon.ts";
-import { createRouter } from "./create-router.ts";
-import { limitError } from "./limit-error.ts";
-import { resolveLimits, type ServerLimits } from "./limits.ts";
+import type { Audit } from "./audit/audit.ts";
+import { ClientConnection } from "./connection/client-connection.ts";
 import { LocalLink } from "./connection/local-link.ts";
+import { ConnectionObservation } from "./connection/observation.ts";
 import type { Peer, PeerHooks } from "./connection/peer.ts";
-import { ProcessNetworks } from "./network/process-network.ts";
-import { Occupancy } from "./occupancy.ts";
-import { ProcessQuota } from "./processes/process-quota.ts";
-import { resolveRunAs, type RunAs } from "./run-as/run-as.ts";
-import { UserServers } from "./run-as/user-servers.ts";
-import { operatorPolicy } from "./sandbox/operator-policy.ts";
-import { Sandboxes } from "./sandbox/sandboxes.ts";
-import { Session } from "./sessions/session.ts";
+import { RequestObservers } from "./connection/request-observers.ts";
+import { TransportPeer } from "./connection/transport-peer.ts";
+import type { Cordon } from "./cordon.ts";
+import { limitError } from "./limit-error.ts";
+import { combineObservers, type ServerObserver } from "./observer.ts";
+import type { RunAs } from "./run-as/run-as.ts";
+import { createServerCore, type ServerCore, type ServerParts } from "./server-core.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { numbersOf, type ServerState } from "./server-state.ts";
-import { SessionRegistry } from "./sessions/session-registry.ts";
-import { ConnectionObservation } from "./connection/observation.ts";
-import { RequestObservers } from "./connection/request-observers.ts";
-import type { ConsoleLinks } from "./handlers/console.ts";
-import { Audit } from "./audit/audit.ts";
-import { combineObservers, type ServerObserver } from "./observer.ts";
-import { TransportPeer } from "./connection/transport-peer.ts";
 
 /** How often a server that ends looks whether anything still runs. */
 const DRAIN_CHECK_MS = 100;
@@ -100,18 +81,6 @@ export function createServerFor(
   return new ExecServer(options, listeners, parts);
 }
 
-/** What another program has decided for a server. */
-export interface ServerParts {
-  /** Records what clients do, instead of a file. */
-  readonly audit?: Audit | undefined;
-  /** Where relative paths of a policy start. */
-  readonly cwd?: string;
-  /** Like `hiddenPaths`, but may be below the roots of a client, who gains nothing from them. */
-  readonly maskedPaths?: readonly string[];
-  /** Makes links to the web console for clients. */
-  readonly console?: ConsoleLinks | undefined;
-}
-
 /** A server, and who is told what happens on it. */
 export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
@@ -124,128 +93,48 @@ export interface ObservedServer extends Server {
 }
 
 class ExecServer implements ObservedServer {
-  readonly #limits: ServerLimits;
+  readonly #core: ServerCore;
   readonly #requestObservers: RequestObservers;
-  readonly #logger: Logger;
   readonly #refusals: LoginLog;
-  readonly #starter: ProcessStarter;
-  readonly #sandbox: Sandbox;
-  readonly #sessions: SessionRegistry;
-  readonly #kept: KeptProcesses;
-  readonly #localCredential: Credential;
-  /** What every connection is given. */
-  readonly #shared: Pick<
-    ClientConnectionOptions,
-    "router" | "sessions" | "logger" | "limits" | "budget" | "concurrency"
-  >;
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
-  readonly #occupancy: Occupancy;
-  /** As whom everything happens, unless the rights of a client say otherwise. */
-  readonly #runAs: RunAs | undefined;
-  readonly #users: UserServers;
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
-  readonly cordon = new Cordon();
+  readonly cordon: Cordon;
   #connections = 0;
   #isDraining = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: OwnListeners, parts: ServerParts) {
-    const limits = resolveLimits(options.limits);
-    const logger = options.logger ?? silentLogger;
-    this.#runAs = options.runAs === undefined ? undefined : resolveRunAs(options.runAs);
-    const audit =
-      parts.audit ?? (options.audit && Audit.open(options.audit, { logger, version: options.version }));
-    const hiddenPaths = [
-      ...(options.hiddenPaths ?? []),
-      ...(parts.maskedPaths ?? []),
-      ...(audit?.paths ?? []),
-    ];
-    audit?.onRotated((path) => hiddenPaths.push(path));
-    // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
-    // to `process.env` itself is a C library call.
-    const environment: Environment = Object.assign(Object.create(null), options.environment);
-    const sandbox = new Sandbox(environment["PATH"]);
-    const starter = new ProcessStarter(
-      { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
-      { logger, sandbox },
-    );
-    const occupancy = new Occupancy(options.idle);
-    const quota = new ProcessQuota(limits);
-    const sessions = createSessions(limits, { starter, occupancy, quota });
-    const kept = new KeptProcesses({
-      starter,
-      limits,
-      share: (principal) => quota.shareOfKept(principal),
-      check: (principal, rights) => quota.checkOwn(principal, rights),
-      enter: () => occupancy.enter(),
+    this.#core = createServerCore(options, listeners, {
+      parts,
+      connections: () => this.#clients.size,
+      state: () => this.state(),
     });
-    this.#localCredential = localCredential(
-      options.local === undefined ? FULL_RIGHTS : createRights(options.local, rightsContext(options)),
-    );
-    this.#occupancy = occupancy;
+    const { audit, cordon, observers, logger } = this.#core;
     this.audit = audit;
-    const observers = [...(audit === undefined ? [] : [audit]), ...(options.observers ?? [])];
+    this.cordon = cordon;
     this.observer = combineObservers(observers);
     this.#requestObservers = new RequestObservers(observers);
-    this.#users = new UserServers({
-      shared: { ...options, limits, hiddenPaths },
-      audit,
-      onFailure: options.audit?.onFailure,
-      observers: options.observers ?? [],
-      logger,
-      ports: () => listeners.ports,
-      enter: () => occupancy.enter(),
-      cordon: this.cordon,
-    });
-    this.#limits = limits;
-    this.#logger = logger;
     this.#refusals = new LoginLog(logger);
-    this.#starter = starter;
-    this.#sandbox = sandbox;
-    this.#sessions = sessions;
-    this.#kept = kept;
-    this.#shared = {
-      router: createRouter({
-        environment,
-        limits,
-        sessions,
-        kept,
-        keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
-        starter,
-        sandboxes: createSandboxes({ ...options, hiddenPaths }, { environment, logger, cwd: parts.cwd }),
-        networks: new ProcessNetworks(listeners),
-        hasSandbox: sandbox.isInstalled,
-        version: options.version,
-        connections: () => this.#clients.size,
-        console: parts.console,
-        state: () => this.state(),
-        audit,
-        cordon: this.cordon,
-      }),
-      sessions,
-      logger,
-      limits,
-      budget: new ByteBudget(limits),
-      concurrency: options.concurrentRequests ?? 1,
-    };
   }
 
-  refusal(credential: Credential = this.#localCredential): string | undefined {
+  refusal(credential: Credential = this.#core.localCredential): string | undefined {
     const own = credential.rights.limits.maxConnections;
     if (own !== undefined && this.#connectionsOf(credential.principal) >= own)
       return limitError("maxConnections", own, "this token has too many connections").message;
-    const { maxConnections } = this.#limits;
+    const { users, limits } = this.#core;
+    const { maxConnections } = limits;
     if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
-    if (this.#clients.size + this.#users.connections >= maxConnections)
+    if (this.#clients.size + users.connections >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
     return this.#admission.admits() ? undefined : "the server has no file descriptors left";
   }
 
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
+    const { sandbox, users } = this.#core;
     // What the servers of users run is not known here, only whether there are any.
-    if (!this.#sandbox.usesNetwork && !this.#users.isRunning) return undefined;
+    if (!sandbox.usesNetwork && !users.isRunning) return undefined;
     return isHeldOutside(ends).then((outside) => {
       if (outside) return undefined;
       this.#refusals.warn("a connection from inside a sandbox was refused", { ...ends });
@@ -254,7 +143,7 @@ class ExecServer implements ObservedServer {
   }
 
   #connectionsOf(principal: string): number {
-    let count = this.#users.connectionsOf(principal);
+    let count = this.#core.users.connectionsOf(principal);
     for (const client of this.#clients) if (client.principal === principal) count += 1;
     return count;
   }
@@ -270,7 +159,7 @@ class ExecServer implements ObservedServer {
       ended,
     }: AcceptOptions & { readonly number?: number } = {},
   ): void {
-    const local = this.#localCredential;
+    const local = this.#core.localCredential;
     const credential = given ?? (principal === undefined ? local : { ...local, principal });
     const refused = this.refusal(credential);
     const address = (): string => from ?? transport.from ?? "unknown";
@@ -278,25 +167,26 @@ class ExecServer implements ObservedServer {
       const options = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
       const runAs = this.#otherUser(credential);
       if (runAs === undefined) this.#serve((hooks) => new TransportPeer(transport, hooks), options);
-      else this.#users.accept(transport, runAs, options);
+      else this.#core.users.accept(transport, runAs, options);
       return;
     }
     this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
-    this.#logger.warn("a connection was refused", { reason: refused });
+    this.#core.logger.warn("a connection was refused", { reason: refused });
     transport.destroy(refused);
     ended?.();
   }
 
   link(events: LinkEvents): Link {
     const link = new LocalLink(events);
+    const credential = this.#core.localCredential;
     const refused =
-      this.#otherUser(this.#localCredential) === undefined
+      this.#otherUser(credential) === undefined
         ? this.refusal()
         : "nothing can be run as another user for a client in the server's own program";
     if (refused === undefined)
       this.#serve((hooks) => link.serve(hooks), {
         resumable: false,
-        credential: this.#localCredential,
+        credential,
         address: () => "local",
         number: this.#nextNumber(),
         ended: undefined,
@@ -309,47 +199,50 @@ class ExecServer implements ObservedServer {
   }
 
   state(): ServerState {
-    const users = this.#users.state();
+    const { users, sessions, starter, shared, limits } = this.#core;
+    const elsewhere = users.state();
     return {
-      connections: this.#clients.size + this.#users.connections,
-      sessions: this.#sessions.size + users.sessions,
-      runningProcesses: this.#starter.running + users.runningProcesses,
-      bufferedBytes: this.#shared.budget.used + users.bufferedBytes,
+      connections: this.#clients.size + users.connections,
+      sessions: sessions.size + elsewhere.sessions,
+      runningProcesses: starter.running + elsewhere.runningProcesses,
+      bufferedBytes: shared.budget.used + elsewhere.bufferedBytes,
       isDraining: this.#isDraining || this.#closing !== undefined,
       isCordoned: this.cordon.isCordoned,
-      limits: numbersOf(this.#limits),
+      limits: numbersOf(limits),
     };
   }
 
-  async drain(): Promise<void> {
-    this.#isDraining = true;
-    const deadline = performance.now() + this.#limits.drainTimeoutMs;
-    const users = this.#users.drain(this.#limits.drainTimeoutMs);
-    while (this.#starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
-      await delay(DRAIN_CHECK_MS);
-    await users;
+  async prepare(): Promise<void> {
+    const { users, runAs, localCredential } = this.#core;
+    const local = this.#otherUser(localCredential);
+    if (runAs !== undefined && !runAs.isOwn) await users.prepare(runAs.account);
+    if (local !== undefined) await users.prepare(local.account);
   }
 
-  async prepare(): Promise<void> {
-    const runAs = this.#otherUser(this.#localCredential);
-    if (this.#runAs !== undefined && !this.#runAs.isOwn) await this.#users.prepare(this.#runAs.account);
-    if (runAs !== undefined) await this.#users.prepare(runAs.account);
+  async drain(): Promise<void> {
+    const { users, starter, limits } = this.#core;
+    this.#isDraining = true;
+    const deadline = performance.now() + limits.drainTimeoutMs;
+    const drained = users.drain(limits.drainTimeoutMs);
+    while (starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
+      await delay(DRAIN_CHECK_MS);
+    await drained;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
   }
 
   /** Undefined if everything for a client happens as the user of this program. */
   #otherUser({ rights }: Credential): RunAs | undefined {
-    const runAs = rights.runAs ?? this.#runAs;
+    const runAs = rights.runAs ?? this.#core.runAs;
     return runAs === undefined || runAs.isOwn ? undefined : runAs;
   }
 
   #nextNumber(): number {
     this.#connections += 1;
     return this.#connections;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#end();
-    return this.#closing;
   }
 
   #serve(
@@ -362,9 +255,9 @@ class ExecServer implements ObservedServer {
       ended: (() => void) | undefined;
     },
   ): void {
-    const leave = this.#occupancy.enter();
+    const leave = this.#core.occupancy.enter();
     const client = new ClientConnection(connect, {
-      ...this.#shared,
+      ...this.#core.shared,
       resumable: options.resumable,
       credential: options.credential,
       observed: this.#observe(options),
@@ -397,56 +290,16 @@ class ExecServer implements ObservedServer {
   }
 
   async #end(): Promise<void> {
-    const users = this.#users.close(this.#limits.shutdownGraceMs);
-    if (this.#limits.shutdownGraceMs > 0) await this.#starter.terminateAll(this.#limits.shutdownGraceMs);
-    await withDeadline(this.#sessions.endAll(this.#kept.end()), SHUTDOWN_DEADLINE_MS);
-    this.#starter.killAll();
-    await withDeadline(this.#starter.swept(), SHUTDOWN_DEADLINE_MS);
+    const { users, starter, sessions, kept, limits } = this.#core;
+    const closed = users.close(limits.shutdownGraceMs);
+    if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
+    await withDeadline(sessions.endAll(kept.end()), SHUTDOWN_DEADLINE_MS);
+    starter.killAll();
+    await withDeadline(starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
-    await users;
+    await closed;
     await this.audit?.close();
   }
-}
-
-/** What the rights of tokens depend on. */
-export function rightsContext({
-  environment,
-  logger = silentLogger,
-  hiddenPaths = [],
-  audit,
-  limits,
-}: ServerOptions): RightsContext {
-  return {
-    temporaryDirectory: environment?.["TMPDIR"],
-    logger,
-    hiddenPaths: [...hiddenPaths, ...(audit === undefined ? [] : [resolve(audit.file)])],
-    fsRoots: limits?.fsRoots ?? [],
-  };
-}
-
-function createSandboxes(
-  { hiddenPaths = [], sandbox, requireSandbox }: ServerOptions,
-  { environment, logger, cwd }: { environment: Environment; logger: Logger; cwd: string | undefined },
-): Sandboxes {
-  const temporaryDirectory = environment["TMPDIR"];
-  const operator =
-    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger, cwd });
-  return new Sandboxes({ hiddenPaths, operator, isRequired: requireSandbox });
-}
-
-function createSessions(
-  limits: ServerLimits,
-  { starter, occupancy, quota }: { starter: ProcessStarter; occupancy: Occupancy; quota: ProcessQuota },
-): SessionRegistry {
-  const retentionMs = limits.exitedProcessRetentionMs;
-  const maxUnheard = limits.maxProcessesPerSession;
-  return new SessionRegistry({
-    create: (id, owner) =>
-      new Session(id, { starter, retentionMs, maxUnheard, takeSlot: quota.share(owner) }),
-    detachedTtlMs: limits.detachedSessionTtlMs,
-    maxSessions: limits.maxSessions,
-    enter: () => occupancy.enter(),
-  });
 }
 
 function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {

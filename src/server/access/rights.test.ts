@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { rightsContext } from "../server.ts";
-import type { ServerOptions } from "../server-options.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
+import type { ServerOptions } from "../server-options.ts";
 import { createRights } from "./rights.ts";
+import { rightsContext } from "./rights-context.ts";
 
 let directory: string;
 let roots: string[];
