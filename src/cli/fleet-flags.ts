@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { checkLabels } from "../fleet/labels.ts";
 import { isExecutorId } from "../fleet/subjects.ts";
@@ -7,14 +7,13 @@ import type { FleetOptions } from "../server/index.ts";
 import { failure, usageError } from "./cli-error.ts";
 import type { Flags } from "./flags.ts";
 import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
+import { resolveFleetPaths } from "./fleet-paths.ts";
 import { readTomlFile } from "./toml-file.ts";
 
 /** Flags about the fleet that a server joins, with the placeholders of their values. */
 export const FLEET_FLAGS = { fleet: "FLEET", id: "NAME", label: "KEY=VALUE", slots: "COUNT" };
 export const REPEATABLE_FLEET_FLAGS = ["label"];
 
-/** Keys that hold a path. */
-const FILES = ["credentials", "nkey", "ca", "cert", "key"] as const;
 const SERVER = /^[a-z]+:\/\//;
 
 /** A fleet, and files about it that no client may see. */
@@ -49,13 +48,7 @@ export async function parseFleet(
 async function fleetAt(place: string): Promise<ConfiguredFleet> {
   if (SERVER.test(place)) return { servers: place };
   const { keys, refuse } = await readTomlFile(place, "fleet");
-  const given = fleetOf(keys, refuse);
-  // As in hosts.toml.
-  const paths = FILES.flatMap((key) => {
-    const path = given[key];
-    return path === undefined ? [] : [[key, resolve(dirname(place), path)] as const];
-  });
-  return { ...given, ...Object.fromEntries(paths) };
+  return resolveFleetPaths(fleetOf(keys, refuse), place);
 }
 
 function ownName(): string {

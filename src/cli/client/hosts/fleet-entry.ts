@@ -1,18 +1,9 @@
-import { dirname, resolve } from "node:path";
 import type { FleetAddress } from "../../../fleet/fleet-address.ts";
+import { resolveFleetPaths } from "../../fleet-paths.ts";
 import { type Check, isTable, keysFault, must, nameFault, text } from "./entry-checks.ts";
 
 /** A table `[fleets.NAME]` of hosts.toml. Paths in it are relative to the directory of the file. */
-export interface FleetEntry {
-  readonly servers: string | readonly string[];
-  readonly credentials?: string;
-  readonly nkey?: string;
-  readonly user?: string;
-  readonly password?: string;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly inbox?: string;
+export interface FleetEntry extends FleetAddress {
   /** For the executors, not for NATS. */
   readonly auth_bearer_token?: string;
 }
@@ -47,7 +38,6 @@ const PAIRS = [
   ["key", "cert"],
 ] as const;
 const LOGINS = ["credentials", "nkey", "user"];
-const PATHS = ["credentials", "nkey", "ca", "cert", "key"] as const;
 
 /** Why a value is no fleet of that name; undefined if it is one. */
 export function fleetFault(name: string, value: unknown): string | undefined {
@@ -78,9 +68,5 @@ export function holdsSecret({ password, auth_bearer_token: token }: FleetEntry):
 
 /** How to reach the fleet of an entry in the file `path`. */
 export function addressOf({ auth_bearer_token: _token, ...entry }: FleetEntry, path: string): FleetAddress {
-  const paths = PATHS.flatMap((key) => {
-    const written = entry[key];
-    return written === undefined ? [] : [[key, resolve(dirname(path), written)] as const];
-  });
-  return { ...entry, ...Object.fromEntries(paths) };
+  return resolveFleetPaths(entry, path);
 }
