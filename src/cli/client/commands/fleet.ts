@@ -4,7 +4,7 @@ import { drain, setCordoned } from "../fleet/cordon-executor.ts";
 import { type ListOptions, listFleets } from "../fleet/list-fleets.ts";
 import { type Labels, parseLabels } from "../fleet/parse-labels.ts";
 import { watchFleet } from "../fleet/watch-fleet.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 
 const EXAMPLES = `
 A fleet is a table of ~/.config/exec-server/hosts.toml:
@@ -88,7 +88,7 @@ export function define(program: Command): void {
     .command("drain")
     .description("Give an executor no new work, and wait until nothing runs there.")
     .argument("<fleet/name>")
-    .option("--timeout <DURATION>", "wait no longer than this: 30s, 10m", parseDuration)
+    .option("--timeout <DURATION>", "wait no longer than this: 30s, 10m", parseDurationArgument)
     .option("--token-file <PATH>", "file with the token of the executor")
     .addHelpText(
       "after",

@@ -8,7 +8,7 @@ import { asFailure, Failure } from "../failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
 import { endText } from "../kept/end-text.ts";
 import { parseSignal } from "../kept/parse-signal.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -45,7 +45,7 @@ export function define(program: Command): void {
     .option("-s, --signal <SIGNAL>", "send only this signal: HUP, INT, USR1, KILL…", parseSignal)
     .addOption(
       new Option("--timeout <DURATION>", "time to end before it is killed")
-        .argParser(parseDuration)
+        .argParser(parseDurationArgument)
         .default(DEFAULT_TIMEOUT_MS, "2s"),
     )
     .addHelpText("after", EXAMPLES);

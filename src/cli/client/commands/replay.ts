@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { MAX_TIMER_MS } from "../../../base/duration.ts";
 import { readCast } from "../cast/cast-file.ts";
 import { type End, endWith } from "../end-with.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 import { print } from "../print/output.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { leaveScreen } from "../terminal/sequences.ts";
@@ -29,7 +29,7 @@ export function define(program: Command): void {
     .description("Play a recording (asciicast, version 2 or 3) in this terminal. Ctrl-C ends it.")
     .argument("<file>", "recording; '-' reads stdin")
     .option("--speed <NUMBER>", "play so many times as fast", parseSpeed, 1)
-    .option("--max-idle <DURATION>", "shorten pauses to this time: 2s", parseDuration)
+    .option("--max-idle <DURATION>", "shorten pauses to this time: 2s", parseDurationArgument)
     .addHelpText("after", EXAMPLES);
   command.action(async (file: string) => {
     await endWith(await replay(file, command.opts<ReplayOptions>()));

@@ -6,7 +6,7 @@ import { type End, endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
 import { checkName } from "../kept/kept-name.ts";
 import { withOn } from "../fleet/chosen-machines.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";
 import { repeated } from "../repeated.ts";
@@ -65,7 +65,7 @@ export function define(program: Command): void {
     .option("-n, --no-stdin", "do not read stdin")
     .option("--cwd <DIR>", "working directory of the command")
     .option("--env <K=V>", "set a variable; K alone takes its value from here (repeatable)", repeated)
-    .option("--timeout <DURATION>", "end the command after this time: 10s, 5m", parseDuration)
+    .option("--timeout <DURATION>", "end the command after this time: 10s, 5m", parseDurationArgument)
     .addOption(new Option("--sandbox <NAME>", "confine the command").choices(SANDBOX_PRESETS))
     .option("-j, --max-concurrency <N>", "with --on, machines at a time [default: 32]", parseCount)
     .option("--fail-fast", "with --on, end everything when the command fails on one machine")

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { printJson } from "../print/output.ts";
 import { statusOf, TIMED_OUT_STATUS } from "../running/exit-status.ts";
@@ -31,7 +31,7 @@ export function define(program: Command): void {
     .description("Wait until kept processes have ended. The status of the last one becomes this command's.")
     .usage("[OPTIONS] NAME...")
     .argument("<name...>", "kept processes; OWNER/NAME for those of somebody else")
-    .option("--timeout <DURATION>", "wait no longer than this: 10s, 5m", parseDuration)
+    .option("--timeout <DURATION>", "wait no longer than this: 10s, 5m", parseDurationArgument)
     .option("--json", "print how each process ended as one JSON document")
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async (names: string[]) => {

@@ -4,7 +4,7 @@ import type { JobFiles, JobOptions } from "../../../rows/job/file-job.ts";
 import type { RowsFleetOptions } from "../../../rows/machines/rows-fleet.ts";
 import { type OnOptions, withOn } from "../fleet/chosen-machines.ts";
 import { usageFailure } from "../failure.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 
 /** Options of every command that works on rows. */
 export interface JobFlags extends OnOptions {
@@ -34,7 +34,7 @@ export function withJob(command: Command): Command {
     .option(
       "--lost-after <DURATION>",
       "with --on, how long a machine may be out of sight [default: 25s]",
-      parseDuration,
+      parseDurationArgument,
     )
     .option("-o, --output <FILE>", "the results: CSV, or JSON lines for *.jsonl [default: FILE.results.csv]")
     .option("--ledger <FILE>", "what is recorded about each row, to resume [default: OUTPUT.ledger]")
@@ -48,8 +48,8 @@ export function withJob(command: Command): Command {
       "how many rows run at once [default: 16; map --on: all free slots]",
       parseCount,
     )
-    .option("--timeout <DURATION>", "time for each attempt at a row: 10s, 5m", parseDuration)
-    .option("--total-timeout <DURATION>", "time for all rows", parseDuration)
+    .option("--timeout <DURATION>", "time for each attempt at a row: 10s, 5m", parseDurationArgument)
+    .option("--total-timeout <DURATION>", "time for all rows", parseDurationArgument)
     .option(
       "--retries <N>",
       "further attempts at a row that failed, later each time [default: 0]",

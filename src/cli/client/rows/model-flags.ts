@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ResponsesModelOptions } from "../../../rows/agents/model/responses-model.ts";
 import { usageFailure } from "../failure.ts";
-import { parseDuration } from "../parse-duration.ts";
+import { parseDurationArgument } from "../duration-argument.ts";
 
 /** Options that say which model works, and where. */
 export interface ModelFlags {
@@ -24,7 +24,11 @@ export function withModel(command: Command): Command {
     .option("--api-key-env <NAME>", `variable that holds the endpoint's key [default: ${KEY_VARIABLE}]`)
     .option("--anonymous", "send no key")
     .option("--reasoning <EFFORT>", "how hard the model thinks: low, medium, high, …")
-    .option("--idle-timeout <DURATION>", "how long the endpoint may be silent [default: 5m]", parseDuration);
+    .option(
+      "--idle-timeout <DURATION>",
+      "how long the endpoint may be silent [default: 5m]",
+      parseDurationArgument,
+    );
 }
 
 /** The model that the options and the environment name. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseDuration } from "./parse-duration.ts";
+import { parseDurationArgument } from "./duration-argument.ts";
 
 test.each([
   ["10s", 10_000],
@@ -9,9 +9,9 @@ test.each([
   ["1d", 86_400_000],
   ["3", 3_000],
   ["0", 0],
-])("%s is %d ms", (text, ms) => expect(parseDuration(text)).toBe(ms));
+])("%s is %d ms", (text, ms) => expect(parseDurationArgument(text)).toBe(ms));
 
 test.each(["", "s", "10 s", "-1s", "1e3s", "10S", "1m30s", "Infinity", "1".repeat(13)])(
   "%s is not a duration",
-  (text) => expect(() => parseDuration(text)).toThrow("Expected a duration"),
+  (text) => expect(() => parseDurationArgument(text)).toThrow("Expected a duration"),
 );
