@@ -71,7 +71,8 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
       if (isAtEnd) isFollowing.value = true;
       else if (isByPerson() && element.scrollTop < lastTop.current - 1) isFollowing.value = false;
       lastTop.current = element.scrollTop;
-      view.value = { ...view.value, top: element.scrollTop };
+      // The end is shown wherever the box has scrolled to. Telling it here would draw each frame of a flood twice.
+      if (!isFollowing.value) view.value = { ...view.value, top: element.scrollTop };
     };
     element.addEventListener("scroll", onScroll, { passive: true, signal });
     return () => {
