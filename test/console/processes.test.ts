@@ -60,7 +60,7 @@ describe("the list", () => {
     await row.getByText("running").waitFor();
     await expect.poll(() => row.locator(".memory").innerText()).toMatch(/^[\d.]+ [kMG]?B$/);
     await expect.poll(async () => Number(await row.locator(".cpu").innerText())).toBeGreaterThan(0);
-    await expect.poll(() => page.locator(".proc-count").innerText()).toMatch(/^\d+ running/);
+    await expect.poll(() => page.locator(".view-count").innerText()).toMatch(/^\d+ running/);
     await busy.terminate();
     await row.getByText("ended").waitFor();
     expect(await row.locator(".proc-exit").innerText()).toBe("SIGTERM");

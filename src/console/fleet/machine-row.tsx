@@ -41,7 +41,7 @@ export function MachineTableRow({ row, index, now, isCurrent, chosen, ...on }: M
   const { kind, title } = STATES[state];
   return (
     <div
-      class={`fleet-row${isCurrent ? " current" : ""}`}
+      class={`row-grid-row fleet-row${isCurrent ? " current" : ""}`}
       role="row"
       id={isCurrent ? "machine-current" : undefined}
       aria-rowindex={index + 2}

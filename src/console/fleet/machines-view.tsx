@@ -92,7 +92,7 @@ export function MachinesView() {
       title={
         <>
           {visibleText(fleet.name.value)}
-          <span class="fleet-count number">{summary(rows)}</span>
+          <span class="view-count number">{summary(rows)}</span>
         </>
       }
       actions={<GridFilter field={filterField} label="Filter the machines" filter={filter} />}
@@ -100,7 +100,7 @@ export function MachinesView() {
       <p class="hidden-text" role="status">
         {fleet.news.value}
       </p>
-      <div class="fleet-view">
+      <div class="view-column">
         <ChosenLabels labels={labels} onToggle={toggleLabel} />
         {rows.length === 0 ? (
           <NoMachines />

@@ -153,7 +153,7 @@ export function ListView() {
         <>
           Processes
           {rows.value === undefined ? null : (
-            <span class="proc-count number">
+            <span class="view-count number">
               {running} running
               {rows.value.length > running ? `, ${rows.value.length - running} ended` : ""}
             </span>
@@ -171,7 +171,7 @@ export function ListView() {
         </>
       }
     >
-      <div class="proc-view">
+      <div class="view-column">
         {failure.value === undefined ? null : (
           <div class="proc-failure">
             <ErrorBox {...describeError(failure.value)} />

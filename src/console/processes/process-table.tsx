@@ -1,10 +1,7 @@
 import type { Signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { MenuProps } from "../ui/menu.tsx";
-import { isNarrow } from "../ui/narrow.ts";
-import { rowWindow, scrollTo } from "../ui/row-window.ts";
+import { RowGrid } from "../ui/row-grid.tsx";
 import { SortHead } from "../ui/sort-head.tsx";
-import { useRowView } from "../ui/use-row-view.ts";
 import { nextSorting, type SortColumn, type Sorting } from "./arrange.ts";
 import type { ProcessRow } from "./process-history.ts";
 import { TableRow } from "./table-row.tsx";
@@ -36,63 +33,51 @@ export interface ProcessTableProps {
   readonly emptyText: string;
 }
 
-/** Draws only the rows that are visible: there may be thousands. */
 export function ProcessTable({ rows, sorting, cursor, selected, emptyText, ...actions }: ProcessTableProps) {
-  const body = useRef<HTMLDivElement>(null);
-  const view = useRowView(body);
-  const rowPx = isNarrow.value ? ROW_PX.narrow : ROW_PX.wide;
   const hasOwners = new Set(rows.map(({ listed }) => listed.owner)).size > 1;
-  const index = rows.findIndex(({ key }) => key === cursor.value);
-  useLayoutEffect(() => {
-    if (index >= 0 && body.current !== null) body.current.scrollTop = scrollTo(index, view.peek(), rowPx);
-  }, [cursor.value]);
-  const { start, end } = rowWindow(view.value, rowPx, rows.length);
   return (
-    <div
+    <RowGrid
       class={`proc-table${hasOwners ? " with-owners" : ""}`}
-      role="grid"
-      aria-label="Processes"
-      aria-rowcount={rows.length + 1}
-      aria-multiselectable="true"
-      tabIndex={0}
-      aria-activedescendant={index < start || index >= end ? undefined : "proc-current"}
-    >
-      <div class="proc-head" role="row" aria-rowindex={1}>
-        <span role="columnheader" class="hidden-text">
-          Selected
-        </span>
-        {COLUMNS.filter(({ column }) => hasOwners || column !== "owner").map(
-          ({ column, title, isNumber }) => (
-            <SortHead
-              key={column}
-              class={`proc-head-cell${isNumber === true ? " right" : ""}`}
-              next={nextSorting}
-              {...{ column, title, sorting }}
-            />
-          ),
-        )}
-        <span role="columnheader" class="hidden-text">
-          Actions
-        </span>
-      </div>
-      <div class="proc-body" ref={body}>
-        {rows.length === 0 ? <p class="proc-none">{emptyText}</p> : null}
-        <div class="proc-rows" style={{ height: `${rows.length * rowPx}px` }}>
-          <div style={{ transform: `translateY(${start * rowPx}px)` }}>
-            {rows.slice(start, end).map((row, offset) => (
-              <TableRow
-                key={row.key}
-                row={row}
-                index={start + offset}
-                isCurrent={row.key === cursor.value}
-                isSelected={selected.has(row.key)}
-                hasOwner={hasOwners}
-                {...actions}
+      label="Processes"
+      rows={rows}
+      rowPx={ROW_PX}
+      keyOf={({ key }) => key}
+      cursor={cursor.value}
+      currentId="proc-current"
+      isMultiselectable
+      emptyText={emptyText}
+      head={
+        <>
+          <span role="columnheader" class="hidden-text">
+            Selected
+          </span>
+          {COLUMNS.filter(({ column }) => hasOwners || column !== "owner").map(
+            ({ column, title, isNumber }) => (
+              <SortHead
+                key={column}
+                class={`proc-head-cell${isNumber === true ? " right" : ""}`}
+                next={nextSorting}
+                {...{ column, title, sorting }}
               />
-            ))}
-          </div>
-        </div>
-      </div>
-    </div>
+            ),
+          )}
+          <span role="columnheader" class="hidden-text">
+            Actions
+          </span>
+        </>
+      }
+    >
+      {(row, index) => (
+        <TableRow
+          key={row.key}
+          row={row}
+          index={index}
+          isCurrent={row.key === cursor.value}
+          isSelected={selected.has(row.key)}
+          hasOwner={hasOwners}
+          {...actions}
+        />
+      )}
+    </RowGrid>
   );
 }

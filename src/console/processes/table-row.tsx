@@ -27,7 +27,7 @@ export function TableRow({ row, index, isCurrent, isSelected, hasOwner, ...on }:
   const { usage, outputBytes } = listed;
   return (
     <div
-      class={`proc-row${isCurrent ? " current" : ""}${listed.state === "running" ? "" : " over"}`}
+      class={`row-grid-row proc-row${isCurrent ? " current" : ""}${listed.state === "running" ? "" : " over"}`}
       role="row"
       id={isCurrent ? "proc-current" : undefined}
       aria-rowindex={index + 2}

@@ -128,7 +128,7 @@ it("thousands of processes are scrolled, filtered and selected without a pause, 
   expect(Number(await grid.getAttribute("aria-rowcount"))).toBeGreaterThan(MANY_PROCESSES);
   const before = await heapBytes(page);
   const work = await workDuring(browser, page, async () => {
-    await grid.locator(".proc-body").hover();
+    await grid.locator(".row-grid-body").hover();
     for (let step = 0; step < 10; step++) await page.mouse.wheel(0, 2500);
     await expect.poll(async () => (await names()).some((name) => Number(name.slice(5)) > 400)).toBe(true);
     await page.keyboard.press("/");
