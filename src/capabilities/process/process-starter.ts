@@ -1,21 +1,19 @@
-import { closeSync, read, statSync, writeSync } from "node:fs";
+import { closeSync, read, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
-import { ownAccount } from "../../native/account.ts";
 import { descriptorReserve } from "../../native/descriptor-reserve.ts";
 import { MAX_ASYNC_CALLS } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
-import { writePipe, writeTerminal } from "./input-writer.ts";
 import { ContainedFamily } from "./ending/contained-family.ts";
 import type { ControlGroup } from "../../native/control-group.ts";
 import { ControlGroups } from "./ending/control-groups.ts";
 import { gated } from "./gated-program.ts";
 import { applyLimits, checkLimits } from "../../native/resource-limits.ts";
-import { type LogLimits, ManagedProcess, type ProcessParts } from "./managed-process.ts";
-import { lookForEndsOfPipes, readPipe, readTerminal } from "./output/output-source.ts";
+import { type LogLimits, ManagedProcess } from "./managed-process.ts";
+import { lookForEndsOfPipes } from "./output/output-source.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
 import type { Confinement, ConfinedProgram, InnerProgram, Sandbox } from "../sandbox/sandbox.ts";
 import { trySandbox } from "../sandbox/trial.ts";
@@ -23,20 +21,17 @@ import { SandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
 import type { StartRequest } from "./start-request.ts";
-import { findProgram, findTerminalProgram } from "./program-lookup.ts";
 import { type ExitStatus, Reaper } from "../../native/reaper.ts";
-import { SharedDescriptor } from "../../native/shared-descriptor.ts";
 import {
-  withholdInheritedDescriptors,
   openPipe,
   type Program,
-  refuseTooLong,
   spawnListener,
   spawnOnPipes,
-  spawnOnTerminal,
-  type TerminalSize,
+  withholdInheritedDescriptors,
 } from "../../native/spawn.ts";
+import { argumentsOf, checkDirectory, resolveProgram } from "./resolve-program.ts";
 import { spawnFailed } from "./spawn-failure.ts";
+import { type StartedParts, startOnPipes, startOnTerminal } from "./started-parts.ts";
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
 
@@ -283,7 +278,6 @@ export class ProcessStarter {
   }
 }
 
-type StartedParts = Omit<ProcessParts, "family">;
 type ResolvedProgram = Pick<ConfinedProgram, "program"> & Partial<ConfinedProgram>;
 
 type Pipe = ReturnType<typeof openPipe>;
@@ -303,49 +297,6 @@ function whenClosed(process: ManagedProcess, callback: () => void): void {
   });
 }
 
-async function startOnTerminal(
-  program: Program,
-  options: { size: TerminalSize; controlling: boolean },
-  record: WardenRecord,
-): Promise<StartedParts> {
-  const { pid, ...master } = await spawnOnTerminal(program, options, (link) => record.starting(link));
-  record.started(pid, "terminal");
-  const terminal = writeTerminal(master.input, options.size);
-  const outputRest = new SharedDescriptor(master.outputRest);
-  return {
-    pid,
-    input: terminal,
-    terminal,
-    outputs: [
-      {
-        stream: "pty",
-        end: { master: outputRest, kind: "terminal" },
-        open: (sink) => readTerminal(master.output, outputRest, sink),
-      },
-    ],
-  };
-}
-
-async function startOnPipes(
-  program: Program,
-  pipeStdin: boolean,
-  record: WardenRecord,
-): Promise<StartedParts> {
-  const { pid, ...pipes } = await spawnOnPipes(program, { stdin: pipeStdin }, (link) =>
-    record.starting(link),
-  );
-  record.started(pid, "pipes");
-  return {
-    pid,
-    input: pipes.stdin === undefined ? undefined : writePipe(pipes.stdin),
-    outputs: (["stdout", "stderr"] as const).map((stream) => ({
-      stream,
-      end: { fd: pipes[stream], kind: "pipe" },
-      open: (sink) => readPipe(pipes[stream], sink),
-    })),
-  };
-}
-
 /** Throws a CapabilityError for what a shell at the gate cannot do. In a sandbox, the stage gives the other name. */
 function checkGated({ arg0, limits, confinement }: StartRequest): void {
   if (arg0 !== undefined && confinement === undefined)
@@ -354,44 +305,6 @@ function checkGated({ arg0, limits, confinement }: StartRequest): void {
       `${limits === undefined ? "contain" : "limits"} cannot be set for a program that is given another name`,
     );
   if (limits !== undefined) checkLimits(limits);
-}
-
-let knownLoginShell: string | undefined;
-
-function loginShell(): string {
-  knownLoginShell ??= ownAccount()?.shell ?? "/bin/sh";
-  return knownLoginShell;
-}
-
-async function resolveProgram(request: StartRequest): Promise<Program> {
-  // What the system would refuse anyway is not worth a search.
-  const given = argumentsOf(request);
-  return { path: await programPath(request), ...given, cwd: request.cwd };
-}
-
-/** Throws a CapabilityError if they are longer than the system permits. */
-function argumentsOf(request: StartRequest): Pick<Program, "argv" | "env"> {
-  const env = Array.from(request.env, ([name, value]) => `${name}=${value}`);
-  // Programs on a terminal start shells, and expect SHELL to be set.
-  if (typeof request.stdin === "object" && !request.env.has("SHELL")) env.push(`SHELL=${loginShell()}`);
-  const argv = [request.arg0 ?? request.argv[0]!, ...request.argv.slice(1)];
-  refuseTooLong(argv, env);
-  return { argv, env };
-}
-
-/** The system cannot do it, because the process changes directory only inside. */
-function checkDirectory(path: string | Uint8Array): void {
-  const found = statSync(Buffer.from(path), { throwIfNoEntry: false });
-  if (found === undefined) throw osError(ERRNO.ENOENT);
-  if (!found.isDirectory()) throw osError(ERRNO.ENOTDIR);
-}
-
-async function programPath({ argv, env, cwd, stdin }: StartRequest): Promise<string> {
-  const [name] = argv;
-  const onTerminal = typeof stdin === "object";
-  if (name === undefined || name === "")
-    throw new CapabilityError("INVALID_INPUT", `missing program for ${onTerminal ? "PTY" : "pipe"} spawn`);
-  return (onTerminal ? findTerminalProgram : findProgram)(name, env.get("PATH"), cwd);
 }
 
 function startShell(script: string, stdin: number, table: number): number {
