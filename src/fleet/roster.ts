@@ -13,6 +13,8 @@ const QUIET_MS = 50;
 const MANY_ANSWERS = 100;
 const MIN_QUIET_MS = 20;
 const LOOK_AT_CALL_MS = 5;
+/** A look that comes late counts no more: what came while this program stood still is read only after it. */
+const MAX_LOOK_MS = 2 * LOOK_AT_CALL_MS;
 /** The first answer may come from far away. If nobody is there, NATS says so. */
 const FIRST_ANSWER_MS = 1_000;
 /** An executor that answers all the time must not keep anybody from the list. */
@@ -84,6 +86,8 @@ export class Roster {
       let longestPauseMs = 0;
       const calledAt = performance.now();
       let answeredAt = calledAt;
+      let lookedAt = calledAt;
+      let silentMs = 0;
       const end = (): void => {
         box.remove();
         resolve();
@@ -91,7 +95,10 @@ export class Roster {
       const look = (): void => {
         const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
         const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(QUIET_MS, many);
-        const leftMs = Math.min(answeredAt + quietMs, calledAt + LONGEST_CALL_MS) - performance.now();
+        const now = performance.now();
+        silentMs += Math.min(now - Math.max(lookedAt, answeredAt), MAX_LOOK_MS);
+        lookedAt = now;
+        const leftMs = Math.min(quietMs - silentMs, calledAt + LONGEST_CALL_MS - now);
         // Answers that come meanwhile may make it shorter.
         if (leftMs > 0) timer = setTimeout(look, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
         else end();
@@ -102,6 +109,7 @@ export class Roster {
         const now = performance.now();
         if (answers > 0) longestPauseMs = Math.max(longestPauseMs, now - answeredAt);
         answeredAt = now;
+        silentMs = 0;
         answers += 1;
         if (answers > 1) return;
         clearTimeout(timer);
