@@ -12,6 +12,7 @@ describe("what the hostile suite measures", () => {
     await using target = await AttackedServer.start();
     const { pid } = target.server;
     process.kill(pid, "SIGSTOP");
+    await target.bystanderWaits();
     await delay(2 * MAX_LATENCY_MS);
     process.kill(pid, "SIGCONT");
     await expect(target.expectPrompt("stopped")).rejects.toThrow(/slowest answer/);

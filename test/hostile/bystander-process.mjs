@@ -6,6 +6,10 @@ import { WebSocket } from "ws";
 
 const [url, serverPid] = [process.argv[2] ?? "", Number(process.argv[3])];
 const PAUSE_MS = 3;
+/** An answer that took longer is told with its time, so that a pause of the machine can be taken away from it. */
+const SLOW_MS = 50;
+/** Of all processes alike. */
+const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** For each thread of a process: milliseconds in which it was ready to run while the machine ran others. */
 function waitedForCpuMs(pid) {
@@ -61,28 +65,39 @@ await ask("initialize", { clientName: "bystander" });
 socket.send(JSON.stringify({ method: "initialized" }));
 
 let requests = 0;
-let worstMs = 0;
-let worstRawMs = 0;
+let isAsking = false;
+/** The slow answers, and the slowest one that was not. */
+let slow = [];
+let usual = 0;
 const reports = [];
-process.on("message", () => reports.push(requests));
+const wanted = new Set();
+process.on("message", (message) => {
+  if (message === "report") reports.push(requests);
+  else if (isAsking) process.send({ asked: true });
+  else wanted.add(message);
+});
 process.on("disconnect", () => process.exit(0));
 process.send({ ready: true });
 
 for (;;) {
   const before = [serverPid, process.pid].map((pid) => ({ pid, waits: waitedForCpuMs(pid) }));
-  const begun = performance.now();
-  await ask("environment/status", null);
-  const rawMs = performance.now() - begun;
+  const from = now();
+  const answer = ask("environment/status", null);
+  isAsking = true;
+  if (wanted.delete("asked")) process.send({ asked: true });
+  await answer;
+  isAsking = false;
+  const to = now();
   const waitedMs = before.reduce((sum, { pid, waits }) => sum + heldUpMs(pid, waits), 0);
   requests += 1;
-  worstRawMs = Math.max(worstRawMs, rawMs);
-  worstMs = Math.max(worstMs, rawMs - waitedMs);
+  const ms = to - from - waitedMs;
+  if (ms > SLOW_MS) slow.push({ from, to, ms });
+  else usual = Math.max(usual, ms);
   // A report counts a question that was asked after it was wanted, so that nothing before it is left out.
   while (reports.length > 0 && reports[0] + 2 <= requests) {
     reports.shift();
-    process.send({ requests, worstMs, worstRawMs });
-    worstMs = 0;
-    worstRawMs = 0;
+    process.send({ requests, usual, slow });
+    [slow, usual] = [[], 0];
   }
   await delay(PAUSE_MS);
 }
