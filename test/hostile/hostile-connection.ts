@@ -5,7 +5,7 @@ import type { ServerUnderTest } from "../fault/server-under-test.ts";
 
 const MIB = 1024 * 1024;
 const MAX_FRAME_BYTES = 16 * MIB;
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 export interface Answer {
   readonly id: number | string;

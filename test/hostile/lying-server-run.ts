@@ -11,11 +11,19 @@ import { type Lie, lied, liesAbout } from "./wire-mutations.ts";
 // A separate program: it runs clients against servers that lie, reports what went wrong, and must end on its own.
 
 /** Everything requested must settle within this time, from the moment at which nothing more can arrive. */
-const SETTLE_MS = 5_000;
+const SETTLE_MS = 60_000;
 /** How long a promise may wait for what a lying server might still send. */
 const QUIET_MS = 300;
+const LYING: Patience = { initializeTimeoutMs: 1_000, quietMs: QUIET_MS };
+/** An honest one sends everything, whatever the machine does. */
+const HONEST: Patience = { initializeTimeoutMs: 60_000, quietMs: 60_000 };
 const AT_ONCE = 200;
 const MAX_FAILURES = 20;
+
+interface Patience {
+  readonly initializeTimeoutMs: number;
+  readonly quietMs: number;
+}
 
 interface Scenario {
   readonly name: string;
@@ -26,6 +34,7 @@ interface Scenario {
   readonly meanwhile?: (server: ScriptedServer) => void;
   /** Server of the scenario, when it needs to know it beforehand. */
   readonly server?: ScriptedServer;
+  readonly patience?: Patience;
 }
 
 const failures: string[] = [];
@@ -90,13 +99,13 @@ function judge(scenario: Scenario, outcome: { value: unknown } | { error: unknow
 }
 
 async function play(scenario: Scenario, target?: ConnectTarget): Promise<void> {
-  const { name, operation, tampering, signal } = scenario;
+  const { name, operation, tampering, signal, patience = LYING } = scenario;
   stats.scenarios += 1;
   underWay.add(name);
   const server = scenario.server ?? new ScriptedServer(tampering);
   try {
     const connecting = connect(target ?? server.open, {
-      initializeTimeoutMs: 1_000,
+      initializeTimeoutMs: patience.initializeTimeoutMs,
       recoveryTimeoutMs: 500,
     });
     const opened = await outcomeWithin(connecting, SETTLE_MS);
@@ -117,7 +126,7 @@ async function play(scenario: Scenario, target?: ConnectTarget): Promise<void> {
     if (!checked.success) fail(name, `the host is what its type forbids: ${checked.error.message}`);
     const running = operation.run(host, signal);
     scenario.meanwhile?.(server);
-    let outcome = await outcomeWithin(running, QUIET_MS);
+    let outcome = await outcomeWithin(running, patience.quietMs);
     // A reader may wait for what never comes, until the host or the signal says that it is enough.
     if (outcome === undefined) stats.needed += 1;
     const closed = await outcomeWithin(host.close(), SETTLE_MS);
@@ -147,7 +156,7 @@ const describe = (lie: Lie): string => `${lie.path.join(".") || "all"} is ${lie.
 /** What each operation receives from an honest server. Also proves that the script is honest. */
 async function rehearse(operation: Operation): Promise<ScriptedServer> {
   const server = new ScriptedServer();
-  await play({ name: `honest ${operation.name}`, operation, tampering: {}, server });
+  await play({ name: `honest ${operation.name}`, operation, tampering: {}, server, patience: HONEST });
   for (const [method, result] of server.results)
     if (!resultSchema(method).safeParse(result).success) fail(operation.name, `the script breaks ${method}`);
   return server;

@@ -8,7 +8,7 @@ import { hostileRounds, hostileSeed, withSeed } from "./hostile-run.ts";
 
 const CLIENT = new URL("../../src/client/", import.meta.url);
 /** The report is printed at the end; then the program must end on its own. */
-const END_MS = 240_000 + 60_000 * hostileRounds;
+const END_MS = 600_000 + 60_000 * hostileRounds;
 const MAX_PEAK_MIB = 700;
 /** Of ten floods of 300 MiB each. */
 const MAX_FLOODED_MIB = 300;

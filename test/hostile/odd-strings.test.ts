@@ -16,7 +16,7 @@ import { type Hint, type Json, METHOD_NAMES, completeParams, placesOf, textWith 
 const NOBODY = 65_534;
 const TIMES = 4;
 const CHANGES_FILES = /"fs\/(remove|rename|copy|writeFile|createDirectory|open)"/;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 let base = "";
 beforeAll(() => {

@@ -6,7 +6,7 @@ import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 import { SessionClient, startParams } from "../fault/session-client.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 describe("the id of a session, which is a secret", () => {
   it.each(["debug", "info", "warn"])(

@@ -5,7 +5,7 @@ import type { SeededRandom } from "../fault/seeded-random.ts";
 import { logUniform } from "./hostile-run.ts";
 
 const TRICKLE_MS = 40;
-const CONNECT_DEADLINE_MS = 10_000;
+const CONNECT_DEADLINE_MS = 60_000;
 
 /** How far a stranger goes before it does what it came for. */
 type Opening = (random: SeededRandom) => Buffer;

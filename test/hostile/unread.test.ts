@@ -18,7 +18,7 @@ const LARGEST = 48 * MIB;
 const LARGE_FILES = 2;
 /** The server has given out all it will when nothing moves for so long. */
 const STILL_MS = 500;
-const STILL_DEADLINE_MS = 30_000;
+const STILL_DEADLINE_MS = 90_000;
 
 let base = "";
 /** Large files and their hashes; an upstream server serves the same. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { withDeadline } from "../fault/deadline.ts";
 
-const DEADLINE_MS = 90_000;
+const DEADLINE_MS = 120_000;
 
 interface Message {
   readonly id?: number;

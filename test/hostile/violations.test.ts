@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const WEBSOCKET_ROUNDS = 150;
 const STDIO_ROUNDS = 8;
 const MAX_LINE_BYTES = 64 * MIB;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 const asked: string[] = [];
 const upstream = http.createServer((request, response) => {
