@@ -7,9 +7,9 @@ import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { openSession, RpcFailure, type SessionClient, startParams } from "./session-client.ts";
 
 /** The faults found here took 20 s and more, or all memory. */
-const DEADLINE_MS = 10_000;
-const SETTLE_MS = 10_000;
-const PAUSE_MS = 2_000;
+const DEADLINE_MS = 15_000;
+const SETTLE_MS = 60_000;
+const PAUSE_MS = 10_000;
 const marker = `start-extremes-${randomUUID()}`;
 
 let server: ServerUnderTest;

@@ -15,17 +15,18 @@ const MAX_LIFE_MS = 3_000;
 /** NATS is restarted or stopped for a moment so often, and so long. */
 const MAX_PAUSE_MS = 3_000;
 const MAX_STALL_MS = 1_500;
+const MAX_RUNS = 3;
 
 /** Kills and suspends a server of NATS, by turns, until the signal. */
 async function disturb(
   nats: NatsServer,
   random: SeededRandom,
   signal: AbortSignal,
-): Promise<{ restarts: number; stalls: number }> {
-  const counts = { restarts: 0, stalls: 0 };
+  counts: { restarts: number; stalls: number },
+): Promise<void> {
   for (let turn = 0; ; turn += 1) {
     await delay(random.between(500, MAX_PAUSE_MS), undefined, { signal }).catch(() => {});
-    if (signal.aborted) return counts;
+    if (signal.aborted) return;
     if (turn % 2 === 0) {
       counts.restarts += 1;
       await nats.kill();
@@ -40,7 +41,7 @@ async function disturb(
 }
 
 test(`50 processes at a time, ${SECONDS} s, with cuts on both sides of NATS, which is killed and stalled: nothing lost, nothing twice, nothing left`, {
-  timeout: SECONDS * 1000 + DRAIN_DEADLINE_MS + 60_000,
+  timeout: MAX_RUNS * (SECONDS * 1000 + DRAIN_DEADLINE_MS) + 60_000,
 }, async () => {
   const random = new SeededRandom(runSeed);
   await using nats = await startNats();
@@ -60,20 +61,19 @@ test(`50 processes at a time, ${SECONDS} s, with cuts on both sides of NATS, whi
     ],
   });
   const done = new AbortController();
-  const disturbed = disturb(nats, random, done.signal);
+  const counts = { restarts: 0, stalls: 0 };
+  const disturbed = disturb(nats, random, done.signal, counts);
   try {
     const url = `nats://127.0.0.1:${nearClient.port}/a`;
-    const report = await runWorkload({ url, seconds: SECONDS, token: TOKEN });
-    done.abort();
-    const faults = {
-      ...(await disturbed),
-      nearClient: nearClient.counts,
-      nearExecutor: nearExecutor.counts,
-    };
-    process.stdout.write(`${JSON.stringify({ seed: runSeed, faults, ...report })}\n`);
-    expectWork(report);
-    expect(faults.restarts).toBeGreaterThan(0);
-    expect(faults.stalls).toBeGreaterThan(0);
+    // Again if NATS took so long to restart that nothing else has happened to it.
+    for (let run = 0; run < MAX_RUNS && counts.stalls === 0; run += 1) {
+      const report = await runWorkload({ url, seconds: SECONDS, token: TOKEN });
+      const faults = { ...counts, nearClient: nearClient.counts, nearExecutor: nearExecutor.counts };
+      process.stdout.write(`${JSON.stringify({ seed: runSeed, faults, ...report })}\n`);
+      expectWork(report);
+    }
+    expect(counts.restarts).toBeGreaterThan(0);
+    expect(counts.stalls).toBeGreaterThan(0);
     for (const { connections } of [nearClient.counts, nearExecutor.counts])
       expect(connections).toBeGreaterThan(SECONDS / 4);
   } finally {
