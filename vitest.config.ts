@@ -84,8 +84,8 @@ export default defineConfig({
             "test/fleet/**/*.test.ts",
           ],
           exclude: [...LOAD, ...WAITING],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -93,8 +93,8 @@ export default defineConfig({
         test: {
           name: "waiting",
           include: WAITING,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
           // Few at a time, so that nobody's seconds are taken by the others.
           maxWorkers: 3,
         },
@@ -104,8 +104,8 @@ export default defineConfig({
         test: {
           name: "load",
           include: LOAD,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },
@@ -156,8 +156,8 @@ export default defineConfig({
         test: {
           name: "sandbox",
           include: ["test/sandbox/**/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 60_000,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -165,8 +165,8 @@ export default defineConfig({
         test: {
           name: "hostile",
           include: ["test/hostile/**/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 60_000,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

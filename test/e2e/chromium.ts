@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { launchChromium } from "../fixtures/launch-chromium.ts";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 90_000;
 
 /** A browser that opens pages one after another, each for one script. */
 export class Chromium implements AsyncDisposable {

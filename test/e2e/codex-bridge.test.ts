@@ -9,7 +9,7 @@ import { toml } from "./codex-run.ts";
 import { call, type Step } from "./mock-model.ts";
 import { serverKind, Workspace } from "./workspace.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const PATIENT = { yield_time_ms: 30_000 };
 const BRIEF = { yield_time_ms: 250 };
 const TOKEN = "open-sesame-0123456789";

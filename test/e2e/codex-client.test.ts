@@ -12,7 +12,7 @@ import { call, customCall, type Step } from "./mock-model.ts";
 import { ONE_PIXEL_PNG } from "./one-pixel.ts";
 import { serverKind, Workspace } from "./workspace.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 /** The client's longest wait for a command that should end on its own. */
 const PATIENT = { yield_time_ms: 30_000 };
 /** The client's shortest wait for one that is not. */
@@ -249,6 +249,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
         args = ${toml([program])}
         cwd = ${toml(workspace.dir)}
         environment_id = "remote"
+        startup_timeout_sec = 60
         required = true`,
     });
     expect(outputs[0]).toContain(`ahoy from ${workspace.dir}`);
@@ -266,6 +267,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
       config: `[mcp_servers.shouting]
         url = ${toml(mcp.url)}
         environment_id = "remote"
+        startup_timeout_sec = 60
         required = true`,
     });
     expect(outputs[0]).toContain("LAND AHOY");

@@ -6,7 +6,7 @@ import { findCodexBinary } from "../../scripts/install-codex.mjs";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 
-const RUN_DEADLINE_MS = 45_000;
+const RUN_DEADLINE_MS = 150_000;
 
 /** Where the client runs commands: a URL in its environment, or entries of its environments file. */
 export type Environment = { readonly url: string } | { readonly toml: string };

@@ -2,7 +2,7 @@ import net, { type AddressInfo } from "node:net";
 import { withDeadline } from "../fault/deadline.ts";
 import { WebSocketMessages } from "./websocket-messages.ts";
 
-const WAIT_DEADLINE_MS = 20_000;
+const WAIT_DEADLINE_MS = 60_000;
 
 /** The shape depends on the method; tests look at what they know to be there. */
 type Fields = Record<string, unknown>;

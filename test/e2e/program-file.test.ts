@@ -24,7 +24,7 @@ import { packageRoot } from "../fault/server-under-test.ts";
 
 // The built program: a launcher and a bundle that start anywhere, with or without a cache of their code.
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const run = promisify(execFile);
 const servers: ChildProcess[] = [];
 

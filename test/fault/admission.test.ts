@@ -7,7 +7,7 @@ import { pollUntil } from "./deadline.ts";
 import { RawSocket, upgradeRequest } from "./raw-websocket.ts";
 import { startServer } from "./server-under-test.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const STRANGER = 54_321;
 const portOf = ({ url }: Pick<ListeningServer, "url">): number => Number(new URL(url).port);
 

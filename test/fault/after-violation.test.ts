@@ -15,7 +15,7 @@ import { withDeadline } from "./deadline.ts";
 import { base64, start } from "./limited-server.ts";
 import { frame, RawSocket } from "./raw-websocket.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const LIBRARY_BYTES = 8 * 1024;
 const LONG_BYTES = 400 * 1024;
 const FRAGMENTS = 3;

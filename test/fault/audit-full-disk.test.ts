@@ -6,7 +6,7 @@ import type { Link } from "../../src/rpc/link.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { mountTmpfs } from "./mounted-tmpfs.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 /** More lines than fit into a page. */
 const USED_UP = 20;
 

@@ -26,9 +26,9 @@ const FAILED = -32603;
 const { EACCES, EEXIST, EISDIR, ELOOP, EMFILE, ENAMETOOLONG, ENOENT, ENOSPC, ENOTDIR, ENXIO, EPERM, EROFS } =
   constants.errno;
 const NOBODY = 65_534;
-const SETTLE_DEADLINE_MS = 10_000;
-/** For what could hang: long enough for a slow machine. */
-const ANSWER_MS = 4_000;
+const SETTLE_DEADLINE_MS = 60_000;
+/** For what could hang for ever. */
+const ANSWER_MS = 30_000;
 
 const failed = (osError: number) => ({ code: FAILED, osError });
 const denied = (osError: number) => ({ code: INVALID, osError });

@@ -29,9 +29,10 @@ const READS = 18;
 const READ_FILE_BYTES = 16 * MIB;
 const MAX_HANDLES = 128;
 const HANDLE_ROUNDS = 4;
+const MAX_HANDLE_ROUNDS = 100;
 const BUSY_COPIES = 16;
 const BUSY_COPY_BYTES = 64 * MIB;
-const SETTLE_DEADLINE_MS = 10_000;
+const SETTLE_DEADLINE_MS = 60_000;
 const LONG_FORM_MS = 20 * 60_000;
 
 describe("a race for a file", () => {
@@ -238,7 +239,10 @@ describe("a race for a file", () => {
       writeFileSync(`${base}/busy`, "");
       truncateSync(`${base}/busy`, BUSY_COPY_BYTES);
       let lost = 0;
-      for (let round = 0; round < HANDLE_ROUNDS * faultRounds; round += 1) {
+      // On a slow machine the copies may be over before the cut, which proves nothing then.
+      const isEnough = (round: number): boolean =>
+        round >= HANDLE_ROUNDS * faultRounds && (lost > 0 || round >= MAX_HANDLE_ROUNDS);
+      for (let round = 0; !isEnough(round); round += 1) {
         const writer = await openSession(server.url);
         await openFor(writer, "foreign");
         // Whatever does the server's work with files is busy, so that the write waits.

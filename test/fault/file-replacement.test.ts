@@ -30,7 +30,8 @@ const WRITES_IN_FLIGHT = 8;
 const MAX_ANSWERS_BEFORE_KILL = 40;
 const MAX_SPIN_MS = 20;
 const WATCHED_WRITES = 200;
-const ROUND_DEADLINE_MS = 20_000;
+const LOOKS = 20;
+const ROUND_DEADLINE_MS = 120_000;
 const LONG_FORM_MS = 20 * 60_000;
 const OTHER_USER = 1234;
 
@@ -182,7 +183,7 @@ describe("a file that is written anew", () => {
     const random = new SeededRandom(runSeed);
     const rewriting = new Rewriting(disk.path);
     let looks = 0;
-    const writing = rewriting.run(client, random, () => rewriting.answers >= WATCHED_WRITES);
+    const writing = rewriting.run(client, random, () => rewriting.answers >= WATCHED_WRITES && looks > LOOKS);
     const written = new AbortController();
     const watching = (async () => {
       while (!written.signal.aborted) {
@@ -195,7 +196,6 @@ describe("a file that is written anew", () => {
     written.abort();
     await Promise.all([writing, watching]);
     rewriting.look(`seed ${runSeed}`);
-    expect(looks).toBeGreaterThan(20);
   });
 
   it(

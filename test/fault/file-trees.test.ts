@@ -15,7 +15,7 @@ const LONG_FORM_MS = 20 * 60_000;
 const SEARCH = {
   seed: runSeed,
   numRuns: TREES * faultRounds,
-  interruptAfterTimeLimit: 40_000 * faultRounds,
+  interruptAfterTimeLimit: 300_000 * faultRounds,
   markInterruptAsFailure: true,
 };
 // A relative link that is copied to a higher directory leads out of the tree. It must not lead out of what belongs to

@@ -8,12 +8,12 @@ import { commandLine, descendantsOf, openDescriptors, processesMarked } from "./
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { openSession, RpcFailure, type SessionClient } from "./session-client.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const GRACE_MS = 300;
-const TIMEOUT_MS = 1_000;
+/** Time enough for all of them to be ready, whatever the machine does. */
+const TIMEOUT_MS = 8_000;
 const SESSION_TTL_MS = 50;
-/** A process that was timed out has 2 s to go. */
-const GONE_DEADLINE_MS = 8_000;
+const GONE_DEADLINE_MS = 60_000;
 
 const markers: string[] = [];
 
@@ -88,13 +88,18 @@ afterAll(async () => {
 });
 
 describe.each(ENDS)("after $name", ({ more, end, groupOnly }) => {
-  it.each(groupOnly ? [] : TRACEABLE)("nothing is left of $name", async (kind) => {
-    const marker = newMarker();
-    const { client } = await startReady(server.url, [kind], marker, more);
-    expect(processesMarked(marker).length).toBeGreaterThanOrEqual(1);
-    await end(client, kind.name);
-    await awaitNoneLeft(marker, [], GONE_DEADLINE_MS);
-  });
+  // All at once where the time until the end is the same for all.
+  const sets = groupOnly ? [] : more === undefined ? TRACEABLE.map((kind) => [kind]) : [TRACEABLE];
+  it.each(sets.map((kinds) => ({ kinds, names: kinds.map(({ name }) => name).join("; ") })))(
+    "nothing is left of $names",
+    async ({ kinds }) => {
+      const marker = newMarker();
+      const { client } = await startReady(server.url, kinds, marker, more);
+      expect(processesMarked(marker).length).toBeGreaterThanOrEqual(kinds.length);
+      await Promise.all(kinds.map(({ name }) => end(client, name)));
+      await awaitNoneLeft(marker, [], GONE_DEADLINE_MS);
+    },
+  );
 
   it("nothing is left of what was contained, wherever it went", async () => {
     if (!contains) return;

@@ -5,7 +5,7 @@ import { openMemoryPeer, openWebSocketPeer, type RawPeer, RpcFailure } from "../
 import { pollUntil } from "./deadline.ts";
 import { startServer } from "./server-under-test.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 export const LIMIT_CODE = -32011;
 
 /** A server with low limits, and the clients a test opens. */

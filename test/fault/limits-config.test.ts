@@ -20,7 +20,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 function run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [builtCli, ...args], {
     encoding: "utf8",
-    timeout: 20_000,
+    timeout: 60_000,
   });
   return { status, stdout, stderr };
 }

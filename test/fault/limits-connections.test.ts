@@ -6,7 +6,7 @@ import { openWebSocketPeer, type RawPeer } from "../conformance/raw-peer.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 import { expectLimit, limitedCli, limitedServer, start, untilAllowed } from "./limited-server.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 /** The HTTP answer to an upgrade that is refused. */
 async function refusalOf(url: string, headers = {}): Promise<{ status: number | undefined; body: string }> {

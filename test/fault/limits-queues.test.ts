@@ -9,7 +9,7 @@ import { LIMIT_CODE, limitedCli, limitedServer, start } from "./limited-server.t
 import { isAlive } from "./proc-fs.ts";
 import { builtCli } from "./server-under-test.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const MESSAGE_BYTES = 65_536;
 
 let directory: string;

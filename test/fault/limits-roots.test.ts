@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RawPeer } from "../conformance/raw-peer.ts";
 import { RpcFailure } from "../conformance/raw-peer.ts";
+import { pollUntil } from "./deadline.ts";
 import { base64, limitedCli, limitedServer, type LimitedServer, start } from "./limited-server.ts";
 import { exchangeNames } from "./name-exchange.ts";
 import { openDescriptors } from "./proc-fs.ts";
@@ -22,6 +23,7 @@ import { openDescriptors } from "./proc-fs.ts";
 const SECRET = "secret of somebody else";
 const RACES = 480;
 const IN_FLIGHT = 16;
+const DEADLINE_MS = 60_000;
 const WALK = { maxDepth: 64, maxDirectories: 10_000, maxEntries: 50_000, followDirectorySymlinks: true };
 
 let base: string;
@@ -365,6 +367,10 @@ describe("with fsRoots", () => {
     expectUntouched();
     expect(served).toBeGreaterThan(RACES / 10);
     expect(refused).toBeGreaterThan(RACES / 10);
-    expect(openDescriptors(cli.pid)).toHaveLength(before);
+    await pollUntil(
+      () => openDescriptors(cli.pid).length === before,
+      DEADLINE_MS,
+      () => `${before} descriptors instead of ${openDescriptors(cli.pid).join(", ")}`,
+    );
   });
 });

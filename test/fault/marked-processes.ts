@@ -2,8 +2,8 @@ import { pollUntil } from "./deadline.ts";
 import { commandLine, isAlive, isStillAlive, type ProcessIdentity, processesMarked } from "./proc-fs.ts";
 import { type Notification, openSession, type SessionClient, startParams } from "./session-client.ts";
 
-const READY_DEADLINE_MS = 20_000;
-const GONE_DEADLINE_MS = 5_000;
+const READY_DEADLINE_MS = 60_000;
+const GONE_DEADLINE_MS = 60_000;
 // A process forked at the last moment takes on its own arguments only a little later: once empty is not enough.
 const EMPTY_LOOKS = 10;
 

@@ -5,7 +5,7 @@ import { pollUntil, withDeadline } from "./deadline.ts";
 import { limitedCli, start } from "./limited-server.ts";
 import { RawSocket } from "./raw-websocket.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const TOKEN = "a token that nobody guesses";
 const TOKEN_FLAGS = [
   "--ws-auth",

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { withDeadline } from "./deadline.ts";
 
 const program = fileURLToPath(new URL("../fixtures/exchange-names.mjs", import.meta.url));
-const START_DEADLINE_MS = 10_000;
+const START_DEADLINE_MS = 60_000;
 
 /** Another process that exchanges two names all the time, each time in one step, so that neither is ever missing. */
 export async function exchangeNames(left: string, right: string): Promise<AsyncDisposable> {

@@ -9,7 +9,7 @@ import { openSession } from "./session-client.ts";
 
 const BURSTS = 10;
 const STARTS_PER_BURST = 40;
-const CLOSED_DEADLINE_MS = 5_000;
+const CLOSED_DEADLINE_MS = 60_000;
 
 const markers: string[] = [];
 

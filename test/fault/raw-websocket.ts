@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import net from "node:net";
 import { withDeadline } from "./deadline.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 export interface FrameOptions {
   opcode?: number;

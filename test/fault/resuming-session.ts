@@ -13,7 +13,7 @@ import {
 } from "./session-client.ts";
 import { targetIsCodex } from "./server-under-test.ts";
 
-const RECOVERY_DEADLINE_MS = 15_000;
+const RECOVERY_DEADLINE_MS = 60_000;
 const SESSION_ALREADY_ATTACHED = -32010;
 const RETRY_MS = 2;
 const LONGEST_OUTAGE_MS = 20;

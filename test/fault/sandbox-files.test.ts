@@ -28,7 +28,7 @@ import { commandLine, descendantsOf, isStillAlive, openDescriptors, peakResident
 import { packageRoot, type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { type Notification, openSession, type SessionClient } from "./session-client.ts";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const FAILED = -32603;
 const READ_ONLY = { code: FAILED, osError: 30 };
 const NOT_FOUND = { code: -32004, osError: 2 };

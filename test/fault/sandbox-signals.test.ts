@@ -40,7 +40,7 @@ it.each([
       await client.request("process/start", { ...start, sandbox: SANDBOX });
       await delay(moment);
       await client.request(method, { processId, ...params });
-      const ended = await client.request("process/wait", { processId, until: "closed", timeoutMs: 15_000 });
+      const ended = await client.request("process/wait", { processId, until: "closed", timeoutMs: 60_000 });
       expect(ended).toMatchObject({ closed: true, exitCode });
     }),
   );

@@ -7,7 +7,7 @@ import { launch } from "../conformance/server-process.ts";
 import { pollUntil } from "./deadline.ts";
 import { start } from "./limited-server.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const TOKEN = "token-6b1f0c5e9d";
 const WRONG_TOKEN = "wrong-8f2d7a";
 const VALUE = "value-03c9aa71";

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
 import { withDeadline } from "./deadline.ts";
 
-const BANNER_DEADLINE_MS = 20_000;
-const EXIT_DEADLINE_MS = 20_000;
+const BANNER_DEADLINE_MS = 60_000;
+const EXIT_DEADLINE_MS = 60_000;
 /** The program as it is built. */
 export const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
 export const builtCli = join(packageRoot, "dist", "cli.js");

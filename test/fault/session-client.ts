@@ -2,7 +2,7 @@ import net from "node:net";
 import { WebSocket } from "ws";
 import { withDeadline } from "./deadline.ts";
 
-const ANSWER_DEADLINE_MS = 20_000;
+const ANSWER_DEADLINE_MS = 60_000;
 
 export interface ReadResult {
   chunks: { seq: number; stream: string; chunk: string }[];

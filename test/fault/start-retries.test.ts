@@ -7,7 +7,7 @@ import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
 import { startServer } from "./server-under-test.ts";
 import { RpcFailure, SessionClient, startParams } from "./session-client.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const ROUNDS = 40;
 const LONGEST_SPIN_MS = 4;
 const SESSION_ALREADY_ATTACHED = -32010;
@@ -80,7 +80,6 @@ it("a start whose answer was lost is repeated with its key and starts nothing mo
 it("a start that is cut at any moment and repeated with its key makes one process", async () => {
   const random = new SeededRandom(runSeed);
   await using server = await startServer();
-  let seenBefore = 0;
   for (let round = 0; round < ROUNDS * faultRounds; round++) {
     const { marker, params } = markedSleep();
     const first = await SessionClient.connect(server.url);
@@ -88,9 +87,10 @@ it("a start that is cut at any moment and repeated with its key makes one proces
     first.request("process/start", params).catch(() => {});
     // The request leaves with the next turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
-    spin(random.next() * LONGEST_SPIN_MS);
+    // Sometimes surely after the start, which a slow machine does not reach while this process spins.
+    if (round % 4 === 3) await visible(marker);
+    else spin(random.next() * LONGEST_SPIN_MS);
     first.cut(random.pick(["fin", "reset"]));
-    seenBefore += processesMarked(marker).length;
     const second = await resume(server.url, sessionId);
     const answers = await Promise.all([1, 2].map(() => second.request("process/start", params)));
     const what = `FAULT_SEED ${runSeed}, round ${round}`;
@@ -99,6 +99,4 @@ it("a start that is cut at any moment and repeated with its key makes one proces
     await second.request("process/terminate", { processId: "p" });
     second.cut();
   }
-  // Otherwise the cuts came too early to lose anything but the request.
-  expect(seenBefore).toBeGreaterThan(0);
 });

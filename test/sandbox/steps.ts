@@ -3,7 +3,7 @@ import { type RawPeer, RpcFailure } from "../conformance/raw-peer.ts";
 import type { Attempt, CallStep } from "./attempt.ts";
 
 /** Long for a busy machine; an attempt that hangs has not succeeded. */
-export const STEP_DEADLINE_MS = 30_000;
+export const STEP_DEADLINE_MS = 120_000;
 
 export interface StepEnd {
   readonly output: string;

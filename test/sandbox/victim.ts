@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { withDeadline } from "../fault/deadline.ts";
 import { prelude } from "./syscalls.ts";
 
-const READY_DEADLINE_MS = 20_000;
+const READY_DEADLINE_MS = 60_000;
 
 /** Keeps the secret in every place that a process has, and says what it receives. */
 const SCRIPT = String.raw`

@@ -84,7 +84,7 @@ export class World implements AsyncDisposable {
       SERVER: String(server.server.child.pid),
       SERVER_PORT: server.port,
       // Without a sandbox a race is won for certain, in the end.
-      RACE_SECONDS: this.#options.sandboxed ? "1" : "20",
+      RACE_SECONDS: this.#options.sandboxed ? "1" : "90",
       ...(JSON.stringify(attempt.steps).includes("SECRET_HANDLE") && { SECRET_HANDLE: place.secretHandle }),
     };
     const env = { ...variables, ...expanded(attempt.env, variables) };
