@@ -12,7 +12,7 @@ import { openSocket } from "./raw-client.ts";
 
 // The web console of servers with authentication, with TLS, and under attack.
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const CREDENTIAL_ENDED = 4011;
 
 let directory: string;

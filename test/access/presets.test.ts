@@ -116,7 +116,7 @@ describe.each(Object.keys(WAYS))("over %s", (way) => {
           if (made !== undefined && !isDenied)
             await pollUntil(
               async () => (await traces()).includes(made),
-              10_000,
+              60_000,
               () => made,
             );
           const now = await traces();

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
 import { withDeadline } from "../fault/deadline.ts";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 interface Answer {
   readonly result?: Readonly<Record<string, unknown>>;

@@ -16,7 +16,7 @@ import { openSocket, openStdio } from "./raw-client.ts";
 
 const GAMES = 5;
 const NOBODY = 65_534;
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const CREDENTIAL_ENDED = 4011;
 const SERVER_FAILED = 1011;
 const TOKEN = "a-token-of-some-length";

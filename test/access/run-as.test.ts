@@ -29,7 +29,7 @@ import { openSocket, type RawClient } from "./raw-client.ts";
 const GAMES = { uid: 5, gid: 60 };
 const ROOT = { uid: 0, gid: 0 };
 const SECRET = "what only root may read";
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 let directory: string;
 /** Belongs to the user `games`. */

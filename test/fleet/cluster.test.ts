@@ -10,8 +10,8 @@ import type { Issued } from "../fixtures/certificates.ts";
 import { type ExampleNats, startExampleNats } from "../fixtures/example-nats.ts";
 import { freePort, startNatsFile } from "../fixtures/nats-server.ts";
 
-const POLL = { timeout: 40_000 };
-const DEADLINE_MS = 30_000;
+const POLL = { timeout: 90_000 };
+const DEADLINE_MS = 90_000;
 
 let nats: ExampleNats;
 let executor: ListeningServer;

@@ -17,7 +17,7 @@ const CLIENT = {
 };
 /** NATS takes an empty list for no restriction. */
 const STRANGER = { subscribe: ["_INBOX.eve.>"], publish: ["nothing"] };
-const TIMEOUT = { timeoutMs: 10_000 };
+const TIMEOUT = { timeoutMs: 30_000 };
 
 let directory: string;
 let operator: JwtOperator;

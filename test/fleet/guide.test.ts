@@ -12,7 +12,7 @@ import { type Authority, createAuthority } from "../fixtures/certificates.ts";
 import { freePort } from "../fixtures/nats-server.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/guide/fleet.md", import.meta.url));
-const DEADLINE_MS = 40_000;
+const DEADLINE_MS = 90_000;
 const BLOCK = /(?:^<!-- (?<marks>.*?) -->\n)?^```sh\n(?<script>.*?)^```$/gms;
 /** What a program that stays says when it is ready. */
 const READY: Readonly<Record<string, string>> = { nats: "Server is ready", executor: "fleet:web-1" };

@@ -9,7 +9,7 @@ const authentication = {
   mode: "capability-token",
   tokenSha256: createHash("sha256").update(TOKEN).digest(),
 } as const;
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 /** Three executors, two that join later, and one client: hosts must not have connections of their own. */
 const CONFIG = `
@@ -159,7 +159,7 @@ test("an executor that starts again is the same one in the list, and its hosts l
   expect((await next.run(["echo", "on"])).stdout).toBe("on\n");
   // The older one is still part of NATS, but nobody sees it leave.
   expect(changes.filter((change) => !change.startsWith("changed"))).toEqual([]);
-  expect(changes.at(-1)).toBe("changed us");
+  await expect.poll(() => changes.at(-1), SOON).toBe("changed us");
   await next.close();
   await Promise.all([first.close(), second.close()]);
 });
@@ -184,7 +184,8 @@ test("a fleet can be closed while NATS is away", async () => {
   await expect.poll(() => fleet.state, SOON).toBe("recovering");
   const before = performance.now();
   await fleet.close();
-  expect(performance.now() - before).toBeLessThan(5_000);
+  // Its host would go on trying for half a minute.
+  expect(performance.now() - before).toBeLessThan(15_000);
   expect(host.state).toBe("closed");
   await nats.start();
   await using next = await enter();

@@ -10,7 +10,7 @@ import { type Authority, createAuthority, type Issued } from "../fixtures/certif
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
 
 const TOKEN = "a-token-of-more-than-thirty-two-bytes";
-const LIMITED = { token: TOKEN, connectTimeoutMs: 5_000 };
+const LIMITED = { token: TOKEN, connectTimeoutMs: 30_000 };
 
 let authority: Authority;
 let own: Issued;
@@ -84,7 +84,7 @@ test.each([
     await using other = await startNats(`tls { cert_file: "${cert}", key_file: "${key}" }`);
     const opening = openBus(
       { servers: `tls://127.0.0.1:${other.port}`, ca: authority.ca },
-      { timeoutMs: 10_000 },
+      { timeoutMs: 30_000 },
     );
     if (fault === undefined) await (await opening).close();
     else await expect(opening).rejects.toThrow(fault);

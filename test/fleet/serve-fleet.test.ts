@@ -93,12 +93,12 @@ test("a newer executor of the same name takes over, and the older one serves nob
   const older = await executor("a", {}, { replaced: () => void (replaced += 1) });
   const host = await connect({ fleet: client(), id: "a" }, { token: TOKEN, recoveryTimeoutMs: 0 });
   const newer = await executor("a");
-  await expect.poll(() => replaced, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => replaced, { timeout: 60_000 }).toBe(1);
   await expect(host.run(["true"])).rejects.toThrow();
   await host.close();
-  await expect.poll(() => older.state().connections, { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => older.state().connections, { timeout: 60_000 }).toBe(0);
   const next = await connect({ fleet: client(), id: "a" }, { token: TOKEN });
-  await expect.poll(() => newer.state().connections, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => newer.state().connections, { timeout: 60_000 }).toBe(1);
   await next.close();
   await Promise.all([older.close(), newer.close()]);
 });
@@ -126,7 +126,7 @@ test("everyone is told at once that an executor is cordoned, that it is not any 
     await drained;
     await host.close();
     await server.close();
-    await expect.poll(() => states.at(-1), { timeout: 20_000 }).toBe("left draining");
+    await expect.poll(() => states.at(-1), { timeout: 60_000 }).toBe("left draining");
     expect(states.filter((state, at) => state !== states[at - 1])).toEqual([
       "changed cordoned",
       "changed ready",

@@ -14,8 +14,8 @@ import { createAuthority } from "../fixtures/certificates.ts";
 import { type ExampleNats, startExampleNats } from "../fixtures/example-nats.ts";
 
 const TOKEN = "a-token-of-more-than-thirty-two-bytes";
-const TIMEOUT = { timeoutMs: 10_000 };
-const LIMITED = { token: TOKEN, connectTimeoutMs: 10_000 };
+const TIMEOUT = { timeoutMs: 30_000 };
+const LIMITED = { token: TOKEN, connectTimeoutMs: 30_000 };
 
 type User = Parameters<ExampleNats["address"]>[0];
 
@@ -157,7 +157,7 @@ test("an executor that speaks for another one on its own subject is not believed
 
 test.each([
   ["a wrong token", { ...LIMITED, token: "wrong" }, "invalid websocket bearer token"],
-  ["no token", { connectTimeoutMs: 10_000 }, "missing websocket bearer token"],
+  ["no token", { connectTimeoutMs: 30_000 }, "missing websocket bearer token"],
 ])("whoever may use NATS still needs the token of the server: %s is refused", async (_, options, reason) => {
   const refused = connect({ fleet: nats.address("olga"), id: "web-1" }, options);
   await expect(refused).rejects.toMatchObject({

@@ -13,7 +13,7 @@ import { launch, SERVER_PATH } from "../conformance/server-process.ts";
 import { bundleScript } from "../client/bundled-script.ts";
 import { agentJobScript, answerWith, itemOf, ResponsesEndpoint } from "../fixtures/scripted-model.mjs";
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 const run = promisify(execFile);
 let directory: string;
 

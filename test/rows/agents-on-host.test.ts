@@ -92,8 +92,8 @@ describe("the commands of agents", () => {
       hangs: "cancelled",
       "waits for a command": "cancelled",
     });
-    const left = (await host.processes()).filter(({ state }) => state === "running");
-    expect(left).toEqual([]);
+    const left = async () => (await host.processes()).filter(({ state }) => state === "running");
+    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
   });
 });
 
