@@ -101,9 +101,17 @@ export class Roster {
         const leftMs = Math.min(quietMs - silentMs, calledAt + LONGEST_CALL_MS - now);
         // Answers that come meanwhile may make it shorter.
         if (leftMs > 0) timer = setTimeout(look, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
-        else end();
+        else endIfUnanswered();
       };
-      let timer = setTimeout(end, FIRST_ANSWER_MS);
+      // If this program was stopped for a moment, timers run before what came meanwhile has been read.
+      const endIfUnanswered = (): void => {
+        const before = answers;
+        setImmediate(() => {
+          if (answers === before || performance.now() >= calledAt + LONGEST_CALL_MS) end();
+          else if (before > 0) look();
+        });
+      };
+      let timer = setTimeout(endIfUnanswered, FIRST_ANSWER_MS);
       // An answer follows the beat of its executor.
       const box: Mailbox = this.#mailboxes.add(() => {
         const now = performance.now();
