@@ -1,25 +1,16 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
-import { expectShown } from "./output-screen.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { useConsole } from "./console-scene.ts";
+import { expectShown, frames } from "./output-screen.ts";
+import { pressTogether } from "./press-together.ts";
 import { expectOnScreen, screenOf, typeLine } from "./terminal-screen.ts";
 
-let browser: Browser;
-let server: ConsoleServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+const scene = useConsole();
 
 it("a key that is pressed while a view is being loaded is one of that view", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
-  await page.goto(`${server.origin}/f`);
+  await page.goto(`${scene.server.origin}/f`);
   await opened.ready();
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
@@ -30,7 +21,7 @@ it("a key that is pressed while a view is being loaded is one of that view", asy
     await released;
     await route.continue();
   });
-  await page.keyboard.type("gt");
+  await pressTogether(page, "gt");
   await asked;
   await page.keyboard.press("n");
   // This one is general, and waits for nothing.
@@ -40,6 +31,49 @@ it("a key that is pressed while a view is being loaded is one of that view", asy
   release();
   await expectOnScreen(screenOf(page), /[$#]$/m);
   expect(await page.getByRole("dialog").count()).toBe(0);
+  opened.expectClean();
+});
+
+/** Keys that arrive before the page could draw anything, as on a machine that is busy. What is in the list is typed. */
+function pressAtOnce(page: Page, keys: readonly (string | { readonly typed: string })[]): Promise<void> {
+  return page.evaluate(async (all) => {
+    for (const one of all) {
+      const field = document.activeElement;
+      if (typeof one === "string") {
+        const ctrlKey = one.startsWith("Control+");
+        const event = { key: one.replace("Control+", ""), ctrlKey, bubbles: true, cancelable: true };
+        (field ?? document.body).dispatchEvent(new KeyboardEvent("keydown", event));
+      } else if (field instanceof HTMLInputElement) {
+        field.value = one.typed;
+        field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      }
+      // Changes of the page are made when the work of a key is done, not in the next frame.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    }
+  }, keys);
+}
+
+it("keys that are pressed before anything could be drawn are for what they have opened", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  await page.getByRole("grid", { name: "Processes" }).waitFor();
+  await pressAtOnce(page, ["Control+k", { typed: "go to system" }]);
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await frames(page);
+  expect(await page.locator(".palette-title").allInnerTexts()).toEqual(["System"]);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "System" }).waitFor();
+  await page.goto(`${scene.server.origin}/i`);
+  await page.getByRole("navigation", { name: "Methods" }).waitFor();
+  await pressAtOnce(page, ["/", { typed: "readfile" }]);
+  await expect.poll(() => page.locator(".insp-groups a").allInnerTexts()).toEqual(["fs/readFile"]);
+  // A view that was shown before has its keys as soon as it is shown again.
+  await page.goto(`${scene.server.origin}/p`);
+  await page.getByRole("heading", { name: "Processes" }).waitFor();
+  await pressTogether(page, "gs");
+  await page.getByRole("heading", { name: "System" }).waitFor();
+  await pressAtOnce(page, ["g", "p", "n"]);
+  await page.getByRole("dialog", { name: "Start a process" }).waitFor();
   opened.expectClean();
 });
 
@@ -69,7 +103,7 @@ const isInDialog = (page: Page): Promise<boolean> =>
 
 /** Goes to the list and to the process there whose command has a word. */
 async function selectInList(page: Page, word: string): Promise<void> {
-  await page.keyboard.type("gp");
+  await pressTogether(page, "gp");
   await page.getByRole("grid", { name: "Processes" }).waitFor();
   await page.locator(".proc-row", { hasText: word }).waitFor();
   await page.keyboard.press("/");
@@ -80,8 +114,7 @@ async function selectInList(page: Page, word: string): Promise<void> {
 }
 
 it("everything on the main paths works without a mouse", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
   const address = (): string => new URL(page.url()).pathname;
   await page.getByRole("grid", { name: "Processes" }).waitFor();
@@ -103,8 +136,7 @@ it("everything on the main paths works without a mouse", async () => {
     ["s", /^\/s$/, "System"],
     ["p", /^\/p$/, "Processes"],
   ] as const) {
-    await page.keyboard.press("g");
-    await page.keyboard.press(key);
+    await pressTogether(page, `g${key}`);
     await expect.poll(address).toMatch(path);
     if (heading !== undefined) await page.getByRole("heading", { name: heading }).waitFor();
     else await page.locator(".view").waitFor();
@@ -126,7 +158,7 @@ it("everything on the main paths works without a mouse", async () => {
     }
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
-    expect(await focused(page), name).toBe("button Start");
+    await expect.poll(() => focused(page), { message: name }).toBe("button Start");
   }
 
   // A process is started, looked at, searched and ended.
@@ -143,7 +175,7 @@ it("everything on the main paths works without a mouse", async () => {
   await page.keyboard.type("needle");
   await expect.poll(() => page.locator(".out-found").innerText()).toBe("1 of 1");
   await page.keyboard.press("Escape");
-  expect(await focused(page)).toBe("log Output");
+  await expect.poll(() => focused(page)).toBe("log Output");
   await selectInList(page, "needle");
   await page.keyboard.press("Enter");
   await expect.poll(address).toBe(started);
@@ -153,12 +185,12 @@ it("everything on the main paths works without a mouse", async () => {
   expect(await isInDialog(page)).toBe(true);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
-  expect(await focused(page)).toBe("button End");
+  await expect.poll(() => focused(page)).toBe("button End");
   await page.keyboard.press("Enter");
   await page.locator(".proc-row", { hasText: "needle" }).getByText("SIGTERM").waitFor();
 
   // A terminal has all keys but those that leave it.
-  await page.keyboard.type("gt");
+  await pressTogether(page, "gt");
   await page.getByText("No terminal is open").waitFor();
   await page.keyboard.press("n");
   const screen = screenOf(page);
@@ -172,6 +204,7 @@ it("everything on the main paths works without a mouse", async () => {
   await typeLine(page, "echo st''ill here");
   await expectOnScreen(screen, "still here");
   await page.keyboard.press("F1");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
   await page.keyboard.type("go to files");
   await page.keyboard.press("Enter");
   await expect.poll(address).toMatch(/^\/f/);

@@ -116,8 +116,12 @@ function Caller({ methods, path }: { readonly methods: readonly WireMethod[]; re
       group: "Inspector",
       keys: "/",
       run: () => {
-        if (field.current?.checkVisibility() === false) navigate("/i");
-        setTimeout(() => field.current?.focus());
+        // At once, so that it gets what is typed next. On a phone the list is shown first.
+        if (field.current?.checkVisibility() !== false) field.current?.focus();
+        else {
+          navigate("/i");
+          setTimeout(() => field.current?.focus());
+        }
       },
     },
     ...methods.map((each) => ({

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
 import { keyName, type KeyPlace, lookUp, mayTake } from "./keys.ts";
 
@@ -16,7 +16,7 @@ export interface Command {
   readonly run: () => void;
 }
 
-/** A sequence of keys that is not finished by then is forgotten. */
+/** A key that is pressed later does not continue a sequence. */
 const SEQUENCE_MS = 1200;
 
 const sets = signal<ReadonlyMap<symbol, readonly Command[]>>(new Map());
@@ -48,7 +48,8 @@ function addCommands(added: readonly Command[]): () => void {
 export function useCommands(make: () => readonly Command[], deps: readonly unknown[] = []): void {
   const latest = useRef(make);
   latest.current = make;
-  useEffect(() => {
+  // Before the next key, which is meant for what is shown.
+  useLayoutEffect(() => {
     const run = (id: string): void =>
       latest
         .current()
@@ -78,12 +79,7 @@ let takeKey: (event: KeyboardEvent) => void = () => {};
 
 /** Runs commands by their keys. The only listener for keys of the page. */
 export function listenForKeys(): void {
-  let pressed = "";
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const reset = (): void => {
-    pressed = "";
-    clearTimeout(timer);
-  };
+  let pressed = { sequence: "", atMs: 0 };
   const onKey = (event: KeyboardEvent): void => {
     if (event.isComposing || ["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
     // A dialog has the keyboard to itself.
@@ -93,18 +89,17 @@ export function listenForKeys(): void {
       if (held.length < MOST_HELD) held.push(event);
       return;
     }
-    const sequence = pressed === "" ? keyName(event) : `${pressed} ${keyName(event)}`;
+    // When it was pressed, not when the page had time for it.
+    const isNext = pressed.sequence !== "" && event.timeStamp - pressed.atMs <= SEQUENCE_MS;
+    const sequence = isNext ? `${pressed.sequence} ${keyName(event)}` : keyName(event);
     const place = placeOf(event.target);
     const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, place));
     const found = lookUp(usable, sequence);
-    reset();
+    pressed = { sequence: found === "prefix" ? sequence : "", atMs: event.timeStamp };
     if (found === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    if (found === "prefix") {
-      pressed = sequence;
-      timer = setTimeout(reset, SEQUENCE_MS);
-    } else found.run();
+    if (found !== "prefix") found.run();
   };
   takeKey = onKey;
   // Before terminals and editors see it.

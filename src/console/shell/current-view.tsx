@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
-import { useEffect, useErrorBoundary } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
@@ -50,8 +50,8 @@ function LoadedView({ view }: { readonly view: View }) {
     if (component.value === undefined) load();
   }, [view]);
   const isLoading = component.value === undefined && failure.value === undefined;
-  // After the effects of the view itself, which has added its commands by then.
-  useEffect(() => {
+  // Before the next key, and after the effects of the view itself, which has added its commands by then.
+  useLayoutEffect(() => {
     if (isLoading) holdKeys();
     else releaseKeys();
   }, [isLoading]);

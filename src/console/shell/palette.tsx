@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { Dialog } from "../ui/dialog.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { type Command, commands } from "./commands.ts";
@@ -26,6 +26,9 @@ const found = computed(() => {
 });
 
 export function openPalette(): void {
+  // Before the first key, which is meant for it.
+  query.value = "";
+  chosen.value = 0;
   isPaletteOpen.value = true;
 }
 
@@ -37,10 +40,6 @@ export function Palette() {
 
 function OpenPalette() {
   const list = useRef<HTMLUListElement>(null);
-  useEffect(() => {
-    query.value = "";
-    chosen.value = 0;
-  }, []);
   const close = (): void => {
     isPaletteOpen.value = false;
   };

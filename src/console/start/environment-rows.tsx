@@ -1,5 +1,5 @@
 import type { Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, IconButton } from "../ui/button.tsx";
 
 export interface Variable {
@@ -20,7 +20,8 @@ let lastId = 0;
 export function EnvironmentRows({ variables, fault, onEdit }: EnvironmentRowsProps) {
   const rows = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);
-  useEffect(() => {
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => {
     if (isAdded.current)
       rows.current?.querySelector<HTMLElement>(".start-variable:last-of-type input")?.focus();
     isAdded.current = false;

@@ -1,6 +1,6 @@
 import type { SearchAddon } from "@xterm/addon-search";
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
 import type { PaneModel } from "./pane-model.tsx";
@@ -16,8 +16,9 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
     model.isSearching.value = false;
     model.focus();
   };
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => {
-    field.current?.focus();
     model.emulator.finder().then(
       (loaded) => {
         search.value = loaded;
