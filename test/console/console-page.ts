@@ -48,8 +48,9 @@ export class ConsolePage implements AsyncDisposable {
       reducedMotion: "reduce",
       ...contextOptions,
     });
+    // Also for the pages that this one opens.
+    context.setDefaultTimeout(DEADLINE_MS);
     const page = await context.newPage();
-    page.setDefaultTimeout(DEADLINE_MS);
     const opened = new ConsolePage(context, page, expected, new URL(url).host);
     await page.goto(url);
     return opened;

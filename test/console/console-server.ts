@@ -8,7 +8,7 @@ import type { Host } from "../../src/client/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 
-const START_DEADLINE_MS = 30_000;
+const START_DEADLINE_MS = 60_000;
 
 export interface ConsoleServerOptions {
   /** Further flags. */

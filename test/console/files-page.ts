@@ -1,7 +1,22 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { ConsolePage, type PageOptions } from "./console-page.ts";
 import type { ConsoleServer } from "./console-server.ts";
+
+/** A directory of its own with files, where the server works. */
+export async function directoryOf(
+  server: ConsoleServer,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<string> {
+  const path = await mkdtemp(join(server.workDirectory, "case-"));
+  for (const [name, contents] of Object.entries(files)) {
+    await mkdir(join(path, name, ".."), { recursive: true });
+    await writeFile(join(path, name), contents);
+  }
+  return path;
+}
 
 /** A tab that shows files, and what a person does there. */
 export class FilesPage implements AsyncDisposable {

@@ -1,23 +1,11 @@
 import { execFileSync } from "node:child_process";
-import {
-  appendFile,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  truncate,
-  writeFile,
-} from "node:fs/promises";
-import { basename, join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
+import { appendFile, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
 import { visibleText } from "../../src/console/ui/visible-text.ts";
 import { seriousFindings } from "./accessibility.ts";
-import { ConsoleServer } from "./console-server.ts";
-import { FilesPage } from "./files-page.ts";
+import { useConsole } from "./console-scene.ts";
+import { directoryOf, FilesPage } from "./files-page.ts";
 import { expectOnScreen, screenOf, typeLine } from "./terminal-screen.ts";
 
 /** One red pixel. */
@@ -25,34 +13,13 @@ const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
   "base64",
 );
-const SOURCE = "// Counts.\nexport const limit = 12;\n";
 
-let browser: Browser;
-let server: ConsoleServer;
-let made = 0;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
-
-/** A directory of its own with files. */
-async function directoryOf(files: Record<string, string | Uint8Array>): Promise<string> {
-  made += 1;
-  const path = join(server.workDirectory, `case-${made}`);
-  await mkdir(path);
-  for (const [name, contents] of Object.entries(files)) {
-    await mkdir(join(path, name, ".."), { recursive: true });
-    await writeFile(join(path, name), contents);
-  }
-  return path;
-}
+const scene = useConsole();
 
 it("directories are browsed, and each file is shown by what it holds", async () => {
-  const directory = await directoryOf({
+  const directory = await directoryOf(scene.server, {
     "docs/deep/note.txt": "deep down\n",
-    "code.ts": SOURCE,
+    "code.ts": "// Counts.\nexport const limit = 12;\n",
     "picture.png": PNG,
     "program.bin": Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 3),
     "old.txt": Buffer.from("caf\xe9 au lait, as it was written long ago\n", "latin1"),
@@ -62,7 +29,7 @@ it("directories are browsed, and each file is shown by what it holds", async () 
   await writeFile(join(directory, "huge.log"), "first line\n");
   await truncate(join(directory, "huge.log"), 2_000_000_000);
   await writeFile(join(directory, "large.txt"), "0123456789abcde\n".repeat(400_000));
-  await using files = await FilesPage.open(browser, server);
+  await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, opened } = files;
   await files.goto(directory);
   const names = [
@@ -122,67 +89,9 @@ it("directories are browsed, and each file is shown by what it holds", async () 
   opened.expectClean();
 });
 
-it("a text is edited and saved; what somebody else wrote meanwhile is never lost without a question", async () => {
-  const directory = await directoryOf({ "code.ts": SOURCE, "win.txt": "one\r\ntwo\r\n" });
-  const path = join(directory, "code.ts");
-  await using files = await FilesPage.open(browser, server);
-  const { page, opened } = files;
-  await files.goto(path);
-  await files.expectText(SOURCE);
-  await files.type("export const limit = 13;\n");
-  await page.getByText("changed", { exact: true }).waitFor();
-  await page.keyboard.press("Control+S");
-  await page.getByText("code.ts is saved.").waitFor();
-  expect(await readFile(path, "utf8")).toBe("export const limit = 13;\n");
-
-  // What is not changed here shows by itself.
-  for (const text of ["// theirs\n", "// theirs, too\n"]) {
-    await writeFile(path, text);
-    await files.expectText(text);
-  }
-  expect(await page.getByText("changed", { exact: true }).count()).toBe(0);
-  // What is changed here stays, and says so.
-  await files.type("// mine\n");
-  await writeFile(path, "// theirs again\n");
-  await page.getByText("was changed by somebody else").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
-  await files.dialog.getByText("Somebody else has changed this file").waitFor();
-  expect(await seriousFindings(page)).toEqual([]);
-  await files.press("Go on editing");
-  await files.expectText("// mine\n");
-  expect(await readFile(path, "utf8")).toBe("// theirs again\n");
-  await page.keyboard.press("Control+S");
-  await files.press("Overwrite with mine");
-  await expect.poll(() => readFile(path, "utf8")).toBe("// mine\n");
-  await files.type("// mine again\n");
-  await writeFile(path, "// theirs at last\n");
-  await page.getByText("was changed by somebody else").waitFor();
-  await page.keyboard.press("Control+S");
-  await files.press("Reload, and lose my changes");
-  await files.expectText("// theirs at last\n");
-  // A program that replaces the file, and one that deletes it.
-  await writeFile(join(directory, "next"), "// replaced\n");
-  await rename(join(directory, "next"), path);
-  await files.expectText("// replaced\n");
-  await files.type("// kept\n");
-  await rm(path);
-  await page.getByText("was deleted or moved away").waitFor();
-  await page.keyboard.press("Control+S");
-  await page.getByText("was deleted or moved away").waitFor({ state: "hidden" });
-  expect(await readFile(path, "utf8")).toBe("// kept\n");
-
-  await files.goto(join(directory, "win.txt"));
-  await files.expectText("one\ntwo\n");
-  await files.type("one\nthree\n");
-  await page.keyboard.press("Control+S");
-  await page.getByText("win.txt is saved.").waitFor();
-  expect(await readFile(join(directory, "win.txt"), "utf8")).toBe("one\r\nthree\r\n");
-  opened.expectClean();
-});
-
 it("what other programs make, change, replace and delete shows by itself", async () => {
-  const directory = await directoryOf({ "a.txt": "a", "open.txt": "text" });
-  await using files = await FilesPage.open(browser, server);
+  const directory = await directoryOf(scene.server, { "a.txt": "a", "open.txt": "text" });
+  await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, opened } = files;
   await files.goto(directory);
   await files.expectNames(["a.txt", "open.txt"]);
@@ -233,14 +142,14 @@ it("what other programs make, change, replace and delete shows by itself", async
 });
 
 it("files are made, renamed, moved, copied and deleted, and nothing is replaced or deleted without a question", async () => {
-  const directory = await directoryOf({
+  const directory = await directoryOf(scene.server, {
     "a.txt": "a",
     "b.txt": "b",
     "full/inner/deep.txt": "deep",
     "full/one": "1",
   });
   await mkdir(join(directory, "empty"));
-  await using files = await FilesPage.open(browser, server);
+  await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, dialog, jobs, opened } = files;
   await files.goto(directory);
   await files.expectNames(["empty", "full", "a.txt", "b.txt"]);
@@ -306,8 +215,8 @@ it("files are made, renamed, moved, copied and deleted, and nothing is replaced 
 });
 
 it("everything works by keys alone", async () => {
-  const directory = await directoryOf({ "inside/text.txt": "text\n", "other.txt": "" });
-  await using files = await FilesPage.open(browser, server);
+  const directory = await directoryOf(scene.server, { "inside/text.txt": "text\n", "other.txt": "" });
+  await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, dialog, opened } = files;
   const { keyboard } = page;
   await files.goto(directory);
@@ -368,68 +277,6 @@ it("everything works by keys alone", async () => {
   opened.expectClean();
 });
 
-it("what is not saved is kept: over a restart of the server, beside other tabs, and until somebody agrees to lose it", async () => {
-  const directory = await directoryOf({ "text.txt": "first\n" });
-  const path = join(directory, "text.txt");
-  await using files = await FilesPage.open(browser, server, { losesConnections: true });
-  await using other = await FilesPage.open(browser, server, { losesConnections: true });
-  const { page, dialog, opened } = files;
-  await files.goto(server.workDirectory);
-  await files.click(basename(directory));
-  await files.click("text.txt");
-  await files.expectText("first\n");
-  await files.type("mine\n");
-  await page.getByRole("link", { name: "Processes" }).click();
-  await dialog.getByText("Leave without saving?").waitFor();
-  await files.press("Cancel");
-  await files.expectText("mine\n");
-  await files.back();
-  await dialog.getByText("Leave without saving?").waitFor();
-  await files.press("Cancel");
-  await files.at(path);
-  // Twice, as with an impatient finger, and there and back again.
-  for (const steps of [
-    [-1, -1],
-    [-1, 1],
-  ]) {
-    await page.evaluate((all) => all.forEach((step) => history.go(step)), steps);
-    await dialog.getByText("Leave without saving?").waitFor();
-    await files.press("Cancel");
-    await files.at(path);
-    await files.expectText("mine\n");
-  }
-
-  // Somebody else saves while the server of this page is gone.
-  await server.stop("SIGKILL");
-  await page.getByText(/The connection was lost|The server is gone/).waitFor();
-  await writeFile(path, "theirs\n");
-  await server.start();
-  await opened.ready();
-  await files.expectText("mine\n");
-  await page.getByText("was changed by somebody else").waitFor();
-
-  await other.opened.ready();
-  await other.goto(path);
-  await other.expectText("theirs\n");
-  await other.type("from another tab\n");
-  await other.page.keyboard.press("Control+S");
-  await other.page.getByText("text.txt is saved.").waitFor();
-  await page.keyboard.press("Control+S");
-  await dialog.getByText("Somebody else has changed this file").waitFor();
-  await files.press("Overwrite with mine");
-  await other.expectText("mine\n");
-  expect(await readFile(path, "utf8")).toBe("mine\n");
-
-  await files.type("never saved\n");
-  await page.getByRole("link", { name: "Processes" }).click();
-  await files.press("Leave");
-  await page.getByRole("heading", { name: "Processes" }).waitFor();
-  await files.back();
-  await files.expectText("mine\n");
-  opened.expectClean();
-  other.opened.expectClean();
-});
-
 it("a name is text wherever it is shown, and what turns or hides text in it is made visible", async () => {
   const harm = "window.harmed='yes'";
   const turned = "photo-\u202egnp.exe";
@@ -441,10 +288,10 @@ it("a name is text wherever it is shown, and what turns or hides text in it is m
     "a\u200bb",
     "javascript:alert(1)",
   ];
-  const directory = join(await directoryOf({}), `<b>\u202e${"d".repeat(20)}`);
+  const directory = join(await directoryOf(scene.server, {}), `<b>\u202e${"d".repeat(20)}`);
   await mkdir(directory);
   for (const name of names) await writeFile(join(directory, name), "x".repeat(10));
-  await using files = await FilesPage.open(browser, server, { downloads: true });
+  await using files = await FilesPage.open(scene.browser, scene.server, { downloads: true });
   const { page, dialog, jobs, opened } = files;
   await files.goto(directory);
   const shown = names.map((name) => visibleText(name));

@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { useConsole } from "./console-scene.ts";
 import {
   BELL,
   ESC,
@@ -20,14 +18,7 @@ import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
 const INSIDE = ".xterm, .term-notice, .term-people";
 
-let browser: Browser;
-let server: ConsoleServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+const scene = useConsole();
 
 /** Clicks on the beginning of a line of a terminal. */
 async function clickOn(page: Page, text: string): Promise<void> {
@@ -40,21 +31,20 @@ async function clickOn(page: Page, text: string): Promise<void> {
 }
 
 it("nothing that a program writes changes anything outside its terminal", async () => {
-  const payload = join(server.workDirectory, "payload");
+  const payload = join(scene.server.workDirectory, "payload");
   const plain = LINKS.map((target) => `${target} is what it says`);
   await writeFile(
     payload,
     [...MARKUP, ...SEQUENCES, ...linkSequences(), ...plain, `${TURNED}gnp.exe`, "end-of-it"].join("\r\n"),
   );
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   const script = `read line; cat ${payload}; exec sleep 600`;
   const started = await host.terminal(["sh", "-c", script], { keep: { name: "hostile" } });
-  await using opened = await ConsolePage.open(browser, await server.newLink(), {
+  await using opened = await scene.open({
     permissions: ["clipboard-read", "clipboard-write"],
   });
-  await opened.ready();
   const { page } = opened;
-  await page.goto(`${server.origin}/t/hostile`);
+  await page.goto(`${scene.server.origin}/t/hostile`);
   const screen = screenOf(page);
   await page.locator(".xterm-rows").waitFor();
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
@@ -73,7 +63,7 @@ it("nothing that a program writes changes anything outside its terminal", async 
 });
 
 it("names of files and processes are text, and what turns or hides text in them is made visible", async () => {
-  const directory = join(server.workDirectory, "names");
+  const directory = join(scene.server.workDirectory, "names");
   await mkdir(directory);
   const names = [
     `<img src=x onerror=window.harmed='yes'>`,
@@ -85,15 +75,14 @@ it("names of files and processes are text, and what turns or hides text in them 
     "javascript:window.harmed='yes'",
   ];
   for (const name of names) await writeFile(join(directory, name.replaceAll("/", "∕")), "contents");
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   await using kept = await host.terminal(["sh", "-c", "exec sleep 600", ...names], {
     keep: { name: "named-oddly" },
   });
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
   for (const path of [`/f${directory}`, "/t"]) {
-    await page.goto(`${server.origin}${path}`);
+    await page.goto(`${scene.server.origin}${path}`);
     await opened.ready();
     const known = path.startsWith("/f") ? "photo-" : "named-oddly";
     await page.getByText(known).first().waitFor();

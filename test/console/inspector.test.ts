@@ -3,25 +3,22 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { methods } from "../../src/protocol/index.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
-import { ConsolePage, type PageOptions } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import type { ConsolePage, PageOptions } from "./console-page.ts";
+import { useConsole } from "./console-scene.ts";
 import { collectGarbage } from "./page-work.ts";
 
 const MARKUP = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>\u202eturned`;
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let upstream: Server;
 /** Responses that never end, until the test ends them. */
 let closedResponses = 0;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
   upstream = createServer((request, response) => {
     response.once("close", () => closedResponses++);
     if (request.url === "/moved") response.writeHead(302, { location: "/" }).end();
@@ -36,13 +33,11 @@ beforeAll(async () => {
 afterAll(async () => {
   upstream?.close();
   upstream?.closeAllConnections();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 async function openInspector(method: string, options: PageOptions = {}): Promise<ConsolePage> {
-  const opened = await ConsolePage.open(browser, await server.newLink(), options);
-  await opened.ready();
-  await opened.page.goto(`${server.origin}/i/${method}`);
+  const opened = await scene.open(options);
+  await opened.page.goto(`${scene.server.origin}/i/${method}`);
   await opened.ready();
   await (method === "" ? methodList(opened.page) : heading(opened.page, method)).waitFor();
   return opened;
@@ -99,7 +94,7 @@ function memberCount(name: string): number {
 }
 
 it("a method is found by typing, called by keys, and answers; an error has its code, its words and a remedy", async () => {
-  await writeFile(join(server.workDirectory, "note.txt"), "a `note` with ${text}\n");
+  await writeFile(join(scene.server.workDirectory, "note.txt"), "a `note` with ${text}\n");
   await using opened = await openInspector("");
   const { page } = opened;
   await page.keyboard.press("/");
@@ -107,13 +102,13 @@ it("a method is found by typing, called by keys, and answers; an error has its c
   await page.keyboard.press("Enter");
   await heading(page, "fs/readFile").waitFor();
   const path = page.getByLabel("path", { exact: true });
-  await path.fill(`file://${server.workDirectory}/note.txt`);
+  await path.fill(`file://${scene.server.workDirectory}/note.txt`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("answered").waitFor();
   expect(await answer(page).getByRole("region", { name: "Result" }).innerText()).toContain(
     'is "a `note` with ${text}\\n"',
   );
-  await path.fill(`file://${server.workDirectory}/missing`);
+  await path.fill(`file://${scene.server.workDirectory}/missing`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("NOT_FOUND (-32004)").waitFor();
   await expect.poll(() => answer(page).innerText()).toContain("Look at the path or the id.");
@@ -144,7 +139,7 @@ it("the form and its JSON say the same, and what is wrong is said at its field",
 });
 
 it("a request that is not answered is stopped", async () => {
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   await host.start(["sleep", "3600"], { keep: { name: "sleeper" } });
   await using opened = await openInspector("process/attach");
   const { page } = opened;
@@ -163,10 +158,10 @@ it("a request that is not answered is stopped", async () => {
 });
 
 it("text in answers is shown as text", async () => {
-  await writeFile(join(server.workDirectory, MARKUP.replaceAll("/", "|")), "");
+  await writeFile(join(scene.server.workDirectory, MARKUP.replaceAll("/", "|")), "");
   await using opened = await openInspector("fs/readDirectory");
   const { page } = opened;
-  await page.getByLabel("path", { exact: true }).fill(`file://${server.workDirectory}`);
+  await page.getByLabel("path", { exact: true }).fill(`file://${scene.server.workDirectory}`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("onerror").waitFor();
   expect(await answer(page).innerText()).toContain("\\u202eturned");
@@ -181,7 +176,7 @@ it("messages are shown as they pass, with their answers; one is opened in the fo
   await using opened = await openInspector("fs/getMetadata");
   const { page } = opened;
   const path = page.getByLabel("path", { exact: true });
-  await path.fill(`file://${server.workDirectory}`);
+  await path.fill(`file://${scene.server.workDirectory}`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("answered").waitFor();
   await page.getByRole("button", { name: "Empty the form" }).click();
@@ -198,10 +193,10 @@ it("messages are shown as they pass, with their answers; one is opened in the fo
   await rows.first().click();
   await page.getByRole("button", { name: "Show its request" }).click();
   const details = page.getByRole("region", { name: "Message", exact: true });
-  expect(await details.innerText()).toContain(`"path": "file://${server.workDirectory}"`);
+  await expect.poll(() => details.innerText()).toContain(`"path": "file://${scene.server.workDirectory}"`);
   await page.getByRole("button", { name: "Open in the form" }).click();
   await heading(page, "fs/getMetadata").waitFor();
-  expect(await path.inputValue()).toBe(`file://${server.workDirectory}`);
+  expect(await path.inputValue()).toBe(`file://${scene.server.workDirectory}`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("answered").waitFor();
   opened.expectClean();
@@ -284,16 +279,16 @@ it("a copied request is in the clipboard as a program", async () => {
   await page.getByRole("menuitem", { name: "Copy as TypeScript" }).click();
   await page.getByText("The code is in the clipboard.").waitFor();
   const code = await page.evaluate(() => navigator.clipboard.readText());
-  expect(code).toContain(`await connect("ws://127.0.0.1:${server.port}/")`);
+  expect(code).toContain(`await connect("ws://127.0.0.1:${scene.server.port}/")`);
   expect(code).toContain('path: "/`${x}`\\""');
   opened.expectClean();
 });
 
 it("an answer of megabytes is cut, and downloaded in full", async () => {
-  await writeFile(join(server.workDirectory, "large"), "l".repeat(3_000_000));
+  await writeFile(join(scene.server.workDirectory, "large"), "l".repeat(3_000_000));
   await using opened = await openInspector("fs/readFile");
   const { page } = opened;
-  await page.getByLabel("path", { exact: true }).fill(join(server.workDirectory, "large"));
+  await page.getByLabel("path", { exact: true }).fill(join(scene.server.workDirectory, "large"));
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("4.0 MB in all").waitFor();
   const waiting = page.waitForEvent("download");
@@ -316,8 +311,8 @@ it("a request whose connection is cut says what is known, and the form goes on",
   await page.getByLabel("JSON", { exact: true }).fill('{ "processId": "s" }');
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("waiting").waitFor();
-  await server.stop("SIGKILL");
-  await server.start();
+  await scene.server.stop("SIGKILL");
+  await scene.server.start();
   await opened.ready();
   await heading(page, "process/wait").waitFor();
   await answer(page).getByText("The page reconnects by itself.").waitFor();

@@ -1,33 +1,28 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
 const COUNT = 30;
 const NAMES = Array.from({ length: COUNT }, (_, number) => `many-${number}`);
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let host: Host;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-  host = await server.connect();
+  host = await scene.server.connect();
   for (const name of NAMES)
     await host.terminal(["sh", "-c", `echo this is ${name}; exec sleep 600`], { keep: { name } });
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 /** A page that had many tabs, and is loaded again. */
 async function reopen(current: string): Promise<ConsolePage> {
-  const opened = await (await ConsolePage.open(browser, await server.newLink())).ready();
+  const opened = await scene.open();
   await opened.page.evaluate(
     ([names, index]) => {
       const tabs = names.map((name, id) => ({
@@ -39,7 +34,7 @@ async function reopen(current: string): Promise<ConsolePage> {
     },
     [NAMES, NAMES.indexOf(current)] as const,
   );
-  await opened.page.goto(`${server.origin}/t/${current}`);
+  await opened.page.goto(`${scene.server.origin}/t/${current}`);
   return opened.ready();
 }
 
@@ -89,6 +84,6 @@ it("a tab that was never shown is closed with the same question, and its process
   await close("Cancel");
   await close("End it");
   await expect.poll(() => page.getByRole("tab").count()).toBe(COUNT - 1);
-  expect(await isThere()).toBe(false);
+  await expect.poll(isThere).toBe(false);
   opened.expectClean();
 });

@@ -1,12 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import { Relay } from "../client/relay.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { cutEvery } from "../fixtures/cut-every.ts";
+import { originOf, useConsole } from "./console-scene.ts";
 import { HIDDEN, LINKS, linkSequences, MARKUP, SEQUENCES, surroundings, TURNED } from "./hostile-payload.ts";
 import { everyLine, expectShown, shownText } from "./output-screen.ts";
 
@@ -17,22 +15,19 @@ const CUT_BYTES = 20_000;
 const LONG_LINE_BYTES = 10_000_000;
 const INSIDE = ".out-frame, .out-facts";
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let host: Host;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-  host = await server.connect();
+  host = await scene.server.connect();
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 it("nothing that a process writes changes anything outside its lines, which show what would turn or hide text", async () => {
-  const payload = join(server.workDirectory, "payload");
+  const payload = join(scene.server.workDirectory, "payload");
   await writeFile(
     payload,
     Buffer.concat([
@@ -46,14 +41,13 @@ it("nothing that a process writes changes anything outside its lines, which show
     keep: { name: "hostile" },
     stdin: "pipe",
   });
-  await using opened = await ConsolePage.open(browser, await server.newLink(), {
+  await using opened = await scene.open({
     permissions: ["clipboard-read", "clipboard-write"],
     // So that all of it is visible.
     viewport: { width: 1440, height: 1600 },
   });
-  await opened.ready();
   const { page } = opened;
-  await page.goto(`${server.origin}/p/hostile`);
+  await page.goto(`${scene.server.origin}/p/hostile`);
   await page.getByText("It has not written anything yet.").waitFor();
   await page.getByRole("textbox", { name: "Input" }).waitFor();
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
@@ -77,10 +71,9 @@ it("nothing that a process writes changes anything outside its lines, which show
 it("a line without an end goes on in pieces, and the page stays usable", async () => {
   const script = `head -c ${LONG_LINE_BYTES} /dev/zero | tr '\\0' 'x'; echo; echo after-it; exec sleep 600`;
   const started = await host.start(["sh", "-c", script], { keep: { name: "endless" } });
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
-  await page.goto(`${server.origin}/p/endless`);
+  await page.goto(`${scene.server.origin}/p/endless`);
   await expectShown(page, /^x+\nafter-it$/m);
   // A piece has a bound, so that no element is endless.
   const longest = await page
@@ -96,14 +89,9 @@ it("a line without an end goes on in pieces, and the page stays usable", async (
 });
 
 it("output whose connection is cut while it comes has every line once and in order", async () => {
-  await using relay = await Relay.open(server.port);
-  const [, fragment] = (await server.newLink()).split("#");
-  const origin = relay.url.replace("ws:", "http:");
-  await using opened = await ConsolePage.open(browser, `${origin}/#${fragment}`, {
-    losesConnections: true,
-    viewport: { width: 1440, height: 4000 },
-  });
-  await opened.ready();
+  await using relay = await Relay.open(scene.server.port);
+  const origin = originOf(relay);
+  await using opened = await scene.openBehind(relay, { viewport: { width: 1440, height: 4000 } });
   const { page } = opened;
   const filling = "x".repeat(60);
   const write = `printf 'line-%s-${filling}\\n' $i; [ $((i%100)) = 0 ] && sleep 0.05`;
@@ -111,21 +99,15 @@ it("output whose connection is cut while it comes has every line once and in ord
   const started = await host.start(["sh", "-c", script], { keep: { name: "cut" }, stdin: "pipe" });
   await page.goto(`${origin}/p/cut`);
   await page.getByText("It has not written anything yet.").waitFor();
-  let cuts = 0;
-  let next = relay.bytes + CUT_BYTES;
-  relay.onBytes = (bytes) => {
-    if (bytes < next || cuts === CUTS) return;
-    cuts += 1;
-    next = bytes + CUT_BYTES;
+  const cuts = cutEvery(relay, CUT_BYTES, CUTS, (number) => {
     // Long enough for a person to see it.
-    relay.refuses = cuts === 1;
-    relay.cut();
-  };
+    relay.refuses = number === 1;
+  });
   await started.write("go\n");
   await page.getByText("The connection was lost").waitFor();
   relay.refuses = false;
   await expectShown(page, /^done$/m);
-  expect(cuts).toBe(CUTS);
+  expect(cuts()).toBe(CUTS);
   const lines = await everyLine(page);
   expect(lines.map(({ text }) => text)).toEqual([
     ...Array.from({ length: LINES }, (_, index) => `line-${index + 1}-${filling}`),
@@ -137,17 +119,16 @@ it("output whose connection is cut while it comes has every line once and in ord
 
 it("after a restart of the server the page says what is gone, and shows the output of what is started then", async () => {
   await host.start(["sh", "-c", "echo before; exec sleep 600"], { keep: { name: "restarted" } });
-  await using opened = await ConsolePage.open(browser, await server.newLink(), { losesConnections: true });
-  await opened.ready();
+  await using opened = await scene.open({ losesConnections: true });
   const { page } = opened;
-  await page.goto(`${server.origin}/p/restarted`);
+  await page.goto(`${scene.server.origin}/p/restarted`);
   await expectShown(page, "before");
   await host.close();
-  await server.stop("SIGKILL");
+  await scene.server.stop("SIGKILL");
   await page.getByText(/The connection was lost|The server is gone/).waitFor();
-  await server.start();
+  await scene.server.start();
   await page.getByText("There is no process restarted").waitFor();
-  host = await server.connect();
+  host = await scene.server.connect();
   await host.start(["sh", "-c", "echo after; exec sleep 600"], { keep: { name: "restarted" } });
   await expectShown(page, /^after$/);
   opened.expectClean();

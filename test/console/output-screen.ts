@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { pressTogether } from "./press-together.ts";
 
 export interface ShownLine {
   /** Empty if it continues the line before, or tells about a gap. */
@@ -61,7 +62,7 @@ function isDrawn(page: Page): Promise<boolean> {
 /** Everything from the first line on, read as a person scrolls down. Lines must not wrap. */
 export async function everyLine(page: Page): Promise<readonly ShownLine[]> {
   await page.locator(".out-box").focus();
-  await page.keyboard.type("gg");
+  await pressTogether(page, "gg");
   await expect.poll(() => page.locator(".out-box").evaluate((box) => box.scrollTop)).toBe(0);
   const lines = new Map<string, ShownLine>();
   for (;;) {

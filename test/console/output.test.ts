@@ -1,41 +1,38 @@
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { ConsolePage, type PageOptions } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
 import { expectShown, frames, shownLines, shownText } from "./output-screen.ts";
+import { pressTogether } from "./press-together.ts";
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let host: Host;
 let opened: ConsolePage;
 let page: Page;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-  host = await server.connect();
+  host = await scene.server.connect();
   opened = await openPage({ downloads: true });
   ({ page } = opened);
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 async function openPage(options: PageOptions): Promise<ConsolePage> {
-  return (await ConsolePage.open(browser, await server.newLink(), options)).ready();
+  return scene.open(options);
 }
 
 /** Starts a shell script whose output the page shows. It can be told to go on by a line of input. */
 async function show(name: string, script: string): Promise<RemoteProcess> {
   const process = await host.start(["sh", "-c", script], { keep: { name }, stdin: "pipe" });
-  await page.goto(`${server.origin}/p/${name}`);
+  await page.goto(`${scene.server.origin}/p/${name}`);
   await page.getByRole("heading", { name }).waitFor();
   return process;
 }
@@ -93,8 +90,13 @@ describe("lines", () => {
     await process.write("one\n");
     await expectShown(page, /more one$/);
     await page.locator(".out-box").hover();
-    await page.mouse.wheel(0, -2000);
-    await page.getByRole("button", { name: "Follow" }).waitFor();
+    // What moves long after the wheel was turned is not the person's doing: on a busy machine they turn it again.
+    const follow = page.getByRole("button", { name: "Follow" });
+    const turn = async (): Promise<boolean> => {
+      await page.mouse.wheel(0, -2000);
+      return follow.isVisible();
+    };
+    await expect.poll(turn, { interval: 500 }).toBe(true);
     await frames(page);
     const before = await shownText(page);
     expect(before).not.toContain("more one");
@@ -105,7 +107,7 @@ describe("lines", () => {
     await expect.poll(() => page.locator(".out-found").innerText()).toBe("1 of 1");
     await expectShown(page, "more two");
     await page.keyboard.press("Escape");
-    await page.keyboard.type("gg");
+    await pressTogether(page, "gg");
     await expectShown(page, /^line 1\n/);
     await process.write("three\n");
     await page.keyboard.press("G");
@@ -117,7 +119,7 @@ describe("lines", () => {
   it("what is looked at stays in place while lines arrive", async () => {
     const process = await show("staying", NUMBERED);
     await expectShown(page, /line 500$/);
-    await page.keyboard.type("gg");
+    await pressTogether(page, "gg");
     await expectShown(page, /^line 1\n/);
     await page.locator(".out-box").hover();
     await page.mouse.wheel(0, 1000);
@@ -150,7 +152,7 @@ describe("lines", () => {
     await expect.poll(found).toBe("1 of 3");
     await page.keyboard.press("Shift+Enter");
     await expect.poll(found).toBe("3 of 3");
-    expect(await page.locator(".out-match.current").innerText()).toBe("needle");
+    await expect.poll(() => page.locator(".out-match.current").innerText()).toBe("needle");
     await page.getByLabel("Search the output").fill("Needle");
     await expect.poll(found).toBe("1 of 1");
     await page.getByLabel("Search the output").fill("no such thing");
@@ -169,7 +171,7 @@ describe("lines", () => {
       Buffer.from([0, 0xff, 0xc3]),
       Buffer.from("\r\nend\n"),
     ]);
-    const file = join(server.workDirectory, "bytes");
+    const file = join(scene.server.workDirectory, "bytes");
     await writeFile(file, bytes);
     await show("bytes", `cat ${file}; echo to-err >&2; exec sleep 600`);
     await expectShown(page, "to-err");
@@ -200,7 +202,7 @@ describe("lines", () => {
       page
         .locator(".out-shown .out-line")
         .evaluateAll((lines) => lines.map((line) => [line.clientHeight / 20, line.scrollHeight / 20]));
-    expect(await rows()).toEqual([
+    await expect.poll(rows).toEqual([
       [1, 1],
       [1, 1],
     ]);
@@ -220,7 +222,7 @@ describe("lines", () => {
         .locator(".out-shown .out-line")
         .first()
         .evaluate((line) => line.clientHeight);
-    expect(await height()).toBeGreaterThan(40);
+    await expect.poll(height).toBeGreaterThan(40);
     await page.keyboard.press("w");
     await expect.poll(height).toBe(20);
     await page.keyboard.press("t");
@@ -255,7 +257,7 @@ describe("a process that is looked at", () => {
   });
 
   it("is nobody's after it was forgotten, which is said", async () => {
-    await page.goto(`${server.origin}/p/never-started`);
+    await page.goto(`${scene.server.origin}/p/never-started`);
     await page.getByText("There is no process never-started").waitFor();
     await page.getByRole("link", { name: "All processes" }).click();
     await page.getByRole("heading", { name: "Processes" }).waitFor();

@@ -1,28 +1,24 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
 import { HIDDEN, MARKUP, TURNED } from "./hostile-payload.ts";
 
 const HUGE = "a".repeat(100_000);
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let host: Host;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-  host = await server.connect();
+  host = await scene.server.connect();
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 const start = (name: string, script = "exec sleep 600"): Promise<RemoteProcess> =>
@@ -45,7 +41,7 @@ describe("the list", () => {
   let page: Page;
 
   beforeAll(async () => {
-    opened = await (await ConsolePage.open(browser, await server.newLink())).ready();
+    opened = await scene.open();
     ({ page } = opened);
     await rowOf(page, "console").waitFor();
   });
@@ -89,7 +85,8 @@ describe("the list", () => {
   });
 
   it("signals, asks before it ends, and forgets what has ended", async () => {
-    await start("victim", "trap 'echo got it; exit 7' USR1; while :; do sleep 0.05; done");
+    const script = "trap 'echo got it; exit 7' USR1; echo ready; while :; do sleep 0.05; done";
+    await (await start("victim", script)).output()[Symbol.asyncIterator]().next();
     await filterBy("victim");
     await rowOf(page, "victim").waitFor();
     await rowOf(page, "victim").getByRole("button", { name: "Actions for victim" }).click();
@@ -155,7 +152,7 @@ describe("the list", () => {
 
   it("shows commands, labels and directories as text, whatever is in them", async () => {
     const odd = `<b>${TURNED}gnp\n\x1b[31m`;
-    const directory = join(server.workDirectory, odd);
+    const directory = join(scene.server.workDirectory, odd);
     await mkdir(directory);
     await host.start(["sh", "-c", "exec sleep 600", ...MARKUP, odd, HUGE], {
       cwd: directory,

@@ -1,33 +1,30 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
+import { useConsole } from "./console-scene.ts";
 import { ConsoleServer } from "./console-server.ts";
 import { expectShown } from "./output-screen.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole();
 let host: Host;
 let opened: ConsolePage;
 let page: Page;
 let dialog: Locator;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-  host = await server.connect();
-  opened = await (await ConsolePage.open(browser, await server.newLink())).ready();
+  host = await scene.server.connect();
+  opened = await scene.open();
   ({ page } = opened);
   dialog = page.getByRole("dialog", { name: "Start a process" });
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 /** Opens the dialog by its key, from the list. */
@@ -67,7 +64,7 @@ it("a command is split as a shell would, what only a shell understands runs in o
 });
 
 it("by keys alone: a command, its name, directory, input and variables; its output is shown, and it is remembered", async () => {
-  await mkdir(join(server.workDirectory, "inside"));
+  await mkdir(join(scene.server.workDirectory, "inside"));
   await open();
   await page.keyboard.type(`sh -c 'pwd; echo "$GREETING"; read line; echo "read $line"'`);
   await page.keyboard.press("Tab");
@@ -92,7 +89,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
     .poll(() =>
       dialog.locator("datalist option").evaluateAll((all) => all.map((one) => one.getAttribute("value"))),
     )
-    .toEqual([join(server.workDirectory, "inside")]);
+    .toEqual([join(scene.server.workDirectory, "inside")]);
   await page.keyboard.type("ide");
   await page.keyboard.press("Tab");
   expect(await has("Sandbox")).toBe(true);
@@ -105,7 +102,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "hidden" });
   await page.getByRole("heading", { name: "by-keys" }).waitFor();
-  await expectShown(page, `${join(server.workDirectory, "inside")}\nhello <b>there</b>`);
+  await expectShown(page, `${join(scene.server.workDirectory, "inside")}\nhello <b>there</b>`);
   await page.getByRole("textbox", { name: "Input" }).fill("it");
   await page.keyboard.press("Enter");
   await expectShown(page, "read it");
@@ -118,7 +115,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
   await page.keyboard.press("Enter");
   expect(await dialog.getByLabel("Command", { exact: true }).inputValue()).toContain("pwd; echo");
   expect(await dialog.getByLabel("Working directory").inputValue()).toBe(
-    join(server.workDirectory, "inside"),
+    join(scene.server.workDirectory, "inside"),
   );
   expect(await dialog.getByLabel("Takes input").isChecked()).toBe(true);
   await page.keyboard.press("Escape");
@@ -141,7 +138,7 @@ it("what cannot be started is said at its field with a remedy, and the field has
   await expect
     .poll(() => faultAt("Working directory"))
     .toMatch(/^true: .*Choose a working directory that exists/);
-  await dialog.getByLabel("Working directory").fill(server.workDirectory);
+  await dialog.getByLabel("Working directory").fill(scene.server.workDirectory);
   await dialog.getByLabel("Name", { exact: true }).fill("not a name");
   await page.keyboard.press("Enter");
   await expect.poll(() => faultAt("Name")).toMatch(/^true: A name has up to 128 letters/);
@@ -179,17 +176,17 @@ it("a terminal opens as one, and a sandbox holds", async () => {
   await dialog.getByLabel("Sandbox").selectOption("read-only");
   await page.keyboard.press("Enter");
   await expectShown(page, /^refused$/m);
-  await expect(readFile(join(server.workDirectory, "made"))).rejects.toThrow("ENOENT");
+  await expect(readFile(join(scene.server.workDirectory, "made"))).rejects.toThrow("ENOENT");
   opened.expectClean();
 });
 
 it("a server without a sandbox says so, and what to do about it", async () => {
   await using bare = await ConsoleServer.start({ env: { PATH: "/nonexistent" } });
-  await using other = await ConsolePage.open(browser, bare.link);
+  await using other = await ConsolePage.open(scene.browser, bare.link);
   await other.ready();
   await other.page.getByRole("button", { name: "Start", exact: true }).click();
   const sandbox = other.page.getByLabel("Sandbox");
-  expect(await sandbox.isDisabled()).toBe(true);
   await other.page.getByText(/The server has none.*exec-server doctor/).waitFor();
+  expect(await sandbox.isDisabled()).toBe(true);
   other.expectClean();
 });

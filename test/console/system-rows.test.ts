@@ -1,13 +1,12 @@
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
 import type { Host } from "../../src/client/host.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
 import { HIDDEN, MARKUP, TURNED } from "./hostile-payload.ts";
 import { frames } from "./output-screen.ts";
 
@@ -20,29 +19,26 @@ const LOOKS = [
 const ODD = `${MARKUP[0]}${TURNED}dlo`;
 const ODD_SHOWN = String.raw`${MARKUP[0]}\u202edlo`;
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole({ args: ["--metrics", "--audit", "audit.log"] });
 let hosts: readonly Host[];
 let opened: ConsolePage;
 let page: Page;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([
-    launchChromium(),
-    ConsoleServer.start({ args: ["--metrics", "--audit", "audit.log"] }),
+  hosts = await Promise.all([
+    scene.server.connect(),
+    connect(scene.server.webSocketUrl, { clientName: ODD }),
   ]);
-  hosts = await Promise.all([server.connect(), connect(server.webSocketUrl, { clientName: ODD })]);
-  opened = await (await ConsolePage.open(browser, await server.newLink())).ready();
+  opened = await scene.open();
   ({ page } = opened);
 });
 
 afterAll(async () => {
   for (const host of hosts ?? []) await host.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 async function visit(path: string): Promise<void> {
-  await page.goto(`${server.origin}${path}`);
+  await page.goto(`${scene.server.origin}${path}`);
   await opened.ready();
 }
 
@@ -91,14 +87,13 @@ it("limits have their value, what is used of them, and a filter", async () => {
 
 it("metrics are drawn while the view is open", async () => {
   await visit("/s/metrics");
-  await page.locator(".system-charts canvas").first().waitFor();
-  expect(await page.locator(".system-charts canvas").count()).toBeGreaterThan(3);
+  await expect.poll(() => page.locator(".system-charts canvas").count()).toBeGreaterThan(3);
   await expectSound("metrics");
 });
 
 it("the audit log is shown and filtered, whatever facts are in it", async () => {
   const [host] = hosts;
-  const directory = join(server.workDirectory, "<b>odd");
+  const directory = join(scene.server.workDirectory, "<b>odd");
   await mkdir(directory);
   await (await host!.start(["true", ODD], { cwd: directory })).exited;
   await visit("/s/audit");
@@ -111,7 +106,7 @@ it("the audit log is shown and filtered, whatever facts are in it", async () => 
 });
 
 it("a job is followed by its ledger, whose texts are text; what is no ledger is said with a remedy", async () => {
-  const ledger = join(server.workDirectory, "<i>rows<i>.csv.ledger");
+  const ledger = join(scene.server.workDirectory, "<i>rows<i>.csv.ledger");
   const write = (...entries: readonly object[]) =>
     appendFile(ledger, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
   const at = new Date().toISOString();
@@ -152,13 +147,13 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
   await page.getByRole("link", { name: "<i>rows<i>.csv.ledger" }).waitFor();
   await page.getByRole("button", { name: /^Forget / }).click();
   await page.getByText("No job is known here").waitFor();
-  const other = join(server.workDirectory, "notes.txt");
+  const other = join(scene.server.workDirectory, "notes.txt");
   await writeFile(other, "not a ledger\n");
   for (const [path, words] of [
     [other, /not the ledger of a rows job/],
     [`${other}.none`, /no such file/i],
     ["/dev/zero", /regular file, and \/dev\/zero is not/],
-    [server.workDirectory, /regular file/],
+    [scene.server.workDirectory, /regular file/],
   ] as const) {
     await visit(`/r${path}`);
     await expect.poll(() => page.getByRole("alert").innerText()).toMatch(words);

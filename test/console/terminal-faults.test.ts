@@ -1,23 +1,14 @@
-import type { Browser, Locator } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Locator } from "playwright-core";
+import { expect, it } from "vitest";
 import { Relay } from "../client/relay.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
 import { expectOnScreen, openTerminal, screenOf, textOf, typeLine } from "./terminal-screen.ts";
 
 /** Sessions that wait for their page are forgotten after 30 s. */
 const SOON_MS = 15_000;
 const PHONE = { width: 390, height: 844 };
 
-let browser: Browser;
-let server: ConsoleServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+const scene = useConsole();
 
 /** Whether the last row with a text can be seen, and is not beyond an edge of its pane. */
 function isInSight(screen: Locator, text: string): Promise<boolean> {
@@ -38,16 +29,15 @@ it.each([
   ["a little smaller shows all of the screen, in smaller text", "large", { width: 1300, height: 760 }, true],
   ["much smaller shows the part of the screen with the cursor", "larger", PHONE, false],
 ])("a page that looks on with a window that is %s", async (_, name, viewport, showsAll) => {
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   const kept = await host.terminal(["sh", "-c", "seq 1 60; printf 'top-%s\\n' right; exec cat"], {
     keep: { name },
     cols: 150,
     rows: 40,
   });
-  await using opened = await ConsolePage.open(browser, await server.newLink(), { viewport });
-  await opened.ready();
+  await using opened = await scene.open({ viewport });
   const { page } = opened;
-  await page.goto(`${server.origin}/t/${name}~follow`);
+  await page.goto(`${scene.server.origin}/t/${name}~follow`);
   const screen = screenOf(page);
   await expectOnScreen(screen, "top-right");
   await expect.poll(() => isInSight(screen, "top-right")).toBe(true);
@@ -60,8 +50,7 @@ it.each([
 });
 
 it("views that are left while something is dragged or measured leave nothing behind", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink(), { viewport: PHONE });
-  await opened.ready();
+  await using opened = await scene.open({ viewport: PHONE });
   const { page } = opened;
   await page.locator(".term-dock .xterm").waitFor();
   const go = (path: string): Promise<void> =>
@@ -87,29 +76,28 @@ it("views that are left while something is dragged or measured leave nothing beh
 
 /** How many sessions of pages the server has, with those that wait for their page. */
 async function sessionsOfPages(): Promise<number> {
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   const { sessions } = await host.request("server/sessions", null);
   return sessions.filter(({ clientName }) => clientName === "exec-server console").length;
 }
 
 it("a page that is loaded again or left leaves no session behind", async () => {
-  const before = await sessionsOfPages();
+  // Those of the pages before are about to end, or wait for their page.
+  await expect.poll(sessionsOfPages).toBe(0);
   {
-    await using opened = await ConsolePage.open(browser, await server.newLink());
-    await opened.ready();
+    await using opened = await scene.open();
     for (let loads = 0; loads < 3; loads++) {
       await opened.page.reload();
       await opened.ready();
     }
-    await expect.poll(sessionsOfPages, { timeout: SOON_MS }).toBe(before + 1);
+    await expect.poll(sessionsOfPages, { timeout: SOON_MS }).toBe(1);
     opened.expectClean();
   }
-  await expect.poll(sessionsOfPages, { timeout: SOON_MS }).toBe(before);
+  await expect.poll(sessionsOfPages, { timeout: SOON_MS }).toBe(0);
 });
 
 it("a page that the browser has kept for a step back connects again", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink(), { losesConnections: true });
-  await opened.ready();
+  await using opened = await scene.open({ losesConnections: true });
   const { page } = opened;
   const screen = await openTerminal(page);
   // What a browser does around a page that it keeps.
@@ -125,15 +113,14 @@ it("a page that the browser has kept for a step back connects again", async () =
 });
 
 it("after a restart of the server the old screen can still be read, and stays above what is started in its place", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink(), { losesConnections: true });
-  await opened.ready();
+  await using opened = await scene.open({ losesConnections: true });
   const { page } = opened;
   const screen = await openTerminal(page);
   await typeLine(page, "printf '\\033[31mold-%s\\033[m\\n' words");
   await expectOnScreen(screen, "old-words");
-  await server.stop();
+  await scene.server.stop();
   await page.getByText(/The connection was lost|The server is gone/).waitFor();
-  await server.start();
+  await scene.server.start();
   const again = page.getByRole("button", { name: "Start again" });
   await again.and(page.locator(":enabled")).waitFor();
   await expectOnScreen(screenOf(page), "old-words");
@@ -149,11 +136,8 @@ it("after a restart of the server the old screen can still be read, and stays ab
 });
 
 it("what cannot be done without a connection says so", async () => {
-  await using relay = await Relay.open(server.port);
-  const [, fragment] = (await server.newLink()).split("#");
-  const origin = relay.url.replace("ws:", "http:");
-  await using opened = await ConsolePage.open(browser, `${origin}/#${fragment}`, { losesConnections: true });
-  await opened.ready();
+  await using relay = await Relay.open(scene.server.port);
+  await using opened = await scene.openBehind(relay);
   const { page } = opened;
   await openTerminal(page);
   relay.refuses = true;

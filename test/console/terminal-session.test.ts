@@ -87,7 +87,7 @@ class Shown implements AsyncDisposable {
   async has(text: string | RegExp): Promise<void> {
     const last = (): string =>
       this.#linesFrom(Math.max(0, this.emulator.buffer.active.length - 300)).join("\n");
-    const shown = expect.poll(last, { timeout: 20_000 });
+    const shown = expect.poll(last);
     await (typeof text === "string" ? shown.toContain(text) : shown.toMatch(text));
   }
 
@@ -106,8 +106,7 @@ test("who comes later sees what was above the screen, and the screen", async () 
   expect(late.lines).toEqual(early.lines);
   expect(late.lines.slice(0, 3)).toEqual(["1", "2", "3"]);
   late.session.input("Ann\r");
-  await late.has("got Ann");
-  await early.has("got Ann");
+  for (const shown of [late, early]) await shown.has(/^got Ann\n/m);
   expect(late.lines).toEqual(early.lines);
 });
 
@@ -182,9 +181,7 @@ test("output that is too much to be shown is left out, the screen is right, and 
   await expect.poll(() => shown.states.at(-1)?.kind).toBe("open");
   shown.session.input("\r");
   const listed = async () => (await host.processes({ scope: "kept" })).find((one) => one.name === name);
-  await expect
-    .poll(async () => (await listed())?.outputBytes, { timeout: 30_000 })
-    .toBeGreaterThan(2_600_000);
+  await expect.poll(async () => (await listed())?.outputBytes).toBeGreaterThan(2_600_000);
   isHeld = false;
   for (const done of held) done();
   await shown.has("the end");
@@ -211,7 +208,7 @@ test("who only follows cannot type, and has the size of the others", async () =>
   reader.session.input("\r");
   await reader.session.send("\r\r");
   typist.session.input("last\r");
-  await typist.has("last");
+  await typist.has(/^last\n12 70\n/m);
   expect(typist.text.match(/12 70/g)).toHaveLength(2);
 });
 

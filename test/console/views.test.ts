@@ -2,14 +2,13 @@ import { execFile } from "node:child_process";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host.ts";
 import { builtCli } from "../fault/server-under-test.ts";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
+import { useConsole } from "./console-scene.ts";
+import { pressTogether } from "./press-together.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
 /** SCREENSHOTS=docs/images writes a picture of every view there. */
@@ -53,24 +52,21 @@ export function serve(port: number): void {
 
 const run = promisify(execFile);
 
-let browser: Browser;
-let server: ConsoleServer;
+const scene = useConsole({ args: ["--metrics"] });
 let host: Host;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start({ args: ["--metrics"] })]);
-  host = await server.connect();
+  host = await scene.server.connect();
   await makeScene();
 });
 
 afterAll(async () => {
   await host?.close();
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
 });
 
 /** The project that is shown, and what runs for it. */
 async function makeScene(): Promise<void> {
-  const project = join(server.workDirectory, "weather");
+  const project = join(scene.server.workDirectory, "weather");
   await mkdir(join(project, "src"), { recursive: true });
   await mkdir(join(project, "docs"));
   await writeFile(join(project, "README.md"), README);
@@ -79,11 +75,11 @@ async function makeScene(): Promise<void> {
   await writeFile(join(project, "build.sh"), BUILD, { mode: 0o755 });
   await writeFile(join(project, "serve.sh"), LOG, { mode: 0o755 });
   await writeFile(join(project, "places.csv"), `place\n${PLACES.join("\n")}\n`);
-  const map = ["map", "--url", server.webSocketUrl, "-o", "forecast.csv", "places.csv", "--"];
+  const map = ["map", "--url", scene.server.webSocketUrl, "-o", "forecast.csv", "places.csv", "--"];
   // It says by its status that a row has failed.
   const done = await run(process.execPath, [builtCli, ...map, "sh", "-c", FORECAST, "sh", "{place}"], {
     cwd: project,
-    env: server.environment,
+    env: scene.server.environment,
   }).catch((error: unknown) => error);
   expect(String(done)).toContain("Atlantis");
   const kept = (name: string) => ({ cwd: project, keep: { name } });
@@ -100,7 +96,7 @@ async function makeScene(): Promise<void> {
 /** The views, each with what shows that it is there. */
 function views(): Record<string, { readonly path: string; readonly ready: (page: Page) => Promise<void> }> {
   const text = (wanted: string) => async (page: Page) => page.getByText(wanted).first().waitFor();
-  const project = `/f${server.workDirectory}/weather`;
+  const project = `/f${scene.server.workDirectory}/weather`;
   return {
     processes: { path: "/p", ready: pictures === undefined ? text("build") : chartsAreFull },
     output: { path: "/p/build", ready: text("built in") },
@@ -113,14 +109,16 @@ function views(): Record<string, { readonly path: string; readonly ready: (page:
       ready: async (page) => {
         // Those of another view, which the inspector has watched.
         await page.getByRole("heading", { name: "Inspector" }).waitFor();
-        await page.keyboard.press("g");
-        await page.keyboard.press("p");
+        await pressTogether(page, "gp");
         await text("build")(page);
         await page.goBack();
         await text("process/list")(page);
       },
     },
-    rows: { path: `/r${server.workDirectory}/weather/forecast.csv.ledger`, ready: text("no such place") },
+    rows: {
+      path: `/r${scene.server.workDirectory}/weather/forecast.csv.ledger`,
+      ready: text("no such place"),
+    },
     start: {
       path: "/p",
       ready: async (page) => {
@@ -135,12 +133,11 @@ function views(): Record<string, { readonly path: string; readonly ready: (page:
 it.each(["light", "dark"] as const)(
   "every view, %s, on a desktop and a phone: axe finds nothing serious, and nothing is wider than the window",
   async (colorScheme) => {
-    await using opened = await ConsolePage.open(browser, await server.newLink(), { colorScheme });
-    await opened.ready();
+    await using opened = await scene.open({ colorScheme });
     const { page } = opened;
     const findings: string[] = [];
     for (const [name, { path, ready }] of Object.entries(views())) {
-      await page.goto(`${server.origin}${path}`);
+      await page.goto(`${scene.server.origin}${path}`);
       await opened.ready();
       await ready(page);
       for (const [device, size] of Object.entries(SIZES)) {

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../../fixtures/launch-chromium.ts";
+import { expect, it } from "vitest";
 import { ConsolePage } from "../console-page.ts";
-import { ConsoleServer } from "../console-server.ts";
+import { useConsole } from "../console-scene.ts";
 import { expectOnScreen, screenOf, typeLine } from "../terminal-screen.ts";
 
 const MAX_BYTES = 225_000;
@@ -12,17 +10,10 @@ const MAX_WORK_MS = 500;
 /** The fastest shows what the page takes itself. */
 const MAX_LOADS = 8;
 
-let browser: Browser;
-let server: ConsoleServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+const scene = useConsole();
 
 it("everything up to a prompt that takes input is less than 225 kB on the wire", async () => {
-  await using opened = await ConsolePage.open(browser, server.origin);
+  await using opened = await ConsolePage.open(scene.browser, scene.server.origin);
   const { bytes, lateAssets } = await load(opened);
   const { page } = opened;
   await screenOf(page).click();
@@ -42,7 +33,7 @@ it("a prompt is there within a second, without the time that other programs took
     loads.some(({ workMs }) => workMs < MAX_WORK_MS);
   while (loads.length < MAX_LOADS && !isFast()) {
     // The start of a process of the browser is not the page's.
-    await using opened = await ConsolePage.open(browser, server.origin);
+    await using opened = await ConsolePage.open(scene.browser, scene.server.origin);
     loads.push(await load(opened));
     opened.expectClean();
   }
@@ -52,7 +43,7 @@ it("a prompt is there within a second, without the time that other programs took
 
 /** Loads the page by a new link, without anything that the browser has kept, until there is a prompt. */
 async function load({ page }: ConsolePage) {
-  const link = await server.newLink();
+  const link = await scene.server.newLink();
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.setCacheDisabled", { cacheDisabled: true });
@@ -86,7 +77,7 @@ async function load({ page }: ConsolePage) {
 
 /** How long the main thread of each page has run, and how long it was ready to run while others did. */
 async function rendererTimes(): Promise<Map<number, { ranMs: number; waitedMs: number }>> {
-  const session = await browser.newBrowserCDPSession();
+  const session = await scene.browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
   const renderers = processInfo.filter(({ type }) => type === "renderer");

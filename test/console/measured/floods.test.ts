@@ -1,10 +1,9 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../../fixtures/launch-chromium.ts";
+import { expect, it } from "vitest";
 import { ConsolePage } from "../console-page.ts";
-import { ConsoleServer } from "../console-server.ts";
+import { useConsole } from "../console-scene.ts";
 import { expectShown } from "../output-screen.ts";
 import { heapBytes, type PageWork, workDuring } from "../page-work.ts";
+import { pressTogether } from "../press-together.ts";
 import { expectOnScreen, openTerminal, typeLine } from "../terminal-screen.ts";
 
 const MIB = 1024 * 1024;
@@ -20,14 +19,7 @@ const MANY_PROCESSES = 2000;
 /** The output view keeps 32 MiB for a download, and 32 million characters of lines. */
 const MAX_OUTPUT_GROWTH_BYTES = 128 * MIB;
 
-let browser: Browser;
-let server: ConsoleServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start()]);
-});
-
-afterAll(() => Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]));
+const scene = useConsole();
 
 function expectCalm(work: PageWork, grown: number, most: number): void {
   process.stdout.write(`${JSON.stringify({ ...work, grownMiB: Math.round(grown / MIB) })}\n`);
@@ -36,12 +28,11 @@ function expectCalm(work: PageWork, grown: number, most: number): void {
 }
 
 it(`${FLOOD_MB} MB on a terminal: the page never stands still, stays small, and takes input meanwhile`, async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
   const screen = await openTerminal(page);
   const before = await heapBytes(page);
-  const work = await workDuring(browser, page, async () => {
+  const work = await workDuring(scene.browser, page, async () => {
     await typeLine(
       page,
       `seq -f 'line %011.0f of a flood that nobody can read' 99999999999 | head -c ${FLOOD_MB}MB; echo; echo d''one`,
@@ -61,22 +52,21 @@ it(`${FLOOD_MB} MB on a terminal: the page never stands still, stays small, and 
 });
 
 it(`${FLOOD_MB} MB of output: the page never stands still, stays small, and takes input meanwhile`, async () => {
-  await using host = await server.connect();
+  await using host = await scene.server.connect();
   // Not faster than the page can take most of it, so that it has the work.
   const megabyte = "seq -f 'line %010.0f of a flood that nobody can read' 99999999999 | head -c 1MB";
   const script = `read go; i=0; while [ $i -lt ${FLOOD_MB} ]; do i=$((i+1)); printf "\\033[3$((i%8))m"; ${megabyte}; echo; sleep 0.02; done; echo done; read end`;
   const started = await host.start(["sh", "-c", script], { keep: { name: "flood" }, stdin: "pipe" });
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
-  await page.goto(`${server.origin}/p/flood`);
+  await page.goto(`${scene.server.origin}/p/flood`);
   await page.getByText("It has not written anything yet.").waitFor();
   const before = await heapBytes(page);
-  const work = await workDuring(browser, page, async () => {
+  const work = await workDuring(scene.browser, page, async () => {
     await started.write("go\n");
     await expectShown(page, "of a flood");
     // Looking at something else stops following, and a search goes on meanwhile.
-    await page.keyboard.type("gg");
+    await pressTogether(page, "gg");
     await page.getByRole("button", { name: "Follow" }).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("line 0000000001");
@@ -93,17 +83,16 @@ it(`${FLOOD_MB} MB of output: the page never stands still, stays small, and take
 });
 
 it("30 MB of messages in the inspector: the page never stands still, and stays small", async () => {
-  await using opened = await ConsolePage.open(browser, await server.newLink());
-  await opened.ready();
+  await using opened = await scene.open();
   const { page } = opened;
-  await page.goto(`${server.origin}/i/process/start`);
+  await page.goto(`${scene.server.origin}/i/process/start`);
   await opened.ready();
   const argv = ["head", "-c", String(MESSAGES_BYTES), "/dev/zero"];
   await page
     .getByLabel("JSON", { exact: true })
     .fill(JSON.stringify({ processId: "flood", argv, cwd: "file:///", env: {}, tty: false }));
   const before = await heapBytes(page);
-  const work = await workDuring(browser, page, async () => {
+  const work = await workDuring(scene.browser, page, async () => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByRole("link", { name: "Messages" }).click();
     await page.getByRole("option", { name: "process/closed" }).waitFor();
@@ -117,17 +106,17 @@ it("30 MB of messages in the inspector: the page never stands still, and stays s
 });
 
 it("thousands of processes are scrolled, filtered and selected without a pause, and only what is visible is drawn", async () => {
-  await using opened = await ConsolePage.open(browser, "about:blank");
+  await using opened = await ConsolePage.open(scene.browser, "about:blank");
   const { page } = opened;
   await page.addInitScript(addMany, MANY_PROCESSES);
-  await page.goto(await server.newLink());
+  await page.goto(await scene.server.newLink());
   await opened.ready();
   const names = (): Promise<string[]> => page.locator(".proc-row .proc-name").allInnerTexts();
   await page.locator(".proc-name", { hasText: /^many-0$/ }).waitFor();
   const grid = page.getByRole("grid", { name: "Processes" });
   expect(Number(await grid.getAttribute("aria-rowcount"))).toBeGreaterThan(MANY_PROCESSES);
   const before = await heapBytes(page);
-  const work = await workDuring(browser, page, async () => {
+  const work = await workDuring(scene.browser, page, async () => {
     await grid.locator(".row-grid-body").hover();
     for (let step = 0; step < 10; step++) await page.mouse.wheel(0, 2500);
     await expect.poll(async () => (await names()).some((name) => Number(name.slice(5)) > 400)).toBe(true);

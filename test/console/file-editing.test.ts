@@ -1,0 +1,130 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { expect, it } from "vitest";
+import { seriousFindings } from "./accessibility.ts";
+import { useConsole } from "./console-scene.ts";
+import { directoryOf, FilesPage } from "./files-page.ts";
+
+const SOURCE = "// Counts.\nexport const limit = 12;\n";
+
+const scene = useConsole();
+
+it("a text is edited and saved; what somebody else wrote meanwhile is never lost without a question", async () => {
+  const directory = await directoryOf(scene.server, { "code.ts": SOURCE, "win.txt": "one\r\ntwo\r\n" });
+  const path = join(directory, "code.ts");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(path);
+  await files.expectText(SOURCE);
+  await files.type("export const limit = 13;\n");
+  await page.getByText("changed", { exact: true }).waitFor();
+  await page.keyboard.press("Control+S");
+  await page.getByText("code.ts is saved.").waitFor();
+  expect(await readFile(path, "utf8")).toBe("export const limit = 13;\n");
+
+  // What is not changed here shows by itself.
+  for (const text of ["// theirs\n", "// theirs, too\n"]) {
+    await writeFile(path, text);
+    await files.expectText(text);
+  }
+  expect(await page.getByText("changed", { exact: true }).count()).toBe(0);
+  // What is changed here stays, and says so.
+  await files.type("// mine\n");
+  await writeFile(path, "// theirs again\n");
+  await page.getByText("was changed by somebody else").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await files.dialog.getByText("Somebody else has changed this file").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await files.press("Go on editing");
+  await files.expectText("// mine\n");
+  expect(await readFile(path, "utf8")).toBe("// theirs again\n");
+  await page.keyboard.press("Control+S");
+  await files.press("Overwrite with mine");
+  await expect.poll(() => readFile(path, "utf8")).toBe("// mine\n");
+  await files.type("// mine again\n");
+  await writeFile(path, "// theirs at last\n");
+  await page.getByText("was changed by somebody else").waitFor();
+  await page.keyboard.press("Control+S");
+  await files.press("Reload, and lose my changes");
+  await files.expectText("// theirs at last\n");
+  // A program that replaces the file, and one that deletes it.
+  await writeFile(join(directory, "next"), "// replaced\n");
+  await rename(join(directory, "next"), path);
+  await files.expectText("// replaced\n");
+  await files.type("// kept\n");
+  await rm(path);
+  await page.getByText("was deleted or moved away").waitFor();
+  await page.keyboard.press("Control+S");
+  await page.getByText("was deleted or moved away").waitFor({ state: "hidden" });
+  expect(await readFile(path, "utf8")).toBe("// kept\n");
+
+  await files.goto(join(directory, "win.txt"));
+  await files.expectText("one\ntwo\n");
+  await files.type("one\nthree\n");
+  await page.keyboard.press("Control+S");
+  await page.getByText("win.txt is saved.").waitFor();
+  expect(await readFile(join(directory, "win.txt"), "utf8")).toBe("one\r\nthree\r\n");
+  opened.expectClean();
+});
+
+it("what is not saved is kept: over a restart of the server, beside other tabs, and until somebody agrees to lose it", async () => {
+  const directory = await directoryOf(scene.server, { "text.txt": "first\n" });
+  const path = join(directory, "text.txt");
+  await using files = await FilesPage.open(scene.browser, scene.server, { losesConnections: true });
+  await using other = await FilesPage.open(scene.browser, scene.server, { losesConnections: true });
+  const { page, dialog, opened } = files;
+  await files.goto(scene.server.workDirectory);
+  await files.click(basename(directory));
+  await files.click("text.txt");
+  await files.expectText("first\n");
+  await files.type("mine\n");
+  await page.getByRole("link", { name: "Processes" }).click();
+  await dialog.getByText("Leave without saving?").waitFor();
+  await files.press("Cancel");
+  await files.expectText("mine\n");
+  await files.back();
+  await dialog.getByText("Leave without saving?").waitFor();
+  await files.press("Cancel");
+  await files.at(path);
+  // Twice, as with an impatient finger, and there and back again.
+  for (const steps of [
+    [-1, -1],
+    [-1, 1],
+  ]) {
+    await page.evaluate((all) => all.forEach((step) => history.go(step)), steps);
+    await dialog.getByText("Leave without saving?").waitFor();
+    await files.press("Cancel");
+    await files.at(path);
+    await files.expectText("mine\n");
+  }
+
+  // Somebody else saves while the server of this page is gone.
+  await scene.server.stop("SIGKILL");
+  await page.getByText(/The connection was lost|The server is gone/).waitFor();
+  await writeFile(path, "theirs\n");
+  await scene.server.start();
+  await opened.ready();
+  await files.expectText("mine\n");
+  await page.getByText("was changed by somebody else").waitFor();
+
+  await other.opened.ready();
+  await other.goto(path);
+  await other.expectText("theirs\n");
+  await other.type("from another tab\n");
+  await other.page.keyboard.press("Control+S");
+  await other.page.getByText("text.txt is saved.").waitFor();
+  await page.keyboard.press("Control+S");
+  await dialog.getByText("Somebody else has changed this file").waitFor();
+  await files.press("Overwrite with mine");
+  await other.expectText("mine\n");
+  expect(await readFile(path, "utf8")).toBe("mine\n");
+
+  await files.type("never saved\n");
+  await page.getByRole("link", { name: "Processes" }).click();
+  await files.press("Leave");
+  await page.getByRole("heading", { name: "Processes" }).waitFor();
+  await files.back();
+  await files.expectText("mine\n");
+  opened.expectClean();
+  other.opened.expectClean();
+});
