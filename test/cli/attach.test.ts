@@ -50,15 +50,15 @@ describe.concurrent("attach", () => {
     await small.resize(70, 20);
     await large.enter("echo again; stty size");
     await Promise.all(all.map((terminal) => terminal.shows(/^again\n30 100$/m)));
-    await small.enter("stty size");
-    await Promise.all(all.map((terminal) => terminal.shows("20 70")));
+    await small.hasSize(70, 20);
+    await Promise.all(all.map((terminal) => terminal.shows("size is 20 70")));
     await onlooker.enter("echo nobody reads this");
     await large.enter("echo everybody reads this");
     await Promise.all(all.map((terminal) => terminal.shows(/^everybody reads this$/m)));
     for (const terminal of all) expect(await terminal.text()).not.toContain("nobody");
     await small.press("Enter", "~", ".");
     expect(await small.status()).toBe(0);
-    expect(await small.text()).toMatch(/detached from three$/);
+    await small.shows(/detached from three$/);
     await large.enter("exit 5");
     expect(await large.status()).toBe(5);
     expect(await onlooker.status()).toBe(5);
@@ -93,7 +93,7 @@ describe.concurrent("attach", () => {
     for (const terminal of [first, second]) await terminal.looksLike(reference);
     await first.press("Enter", "~", ".");
     expect(await first.status()).toBe(0);
-    expect((await first.state()).modes).toMatch(/alternate=0 cursor-keys=0 keypad=0 .* mouse=0/);
+    await first.hasModes(/alternate=0 cursor-keys=0 keypad=0 .* mouse=0/);
     await second.press(":", "c", "q", "Enter");
     expect(await second.status()).toBe(1);
   });
@@ -155,7 +155,7 @@ describe.concurrent("attach", () => {
     await terminal.shows("got first");
     await terminal.enter("~.");
     expect(await terminal.status()).toBe(0);
-    expect(await terminal.text()).toContain("detached from pipes");
+    await terminal.shows("detached from pipes");
     const piped = await runCommand(["--url", server.url, "attach", "pipes"], { input: "second\n" });
     expect(piped).toMatchObject({ status: 6, stdout: "beginning\ngot first\ngot second\n", stderr: "bad\n" });
   });
@@ -189,7 +189,7 @@ describe.concurrent("attach", () => {
     await leave("past", ["-t"], "sh", "-c", "echo goodbye; exit 3");
     const terminal = await attach(tmux, ["past"]);
     expect(await terminal.status()).toBe(3);
-    expect(await terminal.text()).toContain("goodbye");
+    await terminal.shows("goodbye");
   });
 
   test("to a process that is not there says so in one line", async () => {

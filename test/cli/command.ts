@@ -4,7 +4,7 @@ import { SERVER_PATH } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 
-const DEADLINE_MS = 50_000;
+const DEADLINE_MS = 100_000;
 
 export interface CommandOptions {
   /** The whole environment besides PATH. */

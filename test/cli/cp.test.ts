@@ -19,6 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { UnfinishedTree } from "../../src/cli/client/copying/unfinished-tree.ts";
 import { Relay } from "../client/relay.ts";
 import { type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
+import { cutEvery } from "../fixtures/cut-every.ts";
 import { type CommandOptions, runCommand, startCommand } from "./command.ts";
 
 const MIB = 1024 * 1024;
@@ -320,14 +321,9 @@ describe("an interrupted cp", () => {
     await writeFile(at("from/large"), randomBytes(LARGE));
     await makeTree(at("from"), { files: 50, bytes: 1000 });
     await using relay = await Relay.open(server.port);
-    const cuts = [8 * MIB, 20 * MIB];
-    relay.onBytes = (passed) => {
-      if (cuts[0] === undefined || passed < cuts[0]) return;
-      cuts.shift();
-      relay.cut();
-    };
+    const cuts = cutEvery(relay, 8 * MIB, 2);
     const { status, stderr } = await runCommand(["cp", "from", remote("to")], through(relay.url));
-    expect({ status, stderr, cuts }).toEqual({ status: 0, stderr: "", cuts: [] });
+    expect({ status, stderr, cuts: cuts() }).toEqual({ status: 0, stderr: "", cuts: 2 });
     expect(relay.bytes).toBeLessThan(LARGE * WIRE_FACTOR * 1.6);
     expect(await describeTree(at("to"))).toEqual(await describeTree(at("from")));
   });

@@ -207,7 +207,7 @@ test("names of executors are completed", async () => {
   };
   // On a busy machine an answer may come too late for somebody who types; the next one does not.
   const completes = (typed: string[], expected: string[]): Promise<void> =>
-    expect.poll(() => words(...typed), { timeout: 30_000 }).toEqual(expected);
+    expect.poll(() => words(...typed), { timeout: 60_000 }).toEqual(expected);
   expect(await words("-H", "pr")).toEqual(["prod/"]);
   await completes(["-H", "prod/"], ["prod/web-1", "prod/web-2"]);
   await completes(["--host=prod/web-2"], ["--host=prod/web-2"]);

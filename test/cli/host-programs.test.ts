@@ -28,7 +28,7 @@ initialize_timeout_sec = 3
 id = "loop"
 program = "exec-server"
 args = ["-H", "loop", "bridge", "--stdio"]
-initialize_timeout_sec = 25
+initialize_timeout_sec = 80
 `;
 
 beforeAll(async () => {

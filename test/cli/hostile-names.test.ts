@@ -61,7 +61,7 @@ afterAll(() => {
 test("Completion offers no name that a shell could take for more than a word", async () => {
   const ask = async (): Promise<string> =>
     (await runCommand(["complete", "--", "--url", url, "attach", ""])).stdout;
-  await expect.poll(ask, { timeout: 30_000 }).toBe("plain\t\n");
+  await expect.poll(ask, { timeout: 60_000 }).toBe("plain\t\n");
 });
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
     return words.filter((word) => word !== "" && word !== "local:");
   };
   // On a busy machine the server may be too late.
-  await expect.poll(offered, { timeout: 30_000 }).toEqual(expected);
+  await expect.poll(offered, { timeout: 60_000 }).toEqual(expected);
 });
 
 test("ps prints nothing that a terminal would carry out, and one line for each name", async () => {

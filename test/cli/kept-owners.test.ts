@@ -52,7 +52,7 @@ test("ps shows owners only if there are several, and names that can be typed", a
   ]);
   // On a busy machine the server may be too late.
   const completed = async (): Promise<string> => (await as("boss", "complete -- logs b")).stdout;
-  await expect.poll(completed, { timeout: 30_000 }).toContain("bob/web");
+  await expect.poll(completed, { timeout: 60_000 }).toContain("bob/web");
 });
 
 test("OWNER/NAME means the process of that owner, and a name that several have is one clear error", async () => {

@@ -125,11 +125,12 @@ test("rows that fail are grouped, tried again, and run again on request", async 
 });
 
 test("a row that takes too long is ended, and one that writes too much is shortened", async () => {
-  await write("rows.csv", "command\nsleep 60\nyes | head -c 3000000\n");
-  const { status } = await map("--timeout", "2s", "rows.csv", "--", "sh", "-c", "{command}");
-  expect(status).toBe(1);
-  const [late, loud] = rows();
-  expect(late).toMatchObject({ status: "failed", last_error: "timed out after 2s" });
+  await write("late.csv", "n\n1\n");
+  expect((await map("--timeout", "1s", "late.csv", "--", "sleep", "600")).status).toBe(1);
+  expect(rows("late.results.csv")).toMatchObject([{ status: "failed", last_error: "timed out after 1s" }]);
+  await write("loud.csv", "bytes\n3000000\n");
+  expect((await map("loud.csv", "--", "sh", "-c", "yes | head -c {bytes}")).status).toBe(0);
+  const [loud] = rows("loud.results.csv");
   expect(loud!["status"]).toBe("completed");
   expect(loud!["result_json"]!.length).toBeLessThan(2_500_000);
   expect(await kept()).toEqual([]);
@@ -204,10 +205,8 @@ describe("what is wrong is said in one line before anything starts:", () => {
     expect(results()).toEqual([String(1e6 + '{"a":""}\n'.length)]);
     await write("none.csv", "a\n");
     const none = await map("none.csv", "--", "false");
-    expect([none.status, none.stdout]).toEqual([
-      0,
-      "0 rows: 0 completed, in 0s\nresults: none.results.csv\n",
-    ]);
+    expect(none.status).toBe(0);
+    expect(none.stdout).toMatch(/^0 rows: 0 completed, in \d+s\nresults: none\.results\.csv\n$/);
   });
 });
 
@@ -225,7 +224,7 @@ test("Ctrl-C ends everything that runs, and the job is resumed", async () => {
   };
   await pollUntil(
     () => pids().length === 4,
-    30_000,
+    90_000,
     () => "four rows that run",
   );
   running.child.kill("SIGINT");
@@ -259,7 +258,7 @@ test("rows that run when the program is killed are taken over, not started again
   };
   await pollUntil(
     () => log().length === 2,
-    30_000,
+    90_000,
     () => "two rows that run",
   );
   first.child.kill("SIGKILL");

@@ -17,6 +17,8 @@ import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { socketUrl } from "../../src/base/socket-url.ts";
+import { connect } from "../../src/client/connect/connect.ts";
 import { launch } from "../conformance/server-process.ts";
 import { startCommand } from "./command.ts";
 import { Person } from "./person.ts";
@@ -151,18 +153,21 @@ describe("the user's own server", () => {
     process.kill(Number(command.stdout), "SIGKILL");
     const { status, stderr } = await command.ended();
     expect({ status, lines: stderr.trimEnd().split("\n").length }).toEqual({ status: 255, lines: 1 });
-    expect(performance.now() - begun).toBeLessThan(15_000);
+    // A session of any other server is looked for during 25 s.
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
   it("stays beyond its idle time for what it keeps", async () => {
     await using person = new Person();
     mkdirSync(dirname(person.socket), { mode: 0o700 });
-    // Time enough for the first command to come.
     const idle = ["--exit-when-idle", "3s", "--detached-session-ttl-ms", "1"];
     const server = await launch("ours", ["--listen", `unix://${person.socket}`, ...idle]);
     try {
       await server.banner();
-      await person.run(["run", "-d", "--name", "kept", "--", "sh", "-c", "echo up; exec sleep 60"]);
+      // Somebody is there until the command has come, which takes its time on a busy machine.
+      const guest = await connect(socketUrl(person.socket));
+      await person.run(["run", "-d", "--name", "kept", "--", "sh", "-c", "echo up; exec sleep 600"]);
+      await guest.close();
       await setTimeout(4000);
       expect(await person.run(["logs", "kept"])).toEqual(served("up\n"));
       expect(await person.server()).toMatchObject({ pid: server.child.pid, runningProcesses: 1 });

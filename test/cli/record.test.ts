@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { builtCli, type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
 import { runCommand } from "./command.ts";
-import { Tmux, type TmuxTerminal } from "./tmux.ts";
+import { Tmux, type TmuxTerminal, untilSize } from "./tmux.ts";
 
 // `exec-server record` and `replay` in a real terminal.
 
@@ -32,12 +32,12 @@ const eventsOf = (file: string): [number, string, string][] =>
 
 test("A recording plays what the terminal showed, with its status and its sizes", async () => {
   const file = join(tmux.home, "demo.cast");
-  const script = "printf '\\033[32mgreen é\\033[m\\n'; read answer; stty size; exit 6";
+  const script = `printf '\\033[32mgreen é\\033[m\\n'; read answer; ${untilSize(70, 20)}; exit 6`;
   const recorded = await terminal("record", file, "--", "sh", "-c", script);
   await recorded.shows("green é");
   await recorded.resize(70, 20);
   await recorded.enter("typed");
-  await recorded.shows("20 70");
+  await recorded.shows("size is 20 70");
   expect(await recorded.status()).toBe(6);
   expect(JSON.parse(readFileSync(file, "utf8").split("\n")[0]!)).toMatchObject({
     version: 2,
@@ -50,7 +50,7 @@ test("A recording plays what the terminal showed, with its status and its sizes"
       .map(([, , size]) => size),
   ).toContain("70x20");
   const played = await terminal("replay", "--speed", "100", file);
-  await played.shows(/green é\ntyped\n20 70/);
+  await played.shows(/green é\ntyped\nsize is 20 70/);
   expect(await played.status()).toBe(0);
 });
 

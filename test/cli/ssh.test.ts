@@ -38,7 +38,7 @@ it("a command on ssh://MACHINE gets input, output and status there, and leaves n
     new RegExp(`^out 127\\.0\\.0\\.1 \\d+ 127\\.0\\.0\\.1 ${machine.port}\ninput$`),
   );
   // The connection is closed when the command ends; ssh itself takes a moment.
-  await expect.poll(sshProcesses, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(sshProcesses, { timeout: 60_000 }).toEqual([]);
 });
 
 it("a port, and a host of hosts.toml that ssh reaches, do the same", async () => {
@@ -120,7 +120,7 @@ it("what is kept on ssh://MACHINE is on the user's own server there, and outlive
   expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
   expect(await there.server()).toMatchObject({ runningProcesses: 1 });
   // The connection is closed when the command ends; ssh itself takes a moment.
-  await expect.poll(sshProcesses, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(sshProcesses, { timeout: 60_000 }).toEqual([]);
   const url = `ssh://127.0.0.1:${machine.port}`;
   const kept = (...args: string[]) => over(url, ...args);
   expect(await kept("ps", "-q")).toMatchObject({ status: 0, stdout: "kept\n" });

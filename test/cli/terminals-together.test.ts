@@ -40,7 +40,7 @@ test("What one terminal starts, others list, follow, wait for and end, also afte
   await listed.shows(/^clock +.*running.* sh -c /m);
   const [followed, awaited] = [await terminal("logs", "-f", "clock"), await terminal("wait", "clock")];
   await followed.shows(/^tick \d+$/m);
-  const ended = await terminal("kill", "clock");
+  const ended = await terminal("kill", "--timeout", "60s", "clock");
   expect(await ended.status()).toBe(0);
   await followed.shows(/^bye$/m);
   expect(await followed.status()).toBe(0);

@@ -8,8 +8,7 @@ test("a terminal shows what its program writes, takes keys, changes its size and
   await terminal.enter("stty size");
   await terminal.shows("12 60");
   await terminal.resize(70, 15);
-  await terminal.enter("stty size");
-  await terminal.shows("15 70");
+  await terminal.hasSize(70, 15);
   await terminal.enter("printf '\\033[31mred\\033[m\\n'");
   await terminal.shows(/^red$/m);
   expect((await terminal.state()).rows.join("\n")).toContain("\u001b[31mred");

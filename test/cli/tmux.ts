@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 
 const run = promisify(execFile);
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 /** Every look starts a program, so it is not taken all the time. */
 const LOOK_INTERVAL_MS = 40;
 
@@ -37,6 +37,12 @@ export interface ScreenState {
   readonly rows: readonly string[];
   readonly cursor: string;
   readonly modes: string;
+}
+
+/** A line for a shell that says `size is ROWS COLUMNS` as soon as its terminal has that size. */
+export function untilSize(columns: number, rows: number): string {
+  const size = `${rows} ${columns}`;
+  return `until [ "$(stty size)" = "${size}" ]; do sleep 0.05; done; echo "size is $(stty size)"`;
 }
 
 /** A tmux server of one test, with its own socket, home and no configuration. */
@@ -110,6 +116,12 @@ export class TmuxTerminal {
     await this.#tmux.command("resize-window", "-t", this.name, "-x", String(columns), "-y", String(rows));
   }
 
+  /** Has the shell in this terminal wait for a size of its window, which travels on another way than what is typed. */
+  async hasSize(columns: number, rows: number): Promise<void> {
+    await this.enter(untilSize(columns, rows));
+    await this.shows(`size is ${rows} ${columns}`);
+  }
+
   /** The text of the screen, without spaces at the ends of its rows. */
   async text(): Promise<string> {
     return (await this.#tmux.command("capture-pane", "-p", "-t", this.name)).trimEnd();
@@ -157,6 +169,15 @@ export class TmuxTerminal {
       async () => !(text = await this.text()).includes(what),
       () => `${what} to vanish:\n${text}`,
       deadlineMs,
+    );
+  }
+
+  /** Waits until a program could ask the terminal for these modes. */
+  async hasModes(modes: RegExp): Promise<void> {
+    let seen = "";
+    await this.until(
+      async () => modes.test((seen = (await this.state()).modes)),
+      () => `the modes ${modes}: ${seen}`,
     );
   }
 

@@ -83,6 +83,22 @@ export class DeskTerminal {
     return await this.#terminal.shows(what);
   }
 
+  /**
+   * Presses Tab until the line is completed: on a busy machine a server may be too late for whoever types. The mark is
+   * shown when the shell is done with Tab.
+   */
+  async complete(completed: RegExp): Promise<void> {
+    let text = "";
+    for (let tries = 20; tries > 0 && !completed.test(text); tries -= 1) {
+      await this.press("Tab");
+      await this.type("#");
+      await this.shows(/#$/);
+      await this.press("BSpace");
+      text = await this.shows(/[^#]$/);
+    }
+    if (!completed.test(text)) throw new Error(`Tab does not complete to ${completed}:\n${text}`);
+  }
+
   /** Waits until the shell is ready: its prompt is there once more than lines were typed, and at the end. */
   async prompt(): Promise<void> {
     let text = "";
@@ -106,6 +122,16 @@ export class DeskTerminal {
     this.#lines = 0;
     await this.#terminal.shows(/^\$$/);
     await this.#terminal.forgetHistory();
+  }
+
+  /** What a person has seen at a moment that shows something. */
+  async screenWith(what: RegExp): Promise<string> {
+    let screen = "";
+    await this.#terminal.until(
+      async () => what.test((screen = await this.screen())),
+      () => `${what} on the screen:\n${screen}`,
+    );
+    return screen;
   }
 
   /** What a person has seen since the terminal was empty, without the prompt at the end. */

@@ -12,8 +12,7 @@ export async function copy(desk: Desk): Promise<readonly string[]> {
   await truncate(file, SIZE);
   const terminal = await desk.terminal();
   await terminal.begin("exec-server cp disk.img build:");
-  await terminal.shows(/\d%.* left +disk\.img$/m);
-  const onTheWay = await terminal.screen();
+  const onTheWay = await terminal.screenWith(/\d%.* left +disk\.img$/m);
   await terminal.press("C-c");
   await terminal.prompt();
   await terminal.run('echo "status $?"');
