@@ -87,7 +87,14 @@ function sendOnce(
       const idle = mayBeIdle ? pool.take(route.key) : undefined;
       const connection = idle ?? new UpstreamConnection(Client, route, (ended) => pool.drop(ended));
       const exchange = new Exchange({
-        head: (head) => resolve({ head, exchange }),
+        head: (head) => {
+          if (!abortion.expired) {
+            resolve({ head, exchange });
+            return;
+          }
+          exchange.abort(aborted());
+          fail(aborted());
+        },
         failed: (cause) => {
           // The server may have closed an idle connection just as it was reused.
           const mayRepeat = idle !== undefined && exchange.untouched && IDEMPOTENT.has(request.method);
@@ -103,7 +110,7 @@ function sendOnce(
       connection.carry(exchange, dispatched);
     };
     try {
-      // As in Codex: nothing is sent once the time is over, not even after a redirect that came in time.
+      // Nothing is sent once the time is over, not even after a redirect that came in time. The words are Codex's.
       if (abortion.expired) throw new CapabilityError("TIMED_OUT", "route-aware request timed out");
       if (abortion.aborted) throw aborted();
       if (request.url.href.length > MAX_URL_LENGTH) throw urlTooLong(request.url.href);

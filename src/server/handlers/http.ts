@@ -134,9 +134,9 @@ async function perform(
   return { status: response.status, headers, bodyBase64: "" };
 }
 
-function requestFailure(error: unknown, { timedOut }: ActiveHttpRequest): unknown {
+function requestFailure(error: unknown, { expired }: ActiveHttpRequest): unknown {
   if (!(error instanceof CapabilityError)) return error;
-  return requestFailed(timedOut ? new CapabilityError("TIMED_OUT", error.message, { cause: error }) : error);
+  return requestFailed(expired ? new CapabilityError("TIMED_OUT", error.message, { cause: error }) : error);
 }
 
 function requestFailed(cause: CapabilityError): RpcError {

@@ -7,11 +7,11 @@ export class ActiveHttpRequest implements Abortion {
   readonly id: string;
   readonly #cancelTimer: (() => void) | undefined;
   readonly #expiresAt: number;
+  /** The timer ended it. */
+  #timedOut = false;
   readonly #ended: (request: ActiveHttpRequest) => void;
   aborted = false;
   cancelled = false;
-  /** It timed out. */
-  timedOut = false;
   onAbort: (() => void) | undefined;
   #paused: Deferred<void> | undefined;
 
@@ -19,12 +19,12 @@ export class ActiveHttpRequest implements Abortion {
     this.id = id;
     this.#ended = ended;
     this.#expiresAt = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-    if (timeoutMs === 0) this.aborted = this.timedOut = true;
+    if (timeoutMs === 0) this.aborted = this.#timedOut = true;
     else if (timeoutMs !== undefined) this.#cancelTimer = after(timeoutMs, () => this.#timeOut());
   }
 
   get expired(): boolean {
-    return performance.now() >= this.#expiresAt;
+    return this.#timedOut || performance.now() >= this.#expiresAt;
   }
 
   abort(): void {
@@ -35,7 +35,7 @@ export class ActiveHttpRequest implements Abortion {
   }
 
   #timeOut(): void {
-    this.timedOut = !this.aborted;
+    this.#timedOut = !this.aborted;
     this.abort();
   }
 
