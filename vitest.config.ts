@@ -50,7 +50,8 @@ export default defineConfig({
   test: {
     pool: "forks",
     sequence: { sequencer: SlowFirst },
-    // A deadline, for a machine that does something else: what is waited for is usually there at once.
+    // A deadline, for a machine that does something else: what is waited for is usually there at once. Concurrent tests
+    // use `pollUntil`: a poll of Vitest fails if another test ends just before it begins.
     expect: { poll: { timeout: 20_000 } },
     projects: [
       {

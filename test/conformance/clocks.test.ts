@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { expect } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
 import { isAlive, resume } from "./session-peers.ts";
 import { expectError, fromBase64, start, type VerifyContext, verifies } from "./verifies.ts";
 
@@ -27,7 +28,11 @@ verifies(
     await resume(next, kept.sessionId);
     next.notify("initialized");
 
-    await expect.poll(() => isAlive(lost.pid), { timeout: DETACHED_MS + 20_000, interval: 50 }).toBe(false);
+    await pollUntil(
+      () => !isAlive(lost.pid),
+      DETACHED_MS + 20_000,
+      () => "the end of the session",
+    );
     expect(Date.now() - began).toBeGreaterThan(DETACHED_MS - 500);
     const late = await context.connect();
     const params = { clientName: "conformance", resumeSessionId: lost.sessionId };

@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
 import { DISCOVER, type Found, INCOMPLETE, inHome, MANIFEST, namesOf, skill } from "./discovery-home.ts";
 import { expectError, verifies } from "./verifies.ts";
 
@@ -49,7 +50,11 @@ verifies(
     for (const added of ["b", "c"]) {
       await mkdir(join(path, SKILLS, added));
       await writeFile(join(path, SKILLS, added, "SKILL.md"), skill(added));
-      await expect.poll(names, { timeout: MAX_AGE_MS, interval: 100 }).toContain(added);
+      await pollUntil(
+        async () => (await names()).includes(added),
+        MAX_AGE_MS,
+        () => `the skill ${added}`,
+      );
     }
   }),
   { concurrent: true },

@@ -1,6 +1,9 @@
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
 import {
   type Answer,
   always,
@@ -14,7 +17,9 @@ import {
   pathOf,
   response,
   sendingFailed,
+  withUpstream,
 } from "./http-upstream.ts";
+import { openWebSocketPeer } from "./raw-peer.ts";
 import { base64, expectError, fromBase64, verifies } from "./verifies.ts";
 
 /** Time enough for a request, and the head of its answer, to arrive on a machine that stands still for seconds. */
@@ -40,6 +45,18 @@ async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Stops a process, and waits until all of its threads stand still. */
+async function stopProcess(child: ChildProcess): Promise<void> {
+  child.kill("SIGSTOP");
+  const tasks = `/proc/${child.pid}/task`;
+  const isStopped = (task: string) => readFileSync(`${tasks}/${task}/stat`, "utf8").includes(") T ");
+  await pollUntil(
+    () => readdirSync(tasks).every(isStopped),
+    CLOSE_TIMEOUT_MS,
+    () => "the stop of the server",
+  );
 }
 
 verifies(
@@ -479,6 +496,32 @@ verifies(
       expect(upstream.requests.map(({ target }) => target)).toEqual(["/1", "/2"]);
     },
   ),
+  { concurrent: true },
+);
+
+verifies(
+  "http-timeout:late",
+  async ({ launch }) => {
+    const server = await launch(["--listen", "ws://127.0.0.1:0"]);
+    const connection = await openWebSocketPeer(await server.banner());
+    await connection.handshake();
+    // The answer waits for a server that stands still until its limit has passed.
+    const stop: Answer = async ({ socket }) => {
+      await stopProcess(server.child);
+      socket.write(response(302, ["Location: /2"]));
+      setTimeout(() => server.child.kill("SIGCONT"), LIMIT_MS);
+    };
+    try {
+      await withUpstream(stop, async (upstream) => {
+        const asked = httpRequest(connection, `${upstream.origin}/1`, { timeoutMs: LIMIT_MS });
+        await expectError(asked, -32603, sendingFailed(`${upstream.origin}/1`));
+        expect(upstream.requests).toHaveLength(1);
+      });
+    } finally {
+      server.child.kill("SIGCONT");
+      connection.drop();
+    }
+  },
   { concurrent: true },
 );
 

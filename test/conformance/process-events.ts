@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
 import type { Message, RawPeer } from "./raw-peer.ts";
 import { base64, start } from "./verifies.ts";
 
@@ -27,6 +28,7 @@ export interface ProcessRun {
 }
 
 const EVENTS_TIMEOUT_MS = 25_000;
+const GONE_TIMEOUT_MS = 20_000;
 
 /** The events of one process received so far, in the order of arrival. */
 export function arrivedEvents(peer: RawPeer, processId: string): ProcessEvent[] {
@@ -174,7 +176,11 @@ export function isRunning(pid: number): boolean {
 }
 
 export async function untilGone(pid: number): Promise<void> {
-  await expect.poll(() => isRunning(pid), { timeout: 15_000, interval: 10 }).toBe(false);
+  await pollUntil(
+    () => !isRunning(pid),
+    GONE_TIMEOUT_MS,
+    () => `the end of process ${pid}`,
+  );
 }
 
 /** A directory with these files in it for the length of `use`; a name that ends in "!" becomes an executable. */

@@ -262,6 +262,13 @@ const responseRequirements = {
     section: "8",
     behavior: "One time limit covers all redirects; the error shows where it struck.",
   },
+  "http-timeout:late": {
+    section: "8",
+    behavior: "An answer that the server finds only after the limit is too late: no redirect is followed.",
+    transports: ["cli"],
+    origin: "ours",
+    note: "The real server says this, or what it says about a limit of 0, depending on its threads.",
+  },
   "http-timeout:zero": { section: "8", behavior: "A limit of 0 is over before the request is sent." },
   "http-timeout:numbers": {
     section: "8",
