@@ -62,8 +62,14 @@ function shapeOf(schema) {
 function numberShape(schema) {
   const isBounded = schema.maxValue < Number.MAX_SAFE_INTEGER || schema.minValue > Number.MIN_SAFE_INTEGER;
   if (schema.format === "safeint" && schema.minValue === 0) return "unsigned";
-  if (schema.format === "safeint" && isBounded) throw new Error("a bounded integer has no shape yet");
-  return schema.format === "safeint" ? "integer" : "number";
+  if (schema.format === "safeint") {
+    if (isBounded) throw new Error("a bounded integer has no shape yet");
+    return "integer";
+  }
+  if (schema.minValue === 0 && schema.maxValue === Number.POSITIVE_INFINITY) return "amount";
+  if (Number.isFinite(schema.minValue) || Number.isFinite(schema.maxValue))
+    throw new Error("a bounded number has no shape yet");
+  return "number";
 }
 
 /** An optional member is marked at its name. */

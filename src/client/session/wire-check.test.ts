@@ -148,6 +148,18 @@ describe("what servers send", () => {
     );
   });
 
+  it("knows how little a number may be", () => {
+    const used = { memoryBytes: 1, processes: 1, atMs: 1 };
+    const made = { processId: "p", own: true, pid: 1, argv: [], cwd: "/", label: null, tty: false };
+    const state = { hasInput: false, startedAtMs: 1, state: "running", exitCode: null };
+    const listed = { ...made, ...state, outputBytes: 0, retainedBytes: 0 };
+    const answer = (cpuMs: number): object => ({ processes: [{ ...listed, usage: { ...used, cpuMs } }] });
+    expect(checkedResult("process/list", answer(0.5))).toEqual(answer(0.5));
+    expect(() => checkedResult("process/list", answer(-0.5))).toThrow(
+      "processes.0.usage.cpuMs must be a number from 0 on",
+    );
+  });
+
   it("says where the fault is, and nothing of what was sent", () => {
     const read = { chunks: [{ seq: 1, stream: "stdout", chunk: "" }, { seq: "secret" }] };
     expect(() => checkedResult("process/read", read)).toThrow(

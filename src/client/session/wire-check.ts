@@ -21,6 +21,7 @@ const SCALARS: Readonly<Record<Scalar, (value: unknown) => boolean>> = {
   string: (value) => typeof value === "string" || value instanceof Base64Bytes,
   boolean: (value) => typeof value === "boolean",
   number: Number.isFinite,
+  amount: (value) => Number.isFinite(value) && (value as number) >= 0,
   integer: Number.isSafeInteger,
   unsigned: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_U64,
   // There is no next number beyond the safe integers.
@@ -31,6 +32,7 @@ const WANTED: Readonly<Record<Scalar, string>> = {
   string: "a string",
   boolean: "true or false",
   number: "a number",
+  amount: "a number from 0 on",
   integer: "a whole number",
   unsigned: "a whole number from 0 on",
   seq: "a whole number from 1 on",

@@ -11,4 +11,4 @@ export type Shape =
   | { readonly [member: string]: Shape };
 
 /** A value without parts. */
-export type Scalar = "string" | "boolean" | "number" | "integer" | "unsigned" | "seq" | "true";
+export type Scalar = "string" | "boolean" | "number" | "amount" | "integer" | "unsigned" | "seq" | "true";

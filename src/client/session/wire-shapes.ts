@@ -117,7 +117,7 @@ export const resultShapes = {
         "owner?": "string",
         "attached?": "unsigned",
         "terminalSize?": { rows: "unsigned", cols: "unsigned" },
-        "usage?": { cpuMs: "number", memoryBytes: "unsigned", processes: "unsigned", atMs: "integer" },
+        "usage?": { cpuMs: "amount", memoryBytes: "unsigned", processes: "unsigned", atMs: "integer" },
       },
     ],
   },
