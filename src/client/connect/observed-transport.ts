@@ -1,3 +1,4 @@
+import { joinBytes } from "../../base/join-bytes.ts";
 import type { Transport, TransportEvents } from "../../transport/transport.ts";
 
 /** Is given every message as text. */
@@ -20,7 +21,7 @@ export function observed(transport: Transport, onMessage: OnMessage): Transport 
           };
         case "sendParts":
           return (parts: readonly Uint8Array[], flushed?: () => void) => {
-            sent(joined(parts));
+            sent(joinBytes(parts));
             target.sendParts(parts, flushed);
           };
         default: {
@@ -43,14 +44,4 @@ function observing(events: TransportEvents, onMessage: OnMessage): TransportEven
     drain: () => events.drain(),
     close: (reason, code) => events.close(reason, code),
   };
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }

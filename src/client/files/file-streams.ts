@@ -1,3 +1,4 @@
+import { joinBytes } from "../../base/join-bytes.ts";
 import type { Caller, RequestOptions } from "../session/caller.ts";
 import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 import {
@@ -123,7 +124,7 @@ export async function collectForMessage(
       );
     pieces.push(piece.slice());
   }
-  return joined(pieces, length);
+  return joinBytes(pieces);
 }
 
 /** Collects a whole stream. */
@@ -139,7 +140,7 @@ export async function concatenate(
     if (length > maxBytes) throw tooLarge(path, maxBytes);
     pieces.push(piece);
   }
-  return joined(pieces, length);
+  return joinBytes(pieces);
 }
 
 export function tooLarge(path: string, maxBytes: number): FileError {
@@ -148,14 +149,4 @@ export function tooLarge(path: string, maxBytes: number): FileError {
     `read ${path}: it is larger than ${maxBytes} bytes; read it as a stream`,
     { path },
   );
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
 }

@@ -1,4 +1,5 @@
 import { abortable } from "../../base/deadlines.ts";
+import { joinBytes } from "../../base/join-bytes.ts";
 import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
 
 export type FetchInput = Parameters<typeof fetch>[0];
@@ -111,11 +112,5 @@ async function readAll(source: Request | Response, signal: AbortSignal | undefin
     void reader.cancel(error).catch(() => {}); // The first failure is the one to tell.
     throw error;
   }
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
+  return joinBytes(pieces);
 }

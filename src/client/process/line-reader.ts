@@ -1,4 +1,5 @@
 import { UsageError } from "../../base/errors.ts";
+import { joinBytes } from "../../base/join-bytes.ts";
 import type { OutputChunk } from "./process-events.ts";
 import { concatBytes, cutEnd } from "./utf8-boundary.ts";
 
@@ -113,7 +114,7 @@ class LineSplitter {
   }
 
   #take(): Uint8Array {
-    const taken = joined(this.#parts, this.#partBytes);
+    const taken = joined(this.#parts);
     this.#parts = [];
     this.#partBytes = 0;
     return taken;
@@ -125,13 +126,8 @@ class LineSplitter {
   }
 }
 
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+/** Does not copy a single part. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
   if (parts.length <= 2) return concatBytes(parts[0] ?? new Uint8Array(0), parts[1] ?? new Uint8Array(0));
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
+  return joinBytes(parts);
 }
