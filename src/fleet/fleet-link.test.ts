@@ -18,12 +18,12 @@ const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;
 
 test("the list is complete at once, also if nobody is there", async () => {
   const empty = enter(new FakeNats());
-  await wait(60);
+  await wait(260);
   expect(empty.outcome).toBe("complete");
   const nats = new FakeNats();
   join(nats, "b");
   join(nats, "a");
-  const { link, outcome } = await afterwards(enter(nats), 70);
+  const { link, outcome } = await afterwards(enter(nats), 270);
   expect([outcome, ids(link)]).toEqual(["complete", ["a", "b"]]);
 });
 
@@ -50,7 +50,7 @@ test("an interruption that is over before the answer is lost does not make a sho
   entered.bus.reconnect();
   await wait(990);
   nats.fate = () => "arrives";
-  await wait(1_200);
+  await wait(1_400);
   expect([entered.outcome, ids(entered.link)]).toEqual(["complete", ["a"]]);
 });
 
@@ -72,7 +72,7 @@ test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
 test("a bus that has ended is told to everyone who lists or dials", async () => {
   const nats = new FakeNats();
   join(nats, "a");
-  const { bus, link, states } = await afterwards(enter(nats), 70);
+  const { bus, link, states } = await afterwards(enter(nats), 270);
   const dialled = link.dial("a", {}).catch((error: Error) => error.message);
   bus.end("the user was revoked");
   expect(await dialled).toBe("failed to connect to executor a: the user was revoked");
@@ -84,7 +84,7 @@ test("a bus that has ended is told to everyone who lists or dials", async () => 
 test("closing ends the connections, and nothing can be dialled afterwards", async () => {
   const nats = new FakeNats();
   join(nats, "a");
-  const { link } = await afterwards(enter(nats), 70);
+  const { link } = await afterwards(enter(nats), 270);
   const dialled = link.dial("a", {});
   await wait(5);
   const closed: (string | undefined)[] = [];
@@ -104,7 +104,7 @@ test("closing ends the connections, and nothing can be dialled afterwards", asyn
 
 test("what is no beat changes nothing, and a reply subject that is no connection is not answered", async () => {
   const nats = new FakeNats();
-  const { bus, link } = await afterwards(enter(nats), 70);
+  const { bus, link } = await afterwards(enter(nats), 270);
   const changes: string[] = [];
   link.watch(({ kind, executor }) => void changes.push(`${kind} ${executor.id}`));
   const before = nats.publishedFrames;

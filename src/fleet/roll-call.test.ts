@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
 import { Mailboxes } from "./mailboxes.ts";
@@ -43,9 +44,31 @@ test("an executor that says in the name of NATS that nobody is there hides nobod
   });
   await wait(20);
   expect(isReady()).toBe(false);
-  await wait(100);
+  await wait(300);
   expect(isReady()).toBe(true);
   expect(roster.list().map(({ id }) => id)).toEqual(["far"]);
+});
+
+test("a program that was suspended reads the answers that came meanwhile before the list is complete", async () => {
+  for (const near of [true, false]) {
+    const nats = new FakeNats();
+    if (near) join(nats, "near");
+    const far = nats.connect();
+    let caller = "";
+    far.subscribe("fleet.call", ({ reply }) => {
+      caller = reply!;
+    });
+    const { bus, isReady } = look(nats);
+    await wait(20);
+    // Timers that are due come first when a program goes on, then what it has received.
+    vi.advanceTimersByTime(1_500);
+    bus.receive({ subject: caller, data: Buffer.alloc(0), reply: undefined, isUndeliverable: false });
+    await nextTurn();
+    await wait(10);
+    expect(isReady()).toBe(false);
+    await wait(300);
+    expect(isReady()).toBe(true);
+  }
 });
 
 test("many calls at once are answered together, each caller once", async () => {

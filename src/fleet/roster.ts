@@ -7,11 +7,12 @@ import { beatSubject, BEATS, ROLL_CALL } from "./subjects.ts";
 /** An executor that is silent for so long is gone. Beats come every two seconds. */
 const SILENCE_MS = 7_000;
 const LOOK_MS = 500;
-/** A call is over when nobody has answered for so long; everyone answers at once. */
-const QUIET_MS = 50;
+/** A call is over when nobody has answered for so long: everyone answers at once, but may be far away, or busy. */
+const QUIET_MS = 250;
 /** So many answers show how far apart they come. The call is over after twice the longest pause, but not before this. */
 const MANY_ANSWERS = 100;
 const MIN_QUIET_MS = 20;
+const MAX_QUIET_MS = 50;
 const LOOK_AT_CALL_MS = 5;
 /** A look that comes late counts no more: what came while this program stood still is read only after it. */
 const MAX_LOOK_MS = 2 * LOOK_AT_CALL_MS;
@@ -94,7 +95,7 @@ export class Roster {
       };
       const look = (): void => {
         const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
-        const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(QUIET_MS, many);
+        const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(MAX_QUIET_MS, many);
         const now = performance.now();
         silentMs += Math.min(now - Math.max(lookedAt, answeredAt), MAX_LOOK_MS);
         lookedAt = now;

@@ -20,7 +20,7 @@ export function isExecutorId(id: string): boolean {
 export function checkExecutorId(id: string): string {
   if (isExecutorId(id)) return id;
   throw new UsageError(
-    `invalid name of an executor ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _`,
+    `invalid name of an executor ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _, the first a letter or digit`,
   );
 }
 

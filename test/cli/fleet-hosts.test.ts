@@ -120,7 +120,7 @@ servers = "http://nats"
     [
       ["-H", "prod/a.b"],
       usage,
-      'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _',
+      'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
     ],
     [
       ["-H", "away/x"],

@@ -132,8 +132,8 @@ test("what an executor tells about itself cannot do anything to a terminal", asy
     since: 8.64e15,
     version: "\u001b[2J\u001b[31m",
     labels: { "\u001b[1A": "a\nb\rc\u009b31m" },
-    running: 1e300,
-    free: Number.MAX_VALUE,
+    running: Number.MAX_SAFE_INTEGER,
+    free: Number.MAX_SAFE_INTEGER,
     load: 1e21,
     state: "ready",
   };

@@ -111,6 +111,18 @@ test("output of any size needs little memory, and both ends of it are shown", as
   expect(stderr).toMatch(/^exec-server: db-1, .*: \d{7} bytes of the output were left out\n$/);
 });
 
+test("a reader that leaves, such as head, ends it without a complaint", async () => {
+  const ended = await startCommand(["-H", "prod", "run", "--on", "all", "--", "seq", "100000"], {
+    env: desk.person.env,
+    through: ["bash", "-c", '"$@" | head -n 1; exit ${PIPESTATUS[0]}', "bash"],
+  }).ended();
+  expect(ended).toMatchObject({
+    status: 141,
+    stdout: "--- db-1, web-1, web-2 (3 machines)\n",
+    stderr: "",
+  });
+});
+
 test("machines that are cordoned or cannot be reached are named", async () => {
   const cordoned = await desk.join("rest", { zone: "rest" });
   expect(await desk.person.run(["fleet", "cordon", "prod/rest"])).toMatchObject({ status: 0 });

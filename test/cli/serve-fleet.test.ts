@@ -215,7 +215,10 @@ test.each([
 });
 
 test.each([
-  [["--id", "a.b"], 'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _'],
+  [
+    ["--id", "a.b"],
+    'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
+  ],
   [["--fleet", "http://h"], 'invalid server of a fleet "http://h"; expected nats://HOST:PORT'],
   [["--fleet", "nats://me:secret@h"], "invalid server of a fleet: a URL with a user"],
 ])("with authentication, %j is refused with a reason", async (args, reason) => {

@@ -1,13 +1,14 @@
 import { Buffer } from "node:buffer";
 import { openOutput, OutputWriter } from "../output-stream.ts";
 import { complain } from "../../print/complain.ts";
-import { printJson, stdoutColors } from "../../print/output.ts";
+import { printJson, stdoutColors, writeFailure } from "../../print/output.ts";
 import { printable } from "../../print/printable.ts";
 import type { AnswerGroup } from "./answer-groups.ts";
 
 /** Prints each answer once, after the names of the machines that gave it. */
 export async function printAnswers(groups: readonly AnswerGroup[]): Promise<void> {
-  const [stdout, stderr] = [new OutputWriter(openOutput(1)), new OutputWriter(openOutput(2))];
+  const stdout = writerTo(1, "stdout");
+  const stderr = writerTo(2, "stderr");
   const { bold } = stdoutColors();
   for (const group of groups) {
     const { answer } = group;
@@ -19,15 +20,23 @@ export async function printAnswers(groups: readonly AnswerGroup[]): Promise<void
     const head = `${headOf(group)}${status}`;
     // What a command says on stderr alone needs no heading on stdout, unless it said nothing at all.
     if (answer.stdout.length > 0 || answer.stderr.length === 0)
-      await stdout.write(Buffer.from(`${bold(`--- ${head}`)}\n`));
-    await stdout.write(wholeLines(answer.stdout));
+      await stdout(Buffer.from(`${bold(`--- ${head}`)}\n`));
+    await stdout(wholeLines(answer.stdout));
     if (answer.stderr.length > 0) {
-      await stderr.write(Buffer.from(`--- ${head}, stderr\n`));
-      await stderr.write(wholeLines(answer.stderr));
+      await stderr(Buffer.from(`--- ${head}, stderr\n`));
+      await stderr(wholeLines(answer.stderr));
     }
     if (answer.omittedBytes > 0)
       complain(`${headOf(group)}: ${answer.omittedBytes} bytes of the output were left out`);
   }
+}
+
+function writerTo(fd: 1 | 2, name: string): (bytes: Uint8Array) => Promise<void> {
+  const writer = new OutputWriter(openOutput(fd));
+  return (bytes) =>
+    writer.write(bytes).catch((error: unknown) => {
+      throw writeFailure(error, name);
+    });
 }
 
 /** Prints the same as one JSON document. */
