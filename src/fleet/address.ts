@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
-import type { NodeConnectionOptions } from "@nats-io/transport-node";
-import { UsageError } from "../base/errors.ts";
+import type { Authenticator, NodeConnectionOptions } from "@nats-io/transport-node";
+import { messageOf, UsageError } from "../base/errors.ts";
 import type { FleetAddress } from "./fleet-address.ts";
 import { readLoginFile } from "./login-file.ts";
 import { renewedLogin } from "./renewed-login.ts";
@@ -34,8 +34,14 @@ export function natsOptions(address: FleetAddress): NodeConnectionOptions {
     servers,
     ...(credentials === undefined
       ? {}
-      : { authenticator: renewedLogin(() => readLoginFile("credentials", credentials), credsAuthenticator) }),
-    ...(nkey === undefined ? {} : { authenticator: renewedLogin(() => seedOf(nkey), nkeyAuthenticator) }),
+      : {
+          authenticator: loginOf(
+            credentials,
+            () => readLoginFile("credentials", credentials),
+            credsAuthenticator,
+          ),
+        }),
+    ...(nkey === undefined ? {} : { authenticator: loginOf(nkey, () => seedOf(nkey), nkeyAuthenticator) }),
     ...(user === undefined || password === undefined ? {} : { user, pass: password }),
     ...(isSecure ? { tls } : {}),
   };
@@ -57,7 +63,7 @@ function serversOf({ servers }: FleetAddress): string[] {
       throw new UsageError(
         "invalid server of a fleet: a URL with a user; give `user` and `password` on their own, in a file",
       );
-    if (!SERVER.test(server))
+    if (!SERVER.test(server) || !URL.canParse(server))
       throw new UsageError(
         `invalid server of a fleet ${JSON.stringify(server)}; expected nats://HOST:PORT or tls://HOST:PORT`,
       );
@@ -90,6 +96,22 @@ function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?
     ...(cert === undefined ? {} : { certFile: cert }),
     ...(key === undefined ? {} : { keyFile: key }),
   };
+}
+
+/** Tried before anything is connected to: a file that cannot be used is no fault of NATS. */
+function loginOf(
+  path: string,
+  read: () => Uint8Array,
+  loginWith: (held: Uint8Array) => Authenticator,
+): Authenticator {
+  const login = renewedLogin(read, loginWith);
+  try {
+    login();
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`cannot enter the fleet with the file ${path}: ${messageOf(error)}`);
+  }
+  return login;
 }
 
 /** A file of keys may have comments around its seed. */

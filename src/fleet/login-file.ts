@@ -11,7 +11,8 @@ export function readLoginFile(name: string, path: string): Buffer {
   try {
     return readFile(path);
   } catch (error) {
-    throw new UsageError(`cannot read the ${name} of the fleet in ${path}: ${messageOf(error)}`);
+    const [why] = messageOf(error).split(", open '");
+    throw new UsageError(`cannot read the ${name} of the fleet in ${path}: ${why}`);
   }
 }
 

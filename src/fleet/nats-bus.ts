@@ -154,7 +154,7 @@ export function isAway(error: unknown): boolean {
   const cause = error instanceof ConnectionError ? error.cause : undefined;
   if (!(cause instanceof Error)) return false;
   if (cause instanceof errors.TimeoutError) return true;
-  const { code } = (cause.cause ?? cause) as NodeJS.ErrnoException;
+  const code = systemCode(cause);
   // A server that ends while somebody connects leaves the library without an error.
   return code === undefined ? cause.message.includes("undefined error") : AWAY.has(code);
 }
@@ -167,7 +167,15 @@ function openFailure(cause: unknown): ConnectionError {
       status: 401,
       code: "CONNECTION_CLOSED",
     });
-  return new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause });
+  const code = systemCode(cause);
+  const errno = code !== undefined && AWAY.has(code) ? code : undefined;
+  return new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause, errno });
+}
+
+/** What the system said, which the library wraps. */
+function systemCode(error: unknown): string | undefined {
+  const { cause } = error as { cause?: unknown };
+  return ((cause ?? error) as NodeJS.ErrnoException).code;
 }
 
 function isRefusedLogin(error: Error): boolean {

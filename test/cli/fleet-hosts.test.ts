@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { browse } from "../access/console-browser.ts";
 import { startCommand } from "./command.ts";
@@ -102,9 +102,25 @@ password = "v"
 inbox = "eve"
 [fleets.odd]
 servers = "http://nats"
+[fleets.port]
+servers = "nats://127.0.0.1:99999"
+[fleets.lost]
+servers = "${nats.url}"
+nkey = "none.nk"
+[fleets.empty]
+servers = "${nats.url}"
+credentials = "empty"
+[fleets.plain]
+servers = "${nats.url.replace("nats:", "tls:")}"
 `);
+  const empty = join(dirname(hosts), "empty");
+  writeFileSync(empty, "", { mode: 0o600 });
   const mistakes: [string[], number, string][] = [
-    [["-H", "nope/web-1"], usage, "there is no fleet 'nope'; known fleets: prod, away, foreign, eve"],
+    [
+      ["-H", "nope/web-1"],
+      usage,
+      "there is no fleet 'nope'; known fleets: prod, away, foreign, eve, port, lost, empty, plain",
+    ],
     [
       ["-H", "prod/web-9"],
       own,
@@ -141,6 +157,22 @@ servers = "http://nats"
       ["-H", "odd/x"],
       own,
       `${hosts}: fleet 'odd' cannot be used: 'servers' must be nats://HOST:PORT or tls://HOST:PORT, or an array of them`,
+    ],
+    [
+      ["-H", "port/x"],
+      usage,
+      'invalid server of a fleet "nats://127.0.0.1:99999"; expected nats://HOST:PORT or tls://HOST:PORT',
+    ],
+    [
+      ["-H", "lost/x"],
+      usage,
+      `cannot read the nkey of the fleet in ${join(dirname(hosts), "none.nk")}: ENOENT: no such file or directory`,
+    ],
+    [["-H", "empty/x"], usage, `cannot enter the fleet with the file ${empty}: unable to parse credentials`],
+    [
+      ["-H", "plain/x"],
+      own,
+      `${at("plain")} ${nats.url.replace("nats:", "tls:")}: failed to connect to NATS: server does not support 'tls'`,
     ],
     [
       ["-H", "prod/web-1", "--ca", "/ca"],

@@ -15,14 +15,14 @@ export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet,
   return new Failure(`fleet '${name}' at ${servers}: ${oneLine(error.message)}${remedy}`);
 }
 
-function remedyFor({ status, code }: ConnectionError, name: string): string {
+function remedyFor({ status, errno }: ConnectionError, name: string): string {
   switch (status) {
     case 401:
       return `; check what [fleets.${name}] of hosts.toml logs in with`;
     case 403:
       return "; the permissions of its user in the configuration of NATS decide about that";
     case undefined:
-      return code === "CONNECTION_CLOSED" ? "; is NATS running there?" : "";
+      return errno === undefined ? "" : "; is NATS running there?";
     default:
       return "";
   }
