@@ -109,6 +109,36 @@ describe("where rows run", () => {
     await host.close();
   });
 
+  test("a job that nothing runs of says why, as long as it is so", async () => {
+    rows(2);
+    const busy = fleet.add("busy", { slots: 1, labels: { zone: "eu" } });
+    const host = await connect(busy.server);
+    await host.start(["sleep", "60"]);
+    busy.tell();
+    const other = fleet.add("other", { labels: { zone: "eu" } });
+    other.cordon();
+    fleet.add("elsewhere", { labels: { zone: "us" } });
+    const told: (string | undefined)[] = [];
+    const summary = map("true", {
+      on: { zone: "eu" },
+      onProgress: ({ waiting }) => {
+        if (waiting !== told.at(-1)) told.push(waiting);
+      },
+    });
+    const says = (text: string): Promise<void> =>
+      expect.poll(() => told.at(-1), { timeout: 20_000 }).toBe(text);
+    await says("2 machines match: 1 full (1 of 1 slots), 1 cordoned");
+    other.leave();
+    await says("1 machine matches, full (1 of 1 slots)");
+    busy.leave();
+    await says("no machine matches any more");
+    other.isListed = true;
+    other.cordon("ready");
+    expect(await summary).toMatchObject({ completed: 2 });
+    expect(told.slice(3)).toEqual(["1 machine matches, being connected to", undefined]);
+    await host.close();
+  });
+
   test("only machines with the labels get rows", async () => {
     rows(12);
     fleet.add("a", { labels: { zone: "eu", disk: "ssd" } });

@@ -2,6 +2,8 @@
 export interface Places {
   /** How many of them take attempts now. */
   readonly count: number;
+  /** Why `take` finds no free slot, for a person. */
+  readonly waiting?: string | undefined;
   /** Takes a slot, and says where it is. Undefined if none is free now. Throws if none can be expected any more. */
   take(): string | undefined;
   /** Takes the slot of an attempt that an earlier run began there. */

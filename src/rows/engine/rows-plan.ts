@@ -48,7 +48,7 @@ export interface RunRowsOptions {
   readonly rerun?: boolean;
   /** Gives the run up: whatever runs is aborted, and the summary says `interrupted`. */
   readonly signal?: AbortSignal;
-  /** Called whenever a row begins or ends. */
+  /** Called whenever a row begins or ends, and when there is another reason why none begins. */
   readonly onProgress?: (progress: RowsProgress) => void;
   /** Called for each row that ends in this run, when that is recorded. */
   readonly onRecord?: (item: RowItem, record: RowRecord) => void | Promise<void>;

@@ -17,6 +17,8 @@ export interface RowsProgress {
   readonly ended: number;
   /** How many places take rows now, if there are several. */
   readonly places?: number;
+  /** Why nothing runs although a row is due, if there are several places and none has a free slot. */
+  readonly waiting?: string;
 }
 
 /** How a run ended. */

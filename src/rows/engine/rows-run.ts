@@ -35,6 +35,8 @@ export class RowsRun {
   readonly #maxWaiting: number;
   /** An attempt that waits for a free slot. */
   #held: Next | undefined;
+  /** Why nothing runs, if that attempt is the only one. */
+  #waiting: string | undefined;
   /** Outcomes that are being recorded. */
   #unrecorded = 0;
   #begun = 0;
@@ -108,6 +110,7 @@ export class RowsRun {
         if (placed !== undefined) this.#begin(placed);
         else {
           this.#held = next;
+          this.#tellWaiting();
           await this.#change();
         }
       } else if (source.isIdle && retries.size < this.#maxWaiting) source.ask();
@@ -123,6 +126,7 @@ export class RowsRun {
     this.#held = undefined;
     if (held === undefined || this.#stopReason === undefined || held.isFirst !== true) return held;
     this.#counts.add("cancelled");
+    this.#waiting = undefined;
     return undefined;
   }
 
@@ -168,6 +172,7 @@ export class RowsRun {
     const running = new RunningAttempt(this.#plan, next, (reason) => this.#stop(reason));
     this.#running.add(running);
     this.#counts.running = this.#running.size;
+    this.#waiting = undefined;
     void this.#attempt(running, next);
     this.#tell();
   }
@@ -328,7 +333,16 @@ export class RowsRun {
   }
 
   #tell(): void {
-    this.#plan.onProgress?.(this.#progress());
+    const waiting = this.#waiting === undefined ? {} : { waiting: this.#waiting };
+    this.#plan.onProgress?.({ ...this.#progress(), ...waiting });
+  }
+
+  /** Tells why nothing runs when there is another reason, or none any more. */
+  #tellWaiting(): void {
+    const waiting = this.#running.size > 0 ? undefined : this.#plan.places?.waiting;
+    if (waiting === this.#waiting) return;
+    this.#waiting = waiting;
+    this.#tell();
   }
 
   #progress(): RowsProgress {

@@ -5,6 +5,7 @@ import type { Host } from "../../client/host.ts";
 import type { Places } from "../engine/places.ts";
 import { Machine } from "./machine.ts";
 import { describeLabels, hasLabels, type RowsFleetOptions, type RowsMachine } from "./rows-fleet.ts";
+import { whyRowsWait } from "./why-rows-wait.ts";
 
 /** As long as sessions recover. */
 const LOST_AFTER_MS = 25_000;
@@ -57,6 +58,10 @@ export class MachinePool implements Places {
 
   get count(): number {
     return [...this.#machines.values()].filter(({ isReady, isConnected }) => isReady && isConnected).length;
+  }
+
+  get waiting(): string {
+    return whyRowsWait([...this.#machines.values()]);
   }
 
   take(): string | undefined {
@@ -169,8 +174,7 @@ export class MachinePool implements Places {
   /** One that has lost its labels gets no new rows, like one that has left. */
   #hear(told: RowsMachine): void {
     const isWanted = hasLabels(told, this.#options.on ?? {});
-    if (isWanted) this.#machine(told.id).tell(told);
-    else if (this.#machines.has(told.id)) this.#machine(told.id).tell({ ...told, state: "cordoned" });
+    if (isWanted || this.#machines.has(told.id)) this.#machine(told.id).tell(told, isWanted);
   }
 
   async #connect(machine: Machine): Promise<void> {

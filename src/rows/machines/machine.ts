@@ -7,6 +7,8 @@ export class Machine {
   readonly id: string;
   /** What it last told; undefined while it is not in the fleet. */
   #told: RowsMachine | undefined;
+  /** False once it has lost the labels that the job asks for. */
+  #isWanted = true;
   #slots = Number.POSITIVE_INFINITY;
   #foreign = 0;
   /** Attempts of this job there. */
@@ -34,9 +36,19 @@ export class Machine {
     return this.#told !== undefined;
   }
 
+  /** What it last told about itself; undefined if it is not one of those that the job asks for, or not there. */
+  get state(): RowsMachine["state"] | undefined {
+    return this.#isWanted ? this.#told?.state : undefined;
+  }
+
   /** Whether it takes new rows, as far as it tells. */
   get isReady(): boolean {
-    return this.#told?.state === "ready";
+    return this.state === "ready";
+  }
+
+  /** How many processes it is meant to run, as far as it is known. */
+  get slots(): number {
+    return this.#slots;
   }
 
   get isConnected(): boolean {
@@ -52,9 +64,10 @@ export class Machine {
     return this.isReady ? Math.max(0, this.#slots - this.#foreign - this.#ours) : 0;
   }
 
-  tell(told: RowsMachine): void {
+  tell(told: RowsMachine, isWanted = true): void {
     const { running, free } = told;
     this.#told = told;
+    this.#isWanted = isWanted;
     // One that runs more than it is meant to has no free slots either, and does not tell how many it has.
     this.#slots = free > 0 ? running + free : Math.min(this.#slots, running);
     this.#foreign = Math.max(0, running - this.#peak);

@@ -8,12 +8,19 @@ import { ProgressLine } from "../print/progress-line.ts";
 const WINDOW_MS = 10_000;
 /** Without a terminal, a line now and then. */
 const LINE_MS = 10_000;
+/** A wait that is shorter is not shown. */
+const WAIT_MS = 1_000;
+
+function machinesText(count: number): string {
+  return count === 1 ? "1 machine" : `${count} machines`;
+}
 
 /** Shows how far a job is: on a terminal in one line, elsewhere in lines. */
 export class JobProgress {
   readonly #samples: { readonly at: number; readonly ended: number }[] = [];
   #job: StartedJob | undefined;
   #progress: RowsProgress | undefined;
+  #waitingSince: number | undefined;
   #line: ProgressLine | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -24,8 +31,9 @@ export class JobProgress {
     this.#timer = setInterval(() => writeErr(`exec-server: ${this.text().trim()}\n`), LINE_MS).unref();
   }
 
-  tell(progress: RowsProgress): void {
+  tell(progress: RowsProgress, now = performance.now()): void {
     this.#progress = progress;
+    this.#waitingSince = progress.waiting === undefined ? undefined : (this.#waitingSince ?? now);
   }
 
   end(): void {
@@ -33,7 +41,10 @@ export class JobProgress {
     clearInterval(this.#timer);
   }
 
-  /** One line, such as ` 42%  420 of 1000 rows  3 failed  16 running  85/s  7s left`. */
+  /**
+   * One line, such as ` 42%  420 of 1000 rows  3 failed  16 running  85/s  7s left`, or, if nothing can run,
+   * ` 42%  420 of 1000 rows  waiting: 3 machines match, all full (12 of 12 slots)`.
+   */
   text(now = performance.now()): string {
     const total = this.#job?.rows ?? 0;
     const {
@@ -44,17 +55,25 @@ export class JobProgress {
       running = 0,
       ended = 0,
       places,
+      waiting = "",
     } = this.#progress ?? {};
     const done = completed + failed + cancelled + lost;
     const rate = this.#rate(ended, now);
     const bad = failed + lost;
+    const isWaiting = this.#waitingSince !== undefined && now - this.#waitingSince >= WAIT_MS;
     return [
       `${total === 0 ? 100 : Math.floor((done / total) * 100)}%`.padStart(4),
       `${done} of ${total} rows`,
       ...(bad === 0 ? [] : [`${bad} failed`]),
-      places === undefined ? `${running} running` : `${running} running on ${places} machines`,
-      ...(rate === 0 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
-      ...(rate === 0 ? [] : [`${formatDuration(((total - done) / rate) * 1000)} left`]),
+      ...(isWaiting
+        ? [`waiting: ${waiting}`]
+        : [places === undefined ? `${running} running` : `${running} running on ${machinesText(places)}`]),
+      ...(isWaiting || rate === 0
+        ? []
+        : [
+            `${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`,
+            `${formatDuration(((total - done) / rate) * 1000)} left`,
+          ]),
     ].join("  ");
   }
 
