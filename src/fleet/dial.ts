@@ -4,7 +4,7 @@ import type { Transport } from "../transport/transport.ts";
 import type { Bus, BusMessage } from "./bus.ts";
 import { abortFrame, FrameKind, jsonFrame, readJson } from "./frames.ts";
 import type { Mailboxes } from "./mailboxes.ts";
-import { checkExecutorId, dialSubject, FLEET_PROTOCOL, isExecutorInbox } from "./subjects.ts";
+import { checkExecutorId, dialSubject, FLEET_PROTOCOL, isExecutorInbox, runOf } from "./subjects.ts";
 import { VirtualConnection } from "./virtual-connection.ts";
 
 /** A dial or its answer may be lost while one of the two connects again. */
@@ -19,6 +19,9 @@ export interface DialOptions {
   readonly ended?: () => void;
 }
 
+/** Calls `heard` with the run of each beat of the executor, until the returned function is called. */
+export type FollowRuns = (id: string, heard: (run: string) => void) => () => void;
+
 /**
  * Opens a connection to an executor. Rejects with a ConnectionError, at once if there is no such executor, or with the
  * signal's reason.
@@ -27,7 +30,7 @@ export function dial(
   bus: Bus,
   mailboxes: Mailboxes,
   id: string,
-  options: DialOptions = {},
+  { followRuns, ...options }: DialOptions & { readonly followRuns?: FollowRuns } = {},
 ): Promise<Transport> {
   const { token, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
   const subject = dialSubject(checkExecutorId(id));
@@ -103,18 +106,28 @@ export function dial(
       }
       settle();
       chosen = peer;
-      connection = new VirtualConnection({
+      const run = runOf(peer);
+      let heard = run;
+      const opened = new VirtualConnection({
         bus,
         own: mailbox.subject,
         peer,
         isDialler: true,
         peerName: `executor ${id}`,
+        isReplaced: () => heard !== run,
         ended: () => {
+          unfollow?.();
           mailbox.remove();
           options.ended?.();
         },
       });
-      resolve(connection);
+      const unfollow = followRuns?.(id, (other) => {
+        heard = other;
+        // A beat alone ends nothing: whoever may publish one could otherwise end connections with it.
+        if (other !== run) opened.ask();
+      });
+      connection = opened;
+      resolve(opened);
     }
   });
 }

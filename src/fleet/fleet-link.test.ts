@@ -4,7 +4,7 @@ import type { Beat } from "./beat.ts";
 import { encodeBeat } from "./beat-message.ts";
 import { FleetLink } from "./fleet-link.ts";
 import { FrameKind } from "./frames.ts";
-import { Membership } from "./membership.ts";
+import { type Condition, Membership } from "./membership.ts";
 
 beforeEach(() =>
   vi.useFakeTimers({
@@ -102,6 +102,77 @@ test("closing ends the connections, and nothing can be dialled afterwards", asyn
   expect(nats.publishedFrames - before).toBeLessThan(3);
 });
 
+test("those who want to know how executors are now share a call, but not one that began before", async () => {
+  const nats = new FakeNats();
+  let running = 0;
+  join(nats, "a", nats.connect(), () => ({ ...IDLE, running }));
+  const { link } = await afterwards(enter(nats), 70);
+  let calls = 0;
+  nats.fate = (frame) => {
+    if (frame.length === 0) calls += 1;
+    return "arrives";
+  };
+  const first = link.refresh();
+  await wait(2);
+  running = 1;
+  const others = Array.from({ length: 50 }, () => link.refresh());
+  await wait(40);
+  // Each is one message to the executor, and its answer.
+  expect([link.list()[0]!.running, calls]).toEqual([0, 2]);
+  await wait(80);
+  await Promise.all([first, ...others]);
+  expect([link.list()[0]!.running, calls]).toEqual([1, 4]);
+});
+
+test("an executor that was killed and runs again is noticed with its first beat", async () => {
+  const nats = new FakeNats();
+  const killed = nats.connect();
+  join(nats, "a", killed);
+  const { link } = await afterwards(enter(nats), 70);
+  const client = await dialled(link);
+  killed.disconnect();
+  await wait(20);
+  expect(client.closed).toEqual([]);
+  join(nats, "a");
+  await wait(20);
+  expect(client.closed).toEqual(["executor a has been restarted"]);
+});
+
+test("an executor that is only connecting again is not lost, whoever else is heard", async () => {
+  const nats = new FakeNats();
+  const moving = nats.connect();
+  join(nats, "a", moving);
+  const { link } = await afterwards(enter(nats), 70);
+  const client = await dialled(link);
+  moving.disconnect();
+  join(nats, "b");
+  await wait(2_000);
+  moving.reconnect();
+  await wait(5_000);
+  expect(client.closed).toEqual([]);
+});
+
+test("forged beats end no connection, and cost it a question every half a second at most", async () => {
+  const nats = new FakeNats();
+  const joined = nats.connect();
+  join(nats, "a", joined);
+  const { bus, link } = await afterwards(enter(nats), 70);
+  const client = await dialled(link);
+  let asked = 0;
+  nats.fate = (frame, to) => {
+    if (to === joined && frame[0] === FrameKind.state) asked += 1;
+    return "arrives";
+  };
+  for (let at = 0; at < 2_000; at += 1) {
+    const forged = encodeBeat({ id: "a", run: `forged-${at}`, since: 1, labels: {}, ...IDLE });
+    bus.receive({ subject: "exec.a.beat", data: forged, reply: undefined, isUndeliverable: false });
+    await wait(1);
+  }
+  expect(client.closed).toEqual([]);
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThanOrEqual(6);
+});
+
 test("what is no beat changes nothing, and a reply subject that is no connection is not answered", async () => {
   const nats = new FakeNats();
   const { bus, link } = await afterwards(enter(nats), 270);
@@ -157,11 +228,29 @@ async function afterwards<T>(value: T, ms: number): Promise<T> {
   return value;
 }
 
-function join(nats: FakeNats, id: string): Membership {
+/** A connection to the executor `a`, and why it ended. */
+async function dialled(link: FleetLink): Promise<{ readonly closed: (string | undefined)[] }> {
+  const closed: (string | undefined)[] = [];
+  const dialling = link.dial("a", {});
+  await wait(5);
+  (await dialling).open({
+    message: () => {},
+    drain: () => {},
+    close: (reason) => void closed.push(reason),
+  });
+  return { closed };
+}
+
+function join(
+  nats: FakeNats,
+  id: string,
+  bus: FakeBus = nats.connect(),
+  condition: () => Condition = () => IDLE,
+): Membership {
   return new Membership({
-    bus: nats.connect(),
+    bus,
     id,
-    condition: () => IDLE,
+    condition,
     admit: async () => ({ accept: () => {} }),
     replaced: () => {},
   });

@@ -6,7 +6,7 @@ import type { Transport } from "../transport/transport.ts";
 import { inboxOf } from "./address.ts";
 import type { Beat } from "./beat.ts";
 import type { Bus } from "./bus.ts";
-import { dial, type DialOptions } from "./dial.ts";
+import { dial, type DialOptions, type FollowRuns } from "./dial.ts";
 import type { FleetAddress } from "./fleet-address.ts";
 import { Mailboxes } from "./mailboxes.ts";
 import { openBus, type OpenBusOptions } from "./open-bus.ts";
@@ -30,6 +30,9 @@ export class FleetLink {
   readonly #unwatch: () => void;
   /** Changes with each connection to NATS: an answer to an earlier one may be lost. */
   #epoch = 0;
+  /** For everyone who wants to know how executors are now. */
+  #lastCall: Promise<void> = Promise.resolve();
+  #nextCall: Promise<void> | undefined;
   /** A subject without which there is no list. */
   #denied: string | undefined;
   #endReason: string | undefined;
@@ -98,7 +101,13 @@ export class FleetLink {
 
   /** Resolves when everyone has told how it is now. */
   refresh(): Promise<void> {
-    return this.#roster.call();
+    // A call that is under way may have been answered before. Whoever comes meanwhile shares the next one.
+    this.#nextCall ??= this.#lastCall.then(() => {
+      this.#nextCall = undefined;
+      this.#lastCall = this.#roster.call();
+      return this.#lastCall;
+    });
+    return this.#nextCall;
   }
 
   list(): Beat[] {
@@ -112,7 +121,8 @@ export class FleetLink {
   /** See `dial`. */
   async dial(id: string, options: DialOptions): Promise<Transport> {
     if (this.#endReason !== undefined) throw new ConnectionError(this.#endReason);
-    return dial(this.#bus, this.#mailboxes, id, options);
+    const followRuns: FollowRuns = (...runs) => this.#roster.follow(...runs);
+    return dial(this.#bus, this.#mailboxes, id, { ...options, followRuns });
   }
 
   async close(): Promise<void> {

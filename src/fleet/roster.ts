@@ -39,6 +39,8 @@ export class Roster {
   readonly #mailboxes: Mailboxes;
   readonly #entries = new Map<string, Entry>();
   readonly #watchers = new Set<(change: RosterChange) => void>();
+  /** Those who want every beat of an executor, by its name. */
+  readonly #followers = new Map<string, Set<(run: string) => void>>();
   readonly #stops: readonly (() => void)[];
   readonly #timer: NodeJS.Timeout;
   /** Resolves when the first call has been answered. */
@@ -78,6 +80,16 @@ export class Roster {
   watch(watcher: (change: RosterChange) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Calls `heard` with the run of each beat of an executor. Returns what stops it. */
+  follow(id: string, heard: (run: string) => void): () => void {
+    const followers = this.#followers.get(id) ?? new Set();
+    this.#followers.set(id, followers.add(heard));
+    return () => {
+      followers.delete(heard);
+      if (followers.size === 0 && this.#followers.get(id) === followers) this.#followers.delete(id);
+    };
   }
 
   /** Asks everyone to tell. Resolves when no more answers come. */
@@ -133,9 +145,11 @@ export class Roster {
     clearInterval(this.#timer);
     for (const stop of this.#stops) stop();
     this.#watchers.clear();
+    this.#followers.clear();
   }
 
   #hear(beat: Beat): void {
+    if (beat.state !== "gone") for (const heard of this.#followers.get(beat.id) ?? []) heard(beat.run);
     const known = this.#entries.get(beat.id);
     // The older one of two with one name is about to leave.
     if (known !== undefined && known.beat.run !== beat.run && isNewer(known.beat, beat)) return;

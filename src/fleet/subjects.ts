@@ -43,6 +43,11 @@ export function executorInbox(id: string, instance: string): string {
   return `exec.${id}.${instance}`;
 }
 
+/** The run to which a connection of an executor leads. */
+export function runOf(connection: string): string | undefined {
+  return connection.split(".")[2];
+}
+
 export function isClientInbox(subject: string): boolean {
   return subject.startsWith(`${INBOXES}.`) && isPlain(subject);
 }

@@ -44,6 +44,8 @@ export interface VirtualConnectionOptions {
   /** Address of the peer, for observers. */
   readonly from?: string;
   readonly maxMessageBytes?: number;
+  /** Whether somebody else was heard last under the name of the peer. */
+  readonly isReplaced?: () => boolean;
   /** Nothing is to be received any more. */
   readonly ended: () => void;
 }
@@ -72,6 +74,8 @@ export class VirtualConnection implements Transport {
   #resentAt = Number.NEGATIVE_INFINITY;
   #resendTimer: NodeJS.Timeout | undefined;
   #absentSince: number | undefined;
+  /** When somebody wanted to know whether the peer is there. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   #pings: (() => void)[] = [];
   #closeTimer: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -205,6 +209,14 @@ export class VirtualConnection implements Transport {
     this.#end(reason);
   }
 
+  /** Finds out whether the peer is still there: the bus says at once if it is not. */
+  ask(): void {
+    const now = performance.now();
+    if (now - this.#askedAt < PROBE_MS) return;
+    this.#askedAt = now;
+    this.#tell({ ask: true });
+  }
+
   /** Takes a message for the subject of this end. */
   receive({ data, isUndeliverable }: BusMessage): void {
     if (this.#ended) return;
@@ -333,11 +345,16 @@ export class VirtualConnection implements Transport {
     this.destroy("a frame violates the protocol of the fleet");
   }
 
-  /** The bus says at once that nobody receives a subject, but the peer may only be connecting again. */
+  /**
+   * The bus says at once that nobody receives a subject, but the peer may only be connecting again, unless somebody else
+   * has its name by now.
+   */
   #noteAbsence(): void {
     const now = performance.now();
     this.#absentSince ??= now;
-    if (now - this.#absentSince >= ABSENCE_MS) this.destroy(`${this.#options.peerName} has left the fleet`);
+    if (this.#options.isReplaced?.() === true) this.destroy(`${this.#options.peerName} has been restarted`);
+    else if (now - this.#absentSince >= ABSENCE_MS)
+      this.destroy(`${this.#options.peerName} has left the fleet`);
     else this.#expectAcknowledgement();
   }
 

@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
+import { createDeferred } from "../../src/base/deferred.ts";
 import { natsOptions } from "../../src/fleet/address.ts";
+import { FleetLink } from "../../src/fleet/fleet-link.ts";
 import { Mailboxes } from "../../src/fleet/mailboxes.ts";
 import { NatsBus } from "../../src/fleet/nats-bus.ts";
+import { reach } from "../../src/fleet/reach.ts";
 import { Roster } from "../../src/fleet/roster.ts";
 import { type ListeningServer, serve, type ServeOptions } from "../../src/server/index.ts";
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
+import { Relay } from "../fixtures/relay.ts";
 
 const TOKEN = "a-token-of-more-than-thirty-two-bytes";
 const authentication = {
@@ -49,17 +53,42 @@ const client = (): { servers: string; user: string; password: string; inbox: str
 async function executor(
   id: string,
   more: ServeOptions = {},
-  { user = id, replaced = () => {} }: { user?: string; replaced?: () => void } = {},
+  {
+    user = id,
+    servers = nats.url,
+    replaced = () => {},
+  }: { user?: string; servers?: string; replaced?: () => void } = {},
 ): Promise<ListeningServer> {
   const server = await serve({
     environment: process.env,
     authentication,
     ...more,
-    fleet: { servers: nats.url, user: `exec-${user}`, password: user, id, replaced },
+    fleet: { servers, user: `exec-${user}`, password: user, id, replaced },
   });
   closing.push(() => server.close());
   return server;
 }
+
+test("an executor whose name another run has by now is given up as soon as NATS says that it is gone", async () => {
+  await using relay = await Relay.open([nats.port]);
+  const older = await executor("a", {}, { servers: `nats://127.0.0.1:${relay.port}` });
+  const link = await FleetLink.open(client(), { timeoutMs: 20_000 }, () => {});
+  closing.push(() => link.close());
+  const reasons = await Promise.all(
+    [link.dial("a", { token: TOKEN }), reach(client(), "a", { token: TOKEN })].map(async (dialling) => {
+      const transport = await dialling;
+      const closed = createDeferred<string | undefined>();
+      transport.open({ message: () => {}, drain: () => {}, close: closed.resolve });
+      return closed;
+    }),
+  );
+  // It does not hear that it is replaced, and then its system closes its connection, as that of a killed program.
+  relay.silence();
+  const newer = await executor("a");
+  relay.cut();
+  for (const { promise } of reasons) expect(await promise).toBe("executor a has been restarted");
+  await Promise.all([older.close(), newer.close()]);
+});
 
 test("a client runs a command on an executor, with the token of its server", async () => {
   const refused: string[] = [];
