@@ -56,6 +56,9 @@ or pass them as flags, which override the file: \`--${limitFlag("maxConnections"
 \`createServer({ limits: { maxConnections: 100 } })\`; names are camelCase, as in error data. The server checks the
 configuration before it starts to listen: an unknown key, a wrong type or a value out of range is an error.
 
+Files that the configuration names, in \`[tls]\`, \`[audit]\` and \`[fleet]\`, are relative to its own directory, as in
+hosts.toml, wherever the server is started; paths of flags are relative to the working directory.
+
 | Key | Default | Values | Meaning |
 | --- | --- | --- | --- |
 ${rows.join("\n")}

@@ -67,6 +67,43 @@ describe("readConfiguration", () => {
     expect((await read(context)).sandbox).toMatchObject({ permissions: { type: "managed" } });
   });
 
+  it("lets the files that it names begin at its own directory", async () => {
+    const text = `
+      [tls]
+      cert = "cert.pem"
+      key = "../private/key.pem"
+      client_ca = "/etc/clients.pem"
+      [audit]
+      file = "log/audit.jsonl"
+      [fleet]
+      servers = "tls://nats.example:4222"
+      credentials = "fleet.creds"
+      nkey = "a.nk"
+      ca = "ca.pem"
+      cert = "/etc/cert.pem"
+      key = "./key.pem"
+      user = "relative/looking"
+    `;
+    expect(await read(text)).toEqual({
+      limits: {},
+      tls: {
+        cert: join(directory, "cert.pem"),
+        key: join(directory, "../private/key.pem"),
+        clientCa: "/etc/clients.pem",
+      },
+      audit: { file: join(directory, "log/audit.jsonl") },
+      fleet: {
+        servers: "tls://nats.example:4222",
+        credentials: join(directory, "fleet.creds"),
+        nkey: join(directory, "a.nk"),
+        ca: join(directory, "ca.pem"),
+        cert: "/etc/cert.pem",
+        key: join(directory, "key.pem"),
+        user: "relative/looking",
+      },
+    });
+  });
+
   it("reads what is measured and logged", async () => {
     const text = 'metrics = true\nconsole = false\nlog_level = "info"\nlog_format = "text"';
     expect(await read(text)).toEqual({

@@ -7,7 +7,9 @@ import { auditOf } from "./audit-flags.ts";
 import type { Edge } from "./edge-flags.ts";
 import { EDGE_KEYS, edgeOf } from "./edge-keys.ts";
 import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
+import { resolveFleetPaths } from "./fleet-paths.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { pathsFrom } from "./paths-from.ts";
 import { readTomlFile, type Refuse } from "./toml-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
@@ -49,11 +51,15 @@ const KEYS = [
   ...EDGE_KEYS,
 ];
 
-/** Reads a configuration file. Anything in it that is not known is an error. */
+/**
+ * Reads a configuration file. Anything in it that is not known is an error. Files that it names are relative to its own
+ * directory; what a sandbox allows is relative to where the server runs.
+ */
 export async function readConfiguration(path: string): Promise<Configuration> {
   const { keys: file, refuse } = await readTomlFile(path, "configuration");
   for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
   const { limits = {}, sandbox, run_as: runAs, local, audit, fleet } = file;
+  const edge = edgeOf(file, refuse);
   return {
     limits: limitsOf(limits, refuse),
     ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
@@ -61,9 +67,10 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     ...(local === undefined ? {} : { local: localRights(local, refuse) }),
     ...switchesOf(file, refuse),
     ...choicesOf(file, refuse),
-    ...edgeOf(file, refuse),
-    ...(audit === undefined ? {} : { audit: auditOf(audit, refuse) }),
-    ...(fleet === undefined ? {} : { fleet: configuredFleet(fleet, refuse) }),
+    ...edge,
+    ...(edge.tls === undefined ? {} : { tls: pathsFrom(path, edge.tls, ["cert", "key", "clientCa"]) }),
+    ...(audit === undefined ? {} : { audit: pathsFrom(path, auditOf(audit, refuse), ["file"]) }),
+    ...(fleet === undefined ? {} : { fleet: configuredFleet(fleet, path, refuse) }),
   };
 }
 
@@ -105,9 +112,10 @@ function localRights(table: unknown, refuse: Refuse): RightsOptions {
   return readRights(table, refuseLocal);
 }
 
-function configuredFleet(table: unknown, refuse: Refuse): ConfiguredFleet {
+function configuredFleet(table: unknown, path: string, refuse: Refuse): ConfiguredFleet {
   if (!isTable(table)) throw refuse("fleet", "must be a table");
-  return fleetOf(table, (key, why) => refuse(`fleet.${key}`, why));
+  const fleet = fleetOf(table, (key, why) => refuse(`fleet.${key}`, why));
+  return resolveFleetPaths(fleet, path);
 }
 
 function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {

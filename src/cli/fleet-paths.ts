@@ -1,5 +1,5 @@
-import { dirname, resolve } from "node:path";
 import type { FleetAddress } from "../fleet/fleet-address.ts";
+import { pathsFrom } from "./paths-from.ts";
 
 const PATHS = ["credentials", "nkey", "ca", "cert", "key"] as const;
 
@@ -8,9 +8,5 @@ export function resolveFleetPaths<Fleet extends Pick<FleetAddress, (typeof PATHS
   fleet: Fleet,
   file: string,
 ): Fleet {
-  const paths = PATHS.flatMap((key) => {
-    const path = fleet[key];
-    return path === undefined ? [] : [[key, resolve(dirname(file), path)] as const];
-  });
-  return { ...fleet, ...Object.fromEntries(paths) };
+  return pathsFrom(file, fleet, PATHS);
 }

@@ -66,8 +66,8 @@ Options:
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
       --run-as <USER>                Do everything that clients ask for as this user, given by name or number,
                                      so that they cannot reach the server's own files; needs root
-      --config <PATH>                TOML file with [limits], [sandbox], [local], [tls] and [fleet]; flags
-                                     override it
+      --config <PATH>                TOML file with [limits], [sandbox], [local], [tls], [audit] and [fleet];
+                                     files that it names begin at its directory; flags override it
   -h, --help                         Print help
   -V, --version                      Print version
 
