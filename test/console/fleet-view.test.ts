@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { tokenSubprotocols } from "../../src/base/subprotocol-token.ts";
 import { pageStatus } from "../access/console-browser.ts";
 import { type RunningCommand, startCommand } from "../cli/command.ts";
@@ -191,6 +191,36 @@ it("only the page itself gets in, and nothing else than its requests is taken", 
   expect(await closed('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}')).toBe(1008);
   expect(await closed("[")).toBe(1008);
   expect(await closed(JSON.stringify({ request: 1, do: "open", machine: "x".repeat(5000) }))).toBe(1008);
+});
+
+it("a tab without a link is told which command gives one, and goes where that link leads", async () => {
+  const other = startCommand(["-H", "prod", "open", "--print"], { env: desk.person.env });
+  onTestFinished(() => void other.child.kill("SIGTERM"));
+  await other.complains("serving the web console");
+  const link = other.stdout.trim();
+  await using stranger = await ConsolePage.open(browser, command.stdout.trim(), {
+    refused: true,
+    opensTabs: true,
+  });
+  const tab = stranger.page;
+  await tab.getByRole("heading", { name: "Open the fleet prod" }).waitFor();
+  const card = tab.locator(".entrance-card");
+  expect(await card.innerText()).toContain("run exec-server -H prod open");
+  expect(await card.innerText()).not.toMatch(/server printed|on its machine/);
+  expect(await tab.getByRole("alert").innerText()).toBe(
+    "This link has been used already; for another one, run: exec-server -H prod open",
+  );
+  for (const colorScheme of ["light", "dark"] as const) {
+    await tab.emulateMedia({ colorScheme });
+    expect(await seriousFindings(tab)).toEqual([]);
+    if (pictures !== undefined)
+      await card.screenshot({ path: `${pictures}/fleet-entrance-${colorScheme}.png` });
+  }
+  await tab.getByLabel("Link").fill(link);
+  await tab.keyboard.press("Enter");
+  await stranger.ready();
+  expect(new URL(tab.url()).origin).toBe(new URL(link).origin);
+  stranger.expectClean();
 });
 
 it("says that NATS is lost while it is, and goes on when it is back", async () => {

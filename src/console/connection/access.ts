@@ -8,6 +8,8 @@ export interface ServerState {
   /** Name of the machine, if it is told to strangers. */
   readonly name?: string | null;
   readonly version?: string | null;
+  /** What serves the page, if it is not the server itself, and prints other links. */
+  readonly command?: string;
   /** Of the secret that was shown. */
   readonly session?: "valid" | "over";
 }
@@ -40,6 +42,14 @@ export function takeLinkToken(): string | undefined {
 export function tokenIn(text: string): string {
   const [, fragment] = text.split("#link=");
   return (fragment ?? text).trim();
+}
+
+/** The address of a link that a person pasted, if it leads to another page than this one. */
+export function linkElsewhere(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, origin, hash, href } = new URL(text);
+  const isPage = protocol === "http:" || protocol === "https:";
+  return isPage && origin !== location.origin && hash.startsWith("#link=") ? href : undefined;
 }
 
 /** Trades the token of a link, which works once, or a token of the server for a secret. */

@@ -2,11 +2,12 @@ import { useSignal } from "@preact/signals";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Field } from "../ui/field.tsx";
-import { tokenIn } from "./access.ts";
+import { visibleText } from "../ui/visible-text.ts";
+import { linkElsewhere, tokenIn } from "./access.ts";
 import { enterByToken, serverLink } from "./server-link.ts";
 
-/** Asks for a link or a token. */
-export function Entrance() {
+/** Asks for a link or a token. `fleet` is the name of the fleet that is behind it. */
+export function Entrance({ fleet }: { fleet?: string }) {
   const text = useSignal("");
   const { server, refusal } = serverLink;
   const byToken = server.value?.authentication === "token";
@@ -14,24 +15,19 @@ export function Entrance() {
     event.preventDefault();
     const given = text.value.trim();
     if (given === "") return;
-    void enterByToken(tokenIn(given));
+    const elsewhere = linkElsewhere(given);
+    // A command that is run again serves another page. This one knows nothing of its links.
+    if (server.value?.command !== undefined && elsewhere !== undefined) location.assign(elsewhere);
+    else void enterByToken(tokenIn(given));
   };
   return (
     <main class="entrance">
       <form class="entrance-card" onSubmit={submit}>
         <Brand />
-        <h1>{byToken ? "Enter a token" : "Open a link"}</h1>
-        {byToken ? (
-          <p>
-            This server asks for one of its tokens. A link of <code>exec-server open --print</code> works as
-            well.
-          </p>
-        ) : (
-          <p>
-            The server printed one when it started. For a new one, run <code>exec-server open --print</code>{" "}
-            on its machine, and paste it here. Each link works once.
-          </p>
-        )}
+        <h1>
+          {byToken ? "Enter a token" : fleet === undefined ? "Open a link" : `Open the fleet ${fleet}`.trim()}
+        </h1>
+        <Advice of={fleet === undefined ? "this page" : "this view of your machines"} />
         {refusal.value === undefined ? null : <ErrorBox text={refusal.value} />}
         <Field label={byToken ? "Token" : "Link"}>
           {(ids) => (
@@ -53,6 +49,28 @@ export function Entrance() {
         </Button>
       </form>
     </main>
+  );
+}
+
+/** Where a link or a token comes from. `of` says what the link opens. */
+function Advice({ of }: { of: string }) {
+  const { authentication, command } = serverLink.server.value ?? {};
+  if (command !== undefined)
+    return (
+      <p>
+        A command serves {of}, with a link that works once. For another link, run{" "}
+        <code>{visibleText(command)}</code>. If that opens no browser, paste its link here.
+      </p>
+    );
+  return authentication === "token" ? (
+    <p>
+      This server asks for one of its tokens. A link of <code>exec-server open --print</code> works as well.
+    </p>
+  ) : (
+    <p>
+      The server printed one when it started. For a new one, run <code>exec-server open --print</code> on its
+      machine, and paste it here. Each link works once.
+    </p>
   );
 }
 

@@ -152,7 +152,11 @@ async function stayConnected(): Promise<void> {
       failures++;
       if (await isOver(secret)) {
         forgetSecret();
-        return ask("Your access has ended: it expired or was withdrawn, or the server is another one.");
+        return ask(
+          server.value?.command === undefined
+            ? "Your access has ended: it expired or was withdrawn, or the server is another one."
+            : "Your access has ended: it expired, or another command has taken this address.",
+        );
       }
     }
     await pause(failures);

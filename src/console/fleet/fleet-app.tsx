@@ -23,7 +23,7 @@ export function FleetApp() {
   return (
     <>
       {serverLink.state.value === "asking" ? (
-        <Entrance />
+        <Entrance fleet={visibleText(serverLink.server.value?.name ?? "")} />
       ) : machine !== undefined ? (
         <Opening key={machine.id} {...machine} />
       ) : fleet.rows.value === undefined ? (

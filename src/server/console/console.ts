@@ -35,8 +35,8 @@ export interface ConsoleSurroundings {
   readonly publicUrls: readonly string[];
   /** Whether clients need a token. */
   readonly takesTokens: boolean;
-  /** How a person gets another link. Default: by asking the server. */
-  readonly remedy?: string;
+  /** The command that serves the page, and with it another link, if it is not the server itself. */
+  readonly command?: string;
   /** What the page is about. Default: the name of the machine. */
   readonly name?: string | undefined;
   /** File of the page. Default: the console of a server. */
@@ -157,7 +157,7 @@ export class Console implements Site {
   }
 
   async #state(request: IncomingMessage): Promise<object> {
-    const { takesTokens, isLocal, version, name = hostname() } = this.#surroundings;
+    const { takesTokens, isLocal, version, command, name = hostname() } = this.#surroundings;
     const { authorization } = request.headers;
     const admission =
       authorization === undefined ? undefined : await this.admit({ authorization, ...callerOf(request) });
@@ -166,13 +166,14 @@ export class Console implements Site {
       authentication: takesTokens ? "token" : "link",
       name: isLocal || isAdmitted ? name : null,
       version: version ?? null,
+      ...(command === undefined ? {} : { command }),
       ...(admission === undefined ? {} : { session: isAdmitted ? "valid" : "over" }),
     };
   }
 
   #door(): SignIn {
     if (this.#signIn !== undefined) return this.#signIn;
-    const { logger, refused, takesTokens, publicUrls, remedy } = this.#surroundings;
+    const { logger, refused, takesTokens, publicUrls, command } = this.#surroundings;
     const log = new LoginLog(logger);
     this.#signIn = new SignIn({
       links: this.#links,
@@ -180,7 +181,9 @@ export class Console implements Site {
       authenticate: this.#authenticate,
       takesTokens,
       remedy: () =>
-        remedy ?? `get another one with: exec-server open --print --url ${publicUrls[0] ?? this.#listening}`,
+        command === undefined
+          ? `get another one with: exec-server open --print --url ${publicUrls[0] ?? this.#listening}`
+          : `for another one, run: ${command}`,
       refused: (reason, from) => {
         log.refused(`console: ${reason}`, from);
         refused(`console: ${reason}`, from);

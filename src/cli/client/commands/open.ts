@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { shownUrl } from "../../../base/shown-url.ts";
 import { openBrowser } from "../console/open-browser.ts";
 import { endWith } from "../end-with.ts";
 import type { OpenTransport } from "../../../client/connect/connectors.ts";
@@ -83,9 +84,17 @@ async function serveHere(target: Target, options: OpenOptions): Promise<void> {
   const { carriedTo, serveLocalPage } = await import("../console/local-page.ts");
   const name = target.kind === "own" ? undefined : target.name;
   await untilInterrupted(async (signal) => {
-    await show((await serveLocalPage(carriedTo(open), { name })).link(), options);
+    const page = await serveLocalPage(carriedTo(open), { name, command: commandFor(target) });
+    await show(page.link(), options);
     await served(signal, "the server");
   });
+}
+
+/** What opens this target again. */
+function commandFor(target: Target): string {
+  if (target.kind === "own") return "exec-server open";
+  if (target.name !== undefined) return `exec-server -H ${target.name} open`;
+  return `exec-server open --url ${target.kind === "url" ? shownUrl(target.url) : "URL"}`;
 }
 
 /** The fleet whose name was given instead of that of a server. */

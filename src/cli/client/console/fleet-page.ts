@@ -29,7 +29,10 @@ export async function serveFleetPage(
       throw new Failure(
         `this program serves the pages of ${MAX_MACHINES} machines already; 'exec-server open -H ${name}/${id}' opens another`,
       );
-    const opening = serveLocalPage(carriedTo(transportsTo(id)), { name: `${name}/${id}` });
+    const opening = serveLocalPage(carriedTo(transportsTo(id)), {
+      name: `${name}/${id}`,
+      command: `exec-server -H ${name}/${id} open`,
+    });
     pages.set(id, opening);
     opening.catch(() => pages.delete(id));
     return (await opening).link();
@@ -39,6 +42,7 @@ export async function serveFleetPage(
   const source = { name, servers, fleet, open, explain };
   const page = await serveLocalPage((connection) => feedPage(connection, source), {
     name,
+    command: `exec-server -H ${name} open`,
     index: "fleet.html",
   });
   return page.link();

@@ -21,6 +21,8 @@ export interface LocalPage {
 }
 
 export interface LocalPageOptions {
+  /** What was typed to open it, and can be typed again for another link. */
+  readonly command: string;
   /** What the page is about. Default: the name of this machine. */
   readonly name?: string | undefined;
   /** File of another page than the usual one. */
@@ -36,7 +38,7 @@ export type TakePage = (page: Transport, failed: (reason: string) => void) => vo
  */
 export async function serveLocalPage(
   take: TakePage,
-  { name, index }: LocalPageOptions = {},
+  { command, name, index }: LocalPageOptions,
 ): Promise<LocalPage> {
   const log = new LoginLog(silentLogger);
   let last: string | undefined;
@@ -53,7 +55,7 @@ export async function serveLocalPage(
       isLocal: true,
       publicUrls: [],
       takesTokens: false,
-      remedy: "get another one with: exec-server open --print",
+      command,
       name,
       index,
       refused: (reason) => complainOnce(reason),
