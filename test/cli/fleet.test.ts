@@ -245,3 +245,79 @@ test("drain notices that somebody undoes it", async () => {
   });
   await sleep.kill();
 });
+
+test("drain takes several executors: it tells of each, and its status is the highest", async () => {
+  await Promise.all([desk.join("busy", { set: "many" }), desk.join("idle", { set: "many" })]);
+  await using host = await reach("busy");
+  const sleep = await host.start(["sleep", "60"]);
+  const both = startCommand(["fleet", "drain", "prod/idle", "busy", "prod/busy"], { env: desk.person.env });
+  await both.complains("prod/busy, prod/idle get no new work");
+  await both.complains("nothing runs on prod/idle any more");
+  // One that is not there does not keep the others from being drained.
+  const late = await run(["fleet", "drain", "nobody", "idle", "busy", "--timeout", "300ms"]);
+  expect(late.status).toBe(124);
+  expect(late.stderr.split("\n").sort()).toEqual([
+    "",
+    expect.stringMatching(/^exec-server: no executor 'nobody' is connected to the fleet 'prod'; there are: /),
+    "exec-server: nothing runs on prod/idle any more",
+    "exec-server: prod/busy, prod/idle get no new work",
+    "exec-server: prod/busy: 1 process runs after 300ms; it stays cordoned: 'exec-server fleet uncordon prod/busy' undoes that",
+  ]);
+  expect(both.child.exitCode).toBeNull();
+  await sleep.kill();
+  expect(await both.ended()).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/nothing runs on prod\/busy any more\n$/),
+  });
+  expect((await run(["fleet", "drain", "nobody", "idle"])).status).toBe(1);
+  expect(await run(["fleet", "uncordon", "prod", "--on", "set=many"])).toMatchObject({
+    status: 0,
+    stderr: "exec-server: prod/busy, prod/idle get new work again\n",
+  });
+});
+
+test("drain --on takes those with the labels, and says what to do when it is interrupted", async () => {
+  await Promise.all([desk.join("one", { set: "on" }), desk.join("two", { set: "on" })]);
+  await using host = await reach("one");
+  const sleep = await host.start(["sleep", "60"]);
+  const drain = startCommand(["fleet", "drain", "--on", "set=on"], { env: desk.person.env });
+  await drain.complains("nothing runs on prod/two any more");
+  drain.child.kill("SIGINT");
+  expect(await drain.ended()).toMatchObject({
+    signal: "SIGINT",
+    stderr: expect.stringContaining(
+      "interrupted; they stay cordoned: 'exec-server fleet uncordon prod --on set=on' undoes that",
+    ),
+  });
+  await sleep.kill();
+  expect(await run(["-H", "prod", "fleet", "drain", "--on", "set=on"])).toMatchObject({ status: 0 });
+  const listed = JSON.parse((await run(["fleet", "ls", "--json"])).stdout) as {
+    name: string;
+    state: string;
+  }[];
+  expect(listed.filter(({ state }) => state === "cordoned").map(({ name }) => name)).toEqual([
+    "prod/one",
+    "prod/two",
+  ]);
+});
+
+test.each([
+  [["fleet", "drain"], 2, "which executors? Name them (FLEET/NAME …), or choose them by labels with --on"],
+  [
+    ["fleet", "drain", "prod/web-1", "--on", "zone=eu"],
+    2,
+    "'prod/web-1' is one executor; with --on, name the fleet alone: prod",
+  ],
+  [["fleet", "cordon", "prod", "test", "--on", "zone=eu"], 2, "--on is for the executors of one fleet"],
+  [["fleet", "drain", "--on", "zone"], 2, "expected KEY=VALUE, not 'zone'"],
+  [
+    ["fleet", "drain", "--on", "zone=mars"],
+    1,
+    "no executor with zone=mars is connected to the fleet 'prod'; 'exec-server fleet ls' lists all",
+  ],
+] as const)("%j: one line says what is wrong", async (args, status, reason) => {
+  const ended = await run([...args]);
+  expect(ended).toMatchObject({ status, stdout: "" });
+  expect(ended.stderr).toContain(reason);
+  expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+});

@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import { endWith } from "../end-with.ts";
-import { drain, setCordoned } from "../fleet/cordon-executor.ts";
+import { withOn } from "../fleet/chosen-machines.ts";
+import type { ExecutorsOptions } from "../fleet/chosen-executors.ts";
+import { setCordoned } from "../fleet/cordon-executors.ts";
+import { drain } from "../fleet/drain-executors.ts";
 import { type ListOptions, listFleets } from "../fleet/list-fleets.ts";
 import { type Labels, parseLabels } from "../fleet/parse-labels.ts";
 import { watchFleet } from "../fleet/watch-fleet.ts";
@@ -24,6 +27,12 @@ Examples:
   exec-server fleet ls prod --label zone=eu
   exec-server -H prod/web-1 run -- uptime
   exec-server fleet drain prod/web-1 --timeout 10m
+  exec-server fleet drain prod --on zone=eu && exec-server fleet uncordon prod --on zone=eu
+`;
+
+const DRAIN_STATUS = `
+The status is the highest of all executors: 0 for one on which nothing runs, 1 for one that cannot be reached, is being
+stopped, leaves, or gets new work again before that, 124 for one that still runs something after --timeout. All stay cordoned in any case.
 `;
 
 interface GlobalOptions {
@@ -32,6 +41,8 @@ interface GlobalOptions {
   readonly debug?: boolean;
   readonly json?: boolean;
 }
+
+type Chosen = GlobalOptions & ExecutorsOptions;
 
 /** Adds `fleet` and its subcommands. */
 export function define(program: Command): void {
@@ -64,38 +75,32 @@ export function define(program: Command): void {
       await watchFleet(name ?? options.host, options);
       await endWith(0);
     });
-  const cordon = fleet
-    .command("cordon")
-    .description(
-      "Give an executor no new work. It stays reachable, until 'uncordon' or until its server ends.",
-    )
-    .argument("<fleet/name>")
-    .option("--token-file <PATH>", "file with the token of the executor")
-    .action(async (name: string) => {
-      await setCordoned(name, true, cordon.optsWithGlobals<GlobalOptions>());
-      await endWith(0);
-    });
-  const uncordon = fleet
-    .command("uncordon")
-    .description("Give an executor new work again.")
-    .argument("<fleet/name>")
-    .option("--token-file <PATH>", "file with the token of the executor")
-    .action(async (name: string) => {
-      await setCordoned(name, false, uncordon.optsWithGlobals<GlobalOptions>());
-      await endWith(0);
-    });
-  const draining = fleet
-    .command("drain")
-    .description("Give an executor no new work, and wait until nothing runs there.")
-    .argument("<fleet/name>")
+  const cordon = ofExecutors(
+    fleet.command("cordon"),
+    "Give executors no new work. They stay reachable, until 'uncordon' or until their server ends.",
+  ).action(async (names: string[]) => {
+    await endWith(await setCordoned(names, true, cordon.optsWithGlobals<Chosen>()));
+  });
+  const uncordon = ofExecutors(fleet.command("uncordon"), "Give executors new work again.").action(
+    async (names: string[]) => {
+      await endWith(await setCordoned(names, false, uncordon.optsWithGlobals<Chosen>()));
+    },
+  );
+  const draining = ofExecutors(
+    fleet.command("drain"),
+    "Give executors no new work, and wait until nothing runs there.",
+  )
     .option("--timeout <DURATION>", "wait no longer than this: 30s, 10m", parseDurationArgument)
-    .option("--token-file <PATH>", "file with the token of the executor")
-    .addHelpText(
-      "after",
-      "\nStatus: 0 when nothing runs there; 124 after --timeout; 1 if it cannot be reached, or leaves before.\nIt stays cordoned in any case.\n",
-    )
-    .action(async (name: string) => {
-      await drain(name, draining.optsWithGlobals<GlobalOptions & { timeout?: number }>());
-      await endWith(0);
+    .addHelpText("after", DRAIN_STATUS)
+    .action(async (names: string[]) => {
+      await endWith(await drain(names, draining.optsWithGlobals<Chosen & { timeout?: number }>()));
     });
+}
+
+/** Adds what says which executors a command is about. */
+function ofExecutors(command: Command, description: string): Command {
+  return withOn(
+    command.description(description).argument("[fleet/name...]"),
+    "all executors of the fleet that have these labels: K=V[,K=V], or all",
+  ).option("--token-file <PATH>", "file with the token of the executors");
 }

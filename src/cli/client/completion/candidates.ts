@@ -207,7 +207,7 @@ async function argumentsOf(
   const { hosts, kept } = lookups;
   const name = command.name();
   if (command.parent?.name() === "fleet") {
-    const isOfFleet = name === "ls" || name === "watch";
+    const isOfFleet = name === "ls" || name === "watch" || given["on"] !== undefined;
     const words = isOfFleet ? lookups.fleets() : await executorsOf(current, lookups);
     return { candidates: words.map(asWord), files: false };
   }

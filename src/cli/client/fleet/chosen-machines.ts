@@ -13,12 +13,11 @@ export interface OnOptions extends TargetOptions {
 }
 
 /** Adds `--on`. */
-export function withOn(command: Command): Command {
-  return command.option(
-    "--on <LABELS>",
-    "use all machines of the fleet -H that have these labels: K=V[,K=V], or all",
-    parseOn,
-  );
+export function withOn(
+  command: Command,
+  description = "use all machines of the fleet -H that have these labels: K=V[,K=V], or all",
+): Command {
+  return command.option("--on <LABELS>", description, parseOn);
 }
 
 /** Enters the fleet whose machines are to be used. */
