@@ -78,7 +78,7 @@ test("an executor whose name another run has by now is given up as soon as NATS 
     [link.dial("a", { token: TOKEN }), reach(client(), "a", { token: TOKEN })].map(async (dialling) => {
       const transport = await dialling;
       const closed = createDeferred<string | undefined>();
-      transport.open({ message: () => {}, drain: () => {}, close: closed.resolve });
+      transport.open({ message: () => {}, drain: () => {}, close: (reason) => closed.resolve(reason) });
       return closed;
     }),
   );
