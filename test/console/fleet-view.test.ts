@@ -89,7 +89,8 @@ it("an empty fleet says how a machine joins; machines appear when they do, and g
 
 it("what machines tell is text, on one line, and numbers stay short", async () => {
   const beats = await FleetBeats.open(desk.nats);
-  const told = { id: "evil", running: 1e300, free: 1e300, load: 1e300, version: MARKUP[1]! };
+  const most = Number.MAX_SAFE_INTEGER;
+  const told = { id: "evil", running: most, free: most, load: 1e300, version: MARKUP[1]! };
   beats.tellThis({ ...told, labels: HOSTILE });
   await expect.poll(() => row("evil").innerText()).toContain("note=<img src=x onerror=");
   const text = await row("evil").innerText();
