@@ -252,7 +252,9 @@ async function connectThrough(): Promise<Host> {
   const token = process.env["FAULT_TOKEN"];
   for (;;) {
     try {
-      return await connect(targetOf(), token === undefined ? {} : { token });
+      // A machine that does much else gets little done between two faults.
+      const patience = { recoveryTimeoutMs: 120_000 };
+      return await connect(targetOf(), token === undefined ? patience : { ...patience, token });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
     }

@@ -1,11 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { MachineStalls } from "../fixtures/machine-stalls.ts";
 import { AttackedServer, MAX_LATENCY_MS } from "./attacked-server.ts";
 
 describe("what the hostile suite measures", () => {
   it("is well within its bounds on a server that nobody attacks", async () => {
     await using target = await AttackedServer.start();
     await target.expectUnharmed("no attack");
+  });
+
+  it("leaves out that the machine stands still", async () => {
+    await using target = await AttackedServer.start();
+    const hearts = (await MachineStalls.watch()).pids;
+    for (const pid of [...hearts, target.server.pid]) process.kill(pid, "SIGSTOP");
+    await target.bystanderWaits();
+    await delay(2 * MAX_LATENCY_MS);
+    for (const pid of [target.server.pid, ...hearts]) process.kill(pid, "SIGCONT");
+    await target.expectPrompt("on a machine that stood still");
   });
 
   it("shows a server that stands still, and one that keeps a connection", async () => {
