@@ -68,7 +68,12 @@ test(`50 processes at a time, ${SECONDS} s, with cuts on both sides of NATS, whi
   for (let run = 0; run < MAX_RUNS && counts.stalls === 0; run += 1) {
     // What is left to do then must get through.
     const disturbed = disturb(nats, random, AbortSignal.timeout(SECONDS * 1000), counts);
-    const report = await runWorkload({ url, seconds: SECONDS, token: TOKEN }).finally(() => disturbed);
+    let report: Awaited<ReturnType<typeof runWorkload>>;
+    try {
+      report = await runWorkload({ url, seconds: SECONDS, token: TOKEN });
+    } finally {
+      await disturbed;
+    }
     const faults = { ...counts, nearClient: nearClient.counts, nearExecutor: nearExecutor.counts };
     process.stdout.write(`${JSON.stringify({ seed: runSeed, faults, ...report })}\n`);
     expectWork(report);
