@@ -15,6 +15,7 @@ const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 16;
 const TOTAL_BYTES = 48 * MEBIBYTE;
 const DEADLINE_MS = 90_000;
+const MAX_LIFE_MS = 400;
 const command = ["seq", String(FIRST_FIXED_WIDTH), String(FIRST_FIXED_WIDTH + TOTAL_BYTES / LINE_BYTES - 1)];
 const cleanups: (() => PromiseLike<unknown>)[] = [];
 
@@ -46,7 +47,8 @@ async function untilAnswered<T>(begin: () => Promise<T>): Promise<T> {
 async function connectBadly(): Promise<Host> {
   const server = await startServer();
   cleanups.push(() => server[Symbol.asyncDispose]());
-  const proxy = await FaultProxy.open(server.port, new SeededRandom(runSeed));
+  // No connection lasts as long as the output takes.
+  const proxy = await FaultProxy.open(server.port, new SeededRandom(runSeed), { maxLifeMs: MAX_LIFE_MS });
   cleanups.push(() => proxy[Symbol.asyncDispose]());
   const host = await untilAnswered(() => connect(proxy.url));
   cleanups.push(() => host.close());
