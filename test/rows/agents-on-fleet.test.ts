@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { responsesModel, runAgentJob } from "../../src/rows/index.ts";
+import { type AgentCommands, responsesModel, runAgentJob } from "../../src/rows/index.ts";
 import { FakeFleet } from "../fixtures/fake-fleet.ts";
 import { answerWith, functionCall } from "../fixtures/scripted-model.mjs";
 import { type Behaviour, calling, endpointOf, good } from "./agent-rows.ts";
@@ -20,13 +20,17 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function run(rows: number, behaviours: Readonly<Record<string, Behaviour>>) {
+async function run(
+  rows: number,
+  behaviours: Readonly<Record<string, Behaviour>>,
+  more: Partial<AgentCommands> = {},
+) {
   await using endpoint = await endpointOf(behaviours);
   const input = join(directory, "in.csv");
   const output = join(directory, "out.csv");
   writeFileSync(input, `n\n${Array.from({ length: rows }, (_, n) => n).join("\n")}\n`);
   const model = responsesModel({ model: "scripted", baseUrl: endpoint.baseUrl, apiKey: "k", retries: 0 });
-  const commands = { cwd: directory, login: false, sandbox: "none" as const };
+  const commands = { cwd: directory, login: false, sandbox: "none" as const, ...more };
   const summary = await runAgentJob({
     input,
     output,
@@ -77,4 +81,45 @@ test("another agent starts over elsewhere when a machine is lost", async () => {
   });
   expect(summary).toMatchObject({ completed: 1, failed: 0, moved: 1, end: "finished" });
   expect(rows).toMatchObject([{ host: "other", attempt_count: "2", status: "completed" }]);
+});
+
+/** A machine on which nothing can be confined. */
+function addBare(id: string, slots: number): void {
+  const programs = join(directory, "programs");
+  mkdirSync(programs, { recursive: true });
+  for (const name of ["sh", "true", "echo"]) symlinkSync(`/bin/${name}`, join(programs, name));
+  fleet.add(id, { slots, server: { environment: { PATH: programs } } });
+}
+
+test("agents go where commands can be confined", async () => {
+  addBare("bare", 8);
+  fleet.add("able", { slots: 1 });
+  const hello = calling(["exec_command", { cmd: "echo hello" }]);
+  const { summary, rows } = await run(2, { "row-1": hello, "row-2": hello }, { sandbox: "read-only" });
+  expect(summary).toMatchObject({ completed: 2, failed: 0, moved: 0, end: "finished" });
+  expect(rows.map(({ host, attempt_count }) => [host, attempt_count])).toEqual([
+    ["able", "1"],
+    ["able", "1"],
+  ]);
+  for (const { result_json: result } of rows) expect(result).toContain("hello");
+});
+
+test("a job ends at once if commands can be confined nowhere, before anything was asked of the model", async () => {
+  addBare("bare", 8);
+  let turns = 0;
+  const counting: Behaviour = (scene) => {
+    turns += 1;
+    good(scene);
+  };
+  await expect(run(1, { "row-1": counting }, { sandbox: "workspace-write" })).rejects.toThrow(
+    /^the machine does not take the rows: bare: .*the sandbox is unavailable: bwrap was not found/,
+  );
+  expect(turns).toBe(0);
+});
+
+test("a machine without the directory gets no agents", async () => {
+  fleet.add("able", { slots: 8 });
+  await expect(run(1, { "row-1": good }, { cwd: join(directory, "nowhere") })).rejects.toThrow(
+    /^the machine does not take the rows: able: .*nowhere/,
+  );
 });

@@ -12,7 +12,7 @@ import { pathOfServer, resolveWorkdir } from "../../client/tools/working-directo
 import type { JsonValue } from "../engine/row.ts";
 import type { RowsProgress } from "../engine/rows-progress.ts";
 import { type AgentJobSummary, runAgentJob } from "./agent-job.ts";
-import type { AgentWorkOptions } from "./agent-work.ts";
+import { type AgentWorkOptions, sandboxOf } from "./agent-work.ts";
 
 /** What a model may start, and how. */
 export interface AgentJobToolOptions extends Omit<AgentWorkOptions, "host" | "instruction" | "outputSchema"> {
@@ -124,9 +124,9 @@ async function spawn(
   const [input, output] = [given.csv_path, given.output_csv_path ?? besideInput(given.csv_path)].map((path) =>
     onHost(path, base),
   ) as [string, string];
-  const { sandbox = "workspace-write" } = commands;
+  const sandbox = sandboxOf(commands);
   const files =
-    sandbox === "none" ? host.files : host.files.within(sandbox, base === undefined ? {} : { cwd: base });
+    sandbox === undefined ? host.files : host.files.within(sandbox, base === undefined ? {} : { cwd: base });
   const summary = await runOnHost(options, given, { files, input, output, signal });
   return { text: JSON.stringify(answer(summary, output)), isError: false };
 }

@@ -33,11 +33,11 @@ const ITEM_TIMEOUT_MS = 30 * 60_000;
  * `fleet`, each agent runs its commands on one machine, and another one starts over elsewhere if that machine is lost.
  */
 export async function runAgentJob(options: AgentJobOptions): Promise<AgentJobSummary> {
-  const { instruction, outputSchema, fleet } = options;
+  const { instruction, outputSchema, fleet, commands } = options;
   if (fleet !== undefined && options.host !== undefined)
     throw new UsageError("the commands of agents run on a host or on a fleet; give one of them");
   const template = new Template(instruction);
-  await using machines = fleet === undefined ? undefined : new FleetAgents({ ...options, fleet });
+  await using machines = fleet === undefined ? undefined : new FleetAgents({ ...options, fleet }, commands);
   const work = agentWork({
     ...options,
     ...(machines === undefined ? {} : { host: machines.hostOf }),

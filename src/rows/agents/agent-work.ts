@@ -46,6 +46,11 @@ const MAX_OUTPUT_TOKENS = 10_000;
 /** An agent that leaves more running has lost its way. */
 const MAX_SESSIONS = 8;
 
+/** What confines the commands of agents. */
+export function sandboxOf({ sandbox = "workspace-write" }: AgentCommands): Sandbox | undefined {
+  return sandbox === "none" ? undefined : sandbox;
+}
+
 /** Prepares agents, each of which works on one row. */
 export function agentWork(options: AgentWorkOptions): AgentWork {
   const { model, instruction, outputSchema, host, commands = {}, maxTurns, maxToolCalls } = options;
@@ -54,7 +59,8 @@ export function agentWork(options: AgentWorkOptions): AgentWork {
     if (value !== undefined && !isCount(value))
       throw new UsageError(`${name} must be a whole number from 1 on, not ${value}`);
   const tokens = new TokenCount(maxTokensTotal);
-  const { sandbox = "workspace-write", ...given } = commands;
+  const { sandbox: _, ...given } = commands;
+  const sandbox = sandboxOf(commands);
   const agents = {
     model,
     instructionFor: instruction,
@@ -65,7 +71,7 @@ export function agentWork(options: AgentWorkOptions): AgentWork {
       maxOutputTokens: MAX_OUTPUT_TOKENS,
       maxSessions: MAX_SESSIONS,
       ...given,
-      ...(sandbox === "none" ? {} : { sandbox }),
+      ...(sandbox === undefined ? {} : { sandbox }),
     },
     limits: {
       ...(maxTurns === undefined ? {} : { maxTurns }),
