@@ -14,6 +14,8 @@ beforeEach(() =>
 afterEach(() => vi.useRealTimers());
 
 const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+/** The time of a call that everybody answers at once, and a little more. */
+const LISTED_MS = 270;
 const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;
 
 test("the list is complete at once, also if nobody is there", async () => {
@@ -23,7 +25,7 @@ test("the list is complete at once, also if nobody is there", async () => {
   const nats = new FakeNats();
   join(nats, "b");
   join(nats, "a");
-  const { link, outcome } = await afterwards(enter(nats), 270);
+  const { link, outcome } = await afterwards(enter(nats), LISTED_MS);
   expect([outcome, ids(link)]).toEqual(["complete", ["a", "b"]]);
 });
 
@@ -72,7 +74,7 @@ test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
 test("a bus that has ended is told to everyone who lists or dials", async () => {
   const nats = new FakeNats();
   join(nats, "a");
-  const { bus, link, states } = await afterwards(enter(nats), 270);
+  const { bus, link, states } = await afterwards(enter(nats), LISTED_MS);
   const dialled = link.dial("a", {}).catch((error: Error) => error.message);
   bus.end("the user was revoked");
   expect(await dialled).toBe("failed to connect to executor a: the user was revoked");
@@ -84,7 +86,7 @@ test("a bus that has ended is told to everyone who lists or dials", async () => 
 test("closing ends the connections, and nothing can be dialled afterwards", async () => {
   const nats = new FakeNats();
   join(nats, "a");
-  const { link } = await afterwards(enter(nats), 270);
+  const { link } = await afterwards(enter(nats), LISTED_MS);
   const dialled = link.dial("a", {});
   await wait(5);
   const closed: (string | undefined)[] = [];
@@ -106,7 +108,7 @@ test("those who want to know how executors are now share a call, but not one tha
   const nats = new FakeNats();
   let running = 0;
   join(nats, "a", nats.connect(), () => ({ ...IDLE, running }));
-  const { link } = await afterwards(enter(nats), 70);
+  const { link } = await afterwards(enter(nats), LISTED_MS);
   let calls = 0;
   nats.fate = (frame) => {
     if (frame.length === 0) calls += 1;
@@ -119,7 +121,7 @@ test("those who want to know how executors are now share a call, but not one tha
   await wait(40);
   // Each is one message to the executor, and its answer.
   expect([link.list()[0]!.running, calls]).toEqual([0, 2]);
-  await wait(80);
+  await wait(2 * LISTED_MS);
   await Promise.all([first, ...others]);
   expect([link.list()[0]!.running, calls]).toEqual([1, 4]);
 });
@@ -128,7 +130,7 @@ test("an executor that was killed and runs again is noticed with its first beat"
   const nats = new FakeNats();
   const killed = nats.connect();
   join(nats, "a", killed);
-  const { link } = await afterwards(enter(nats), 70);
+  const { link } = await afterwards(enter(nats), LISTED_MS);
   const client = await dialled(link);
   killed.disconnect();
   await wait(20);
@@ -142,7 +144,7 @@ test("an executor that is only connecting again is not lost, whoever else is hea
   const nats = new FakeNats();
   const moving = nats.connect();
   join(nats, "a", moving);
-  const { link } = await afterwards(enter(nats), 70);
+  const { link } = await afterwards(enter(nats), LISTED_MS);
   const client = await dialled(link);
   moving.disconnect();
   join(nats, "b");
@@ -156,7 +158,7 @@ test("forged beats end no connection, and cost it a question every half a second
   const nats = new FakeNats();
   const joined = nats.connect();
   join(nats, "a", joined);
-  const { bus, link } = await afterwards(enter(nats), 70);
+  const { bus, link } = await afterwards(enter(nats), LISTED_MS);
   const client = await dialled(link);
   let asked = 0;
   nats.fate = (frame, to) => {
@@ -175,7 +177,7 @@ test("forged beats end no connection, and cost it a question every half a second
 
 test("what is no beat changes nothing, and a reply subject that is no connection is not answered", async () => {
   const nats = new FakeNats();
-  const { bus, link } = await afterwards(enter(nats), 270);
+  const { bus, link } = await afterwards(enter(nats), LISTED_MS);
   const changes: string[] = [];
   link.watch(({ kind, executor }) => void changes.push(`${kind} ${executor.id}`));
   const before = nats.publishedFrames;
