@@ -106,6 +106,10 @@ describe("lines", () => {
     await page.keyboard.type("more two");
     await expect.poll(() => page.locator(".out-found").innerText()).toBe("1 of 1");
     await expectShown(page, "more two");
+    // The same place again.
+    await page.keyboard.press("Enter");
+    await frames(page);
+    expect(await shownText(page)).toContain("more two");
     await page.keyboard.press("Escape");
     await pressTogether(page, "gg");
     await expectShown(page, /^line 1\n/);

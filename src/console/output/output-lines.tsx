@@ -89,6 +89,8 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     show: (index) => {
       isFollowing.value = false;
       scroll(Math.max(0, layout.rowOf(index) * ROW_PX - view.peek().height / 3));
+      // Nothing tells of it if the box was there already.
+      view.value = { ...view.peek(), top: lastTop.current };
     },
     follow: () => {
       isFollowing.value = true;
