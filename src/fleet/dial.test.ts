@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { useMovedClock } from "../../test/fixtures/moved-clock.ts";
 import { dialFrom, openEnd } from "../../test/fixtures/virtual-pair.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type Admission, answerDials } from "./answer-dials.ts";
 import { FrameKind, jsonFrame } from "./frames.ts";
 
-beforeEach(() =>
-  vi.useFakeTimers({
-    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
-  }),
-);
-afterEach(() => vi.useRealTimers());
-
-const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const wait = useMovedClock();
 
 test("an executor that is not there is told at once", async () => {
   const bus = new FakeNats().connect();

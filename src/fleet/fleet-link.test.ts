@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { useMovedClock } from "../../test/fixtures/moved-clock.ts";
 import type { Beat } from "./beat.ts";
 import { encodeBeat } from "./beat-message.ts";
 import { FleetLink } from "./fleet-link.ts";
 import { FrameKind } from "./frames.ts";
 import { type Condition, Membership } from "./membership.ts";
 
-beforeEach(() =>
-  vi.useFakeTimers({
-    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
-  }),
-);
-afterEach(() => vi.useRealTimers());
-
-const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const wait = useMovedClock();
 /** The time of a call that everybody answers at once, and a little more. */
 const LISTED_MS = 270;
 const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;

@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { useMovedClock } from "../../test/fixtures/moved-clock.ts";
 import { connectPair, type End } from "../../test/fixtures/virtual-pair.ts";
 import { FrameKind, HEADER_BYTES, numberedFrame, stampProgress, stateFrame } from "./frames.ts";
 import { Incoming, WINDOW_BYTES } from "./incoming.ts";
 import type { VirtualConnection } from "./virtual-connection.ts";
 
-beforeEach(() =>
-  vi.useFakeTimers({
-    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
-  }),
-);
-afterEach(() => vi.useRealTimers());
-
-const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const wait = useMovedClock();
 const HONEST = { received: 0, limit: WINDOW_BYTES, sent: 0, resend: false, ask: false };
 
 test.each([

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { useMovedClock } from "../../test/fixtures/moved-clock.ts";
 import { dialFrom, openEnd } from "../../test/fixtures/virtual-pair.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Beat } from "./beat.ts";
@@ -8,14 +9,7 @@ import { Mailboxes } from "./mailboxes.ts";
 import { type Condition, Membership } from "./membership.ts";
 import { Roster } from "./roster.ts";
 
-beforeEach(() =>
-  vi.useFakeTimers({
-    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
-  }),
-);
-afterEach(() => vi.useRealTimers());
-
-const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const wait = useMovedClock();
 const IDLE: Condition = { running: 0, free: 4, load: 0.5, state: "ready" };
 const BEAT: Beat = { id: "a", run: "r", since: 1, labels: { zone: "eu" }, ...IDLE };
 

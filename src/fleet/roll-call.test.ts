@@ -1,18 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type FakeBus, FakeNats } from "../../test/fixtures/fake-bus.ts";
+import { useMovedClock } from "../../test/fixtures/moved-clock.ts";
 import { Mailboxes } from "./mailboxes.ts";
 import { type Condition, Membership } from "./membership.ts";
 import { Roster } from "./roster.ts";
 
-beforeEach(() =>
-  vi.useFakeTimers({
-    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
-  }),
-);
-afterEach(() => vi.useRealTimers());
-
-const wait = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const wait = useMovedClock();
 const IDLE: Condition = { running: 0, free: 4, load: 0.5, state: "ready" };
 
 test("an executor that answers a call all the time keeps nobody from the list for long", async () => {
