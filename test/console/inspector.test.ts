@@ -339,8 +339,10 @@ it.each(["light", "dark"] as const)(
     const findings: string[] = [];
     for (const part of ["Call", "Messages"]) {
       await page.getByRole("link", { name: part, exact: true }).click();
-      if (part === "Messages")
+      if (part === "Messages") {
         await page.getByRole("listbox", { name: "Messages" }).getByRole("option").first().click();
+        await page.getByRole("region", { name: "Message", exact: true }).waitFor();
+      }
       for (const width of [1280, 390]) {
         await page.setViewportSize({ width, height: 844 });
         findings.push(...(await seriousFindings(page)).map((finding) => `${part} ${width}: ${finding}`));

@@ -8,7 +8,6 @@ import { seriousFindings } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";
 import { HIDDEN, MARKUP, TURNED } from "./hostile-payload.ts";
-import { frames } from "./output-screen.ts";
 
 const LOOKS = [
   { colorScheme: "light", width: 1440, height: 900 },
@@ -47,7 +46,6 @@ async function expectSound(what: string): Promise<void> {
   for (const { colorScheme, ...size } of LOOKS) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(size);
-    await frames(page);
     const where = `${what} ${colorScheme} ${size.width}`;
     expect(await seriousFindings(page), where).toEqual([]);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -9,6 +9,7 @@ import { builtCli } from "../fault/server-under-test.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { useConsole } from "./console-scene.ts";
 import { pressTogether } from "./press-together.ts";
+import { runningAnimations, settled } from "./settled.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
 /** SCREENSHOTS=docs/images writes a picture of every view there. */
@@ -142,9 +143,6 @@ it.each(["light", "dark"] as const)(
       await ready(page);
       for (const [device, size] of Object.entries(SIZES)) {
         await page.setViewportSize(size);
-        await page.evaluate(
-          () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
-        );
         const what = `${name} ${colorScheme} ${device}`;
         for (const finding of await seriousFindings(page)) findings.push(`${what}: ${finding}`);
         expect(await page.evaluate(() => document.documentElement.scrollWidth), what).toBeLessThanOrEqual(
@@ -158,6 +156,37 @@ it.each(["light", "dark"] as const)(
     opened.expectClean();
   },
 );
+
+it("for those who want no motion, colours change at once, and nothing blinks", async () => {
+  await using opened = await scene.open({ colorScheme: "light", reducedMotion: "reduce" });
+  const { page } = opened;
+  const { path, ready } = views()["editor"]!;
+  await page.goto(`${scene.server.origin}${path}`);
+  await opened.ready();
+  await ready(page);
+  // Looked at before the next frame, so that nothing short is missed.
+  const seen = await page.getByRole("button", { name: "Dark colours" }).evaluate((button: HTMLElement) => {
+    const before = getComputedStyle(document.body).backgroundColor;
+    button.click();
+    const durations = ["", "::before", "::after"].flatMap((part) =>
+      Array.from(document.querySelectorAll("*"), (one) => getComputedStyle(one, part).transitionDuration),
+    );
+    return {
+      isChanged: getComputedStyle(document.body).backgroundColor !== before,
+      changing: document.getAnimations().filter((animation) => animation instanceof CSSTransition).length,
+      durations: [...new Set(durations)],
+    };
+  });
+  expect(seen).toEqual({ isChanged: true, changing: 0, durations: ["0s"] });
+  // The mark of the place where one types.
+  await page.locator(".cm-content").click();
+  await page.locator(".cm-focused .cm-cursor").first().waitFor({ state: "attached" });
+  expect(
+    await page.locator(".cm-cursorLayer").evaluate((layer) => getComputedStyle(layer).animationName),
+  ).toMatch(/^cm-blink/);
+  await expect.poll(() => runningAnimations(page)).toEqual([]);
+  opened.expectClean();
+});
 
 /** The charts of processes have something to show. */
 async function chartsAreFull(page: Page): Promise<void> {
@@ -173,6 +202,7 @@ async function chartsAreFull(page: Page): Promise<void> {
 
 async function takePicture(page: Page, name: string): Promise<void> {
   const path = join(pictures!, `console-${name}.png`);
+  await settled(page);
   await page.screenshot({ path });
   expect((await stat(path)).size).toBeLessThan(200_000);
 }
