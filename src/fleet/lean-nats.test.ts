@@ -1,79 +1,11 @@
-import { connect } from "@nats-io/transport-node";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type NatsServer, startNats } from "../../test/fixtures/nats-server.ts";
-import { LeanParser, leanNats } from "./lean-nats.ts";
-
-const SAID = Buffer.concat([
-  Buffer.from('INFO {"server_id":"x"}\r\nPING\r\n'),
-  Buffer.from("MSG _INBOX.a.b 12 5\r\nhello\r\n"),
-  Buffer.from("MSG exec.a.dial 3 _INBOX.r.s 4\r\n\r\n\r\n\r\n"),
-  Buffer.from("HMSG _INBOX.a.b 12 16 16\r\nNATS/1.0 503\r\n\r\n\r\n"),
-  Buffer.from("MSG x 1 0\r\n\r\nMSG x 1 7\r\nMSG x 1\r\n"),
-  Buffer.from("HMSG x 1 _INBOX.q.w 12 17\r\nNATS/1.0\r\n\r\nPING\n\r\n"),
-  Buffer.from("-ERR 'Permissions Violation for Publish to \"x\"'\r\n+OK\r\nPONG\r\n"),
-]);
-
-/** What comes out of what a server says, in parts of this length. */
-function parsed(partBytes: number): { messages: unknown[]; rest: string } {
-  const messages: unknown[] = [];
-  let rest = "";
-  const library = { parse: (bytes: Uint8Array) => void (rest += Buffer.from(bytes).toString()) };
-  const parser = new LeanParser(library, ({ msg, data }) =>
-    messages.push([
-      Buffer.from(msg.subject).toString(),
-      msg.sid,
-      msg.reply && Buffer.from(msg.reply).toString(),
-      msg.size,
-      Buffer.from(data).toString(),
-    ]),
-  );
-  for (let at = 0; at < SAID.length; at += partBytes) parser.parse(SAID.subarray(at, at + partBytes));
-  return { messages, rest };
-}
-
-test("messages without headers are taken out, and the rest is the library's, however it arrives", () => {
-  for (let bytes = 1; bytes <= SAID.length; bytes += 1)
-    expect(parsed(bytes)).toEqual({
-      messages: [
-        ["_INBOX.a.b", 12, undefined, 5, "hello"],
-        ["exec.a.dial", 3, "_INBOX.r.s", 4, "\r\n\r\n"],
-        ["x", 1, undefined, 0, ""],
-        ["x", 1, undefined, 7, "MSG x 1"],
-      ],
-      rest:
-        'INFO {"server_id":"x"}\r\nPING\r\n' +
-        "HMSG _INBOX.a.b 12 16 16\r\nNATS/1.0 503\r\n\r\n\r\n" +
-        "HMSG x 1 _INBOX.q.w 12 17\r\nNATS/1.0\r\n\r\nPING\n\r\n" +
-        "-ERR 'Permissions Violation for Publish to \"x\"'\r\n+OK\r\nPONG\r\n",
-    });
-});
-
-test("a new connection begins without what the last one had not finished", () => {
-  const messages: string[] = [];
-  const nobody = { parse: () => {} };
-  const parser = new LeanParser(nobody, ({ data }) => messages.push(Buffer.from(data).toString()));
-  for (const cut of ["MSG x 1 100\r\nhalf", "MSG x 1", "HMSG x 1 12 100\r\nNATS"]) {
-    parser.parse(Buffer.from(cut));
-    parser.begin(nobody);
-    parser.parse(Buffer.from("MSG x 1 2\r\nok\r\n"));
-  }
-  expect(messages).toEqual(["ok", "ok", "ok"]);
-});
-
-test.each(["MSG x 1 -1\r\n", "MSG x 1 many\r\n", "MSG x 1 99999999999\r\n", "HMSG x 1 2 1e99\r\n"])(
-  "a size that cannot be is refused: %j",
-  (line) => {
-    const parser = new LeanParser({ parse: () => {} }, () => {});
-    expect(() => parser.parse(Buffer.from(line))).toThrow("impossible size");
-  },
-);
-
-test("a line without an end is refused, and not collected", () => {
-  const parser = new LeanParser({ parse: () => {} }, () => {});
-  const part = Buffer.alloc(256 * 1024, "x");
-  for (let count = 0; count < 4; count++) parser.parse(part);
-  expect(() => parser.parse(part)).toThrow("impossible length");
-});
+import type { BusMessage } from "./bus.ts";
+import { type LeanNats, leanNats } from "./lean-nats.ts";
+import { NatsBus } from "./nats-bus.ts";
 
 let nats: NatsServer;
 beforeAll(async () => {
@@ -81,20 +13,108 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test("the inside of the library is the one that is known, and both ways of publishing keep their order", async () => {
-  const connection = await connect({ servers: nats.url });
+function leanOf(connection: NatsConnection): LeanNats {
   const lean = leanNats(connection);
-  expect(lean).toBeDefined();
-  const seen: number[] = [];
-  connection.subscribe("a.b", { callback: (_, { data }) => void seen.push(data.length, data[0]!) });
+  expect(lean, "the inside of the library is the one that is known").toBeDefined();
+  return lean!;
+}
+
+test("short and long messages and those that want an answer keep their order", async () => {
+  const connection = await connect({ servers: nats.url });
+  const lean = leanOf(connection);
+  const seen: unknown[] = [];
+  // Whoever subscribes in the same turn misses nothing.
+  const subscription = connection.subscribe("a.b", { callback: () => void seen.push("by the library") });
+  lean.receive(subscription, ({ data, reply }) => void seen.push(data.length, data[0], reply));
   for (let at = 0; at < 50; at += 1) {
-    expect(lean!.publish("a.b", Buffer.alloc(100, at))).toBe(false);
-    connection.publish("a.b", Buffer.alloc(100, at));
-    expect(lean!.publish("a.b", Buffer.alloc(200_000, at))).toBe(true);
+    expect(lean.publish("a.b", Buffer.alloc(100, at))).toBe(true);
+    expect(lean.publish("a.b", Buffer.alloc(200_000, at), "a.long")).toBe(true);
+    expect(lean.publish("a.b", Buffer.alloc(0), "a.reply")).toBe(true);
   }
+  lean.flush();
   await connection.flush();
-  expect(seen).toEqual(Array.from({ length: 50 }, (_, at) => [100, at, 200_000, at]).flat());
+  const expected = Array.from({ length: 50 }, (_, at) => [
+    ...[100, at, undefined],
+    ...[200_000, at, "a.long"],
+    ...[0, undefined, "a.reply"],
+  ]);
+  expect(seen).toEqual(expected.flat());
   await connection.close();
+});
+
+test("the short messages of a turn are written at once, without waiting for another turn", async () => {
+  const connection = await connect({ servers: nats.url });
+  const lean = leanOf(connection);
+  const { socket } = (connection as unknown as { protocol: { transport: { socket: Socket } } }).protocol
+    .transport;
+  const before = socket.bytesWritten;
+  lean.publish("a", Buffer.from("1"));
+  lean.publish("a", Buffer.from("2"));
+  expect(socket.bytesWritten).toBe(before);
+  await Promise.resolve();
+  expect(socket.bytesWritten - before).toBe("PUB a 1\r\n1\r\n".length * 2);
+  await connection.close();
+});
+
+test("messages with headers are handed out by the library", async () => {
+  const bus = await NatsBus.open({ servers: nats.url });
+  const answered = new Promise<BusMessage>((resolve) => bus.subscribe("answers", resolve));
+  bus.publish("nobody.is.here", Buffer.from("?"), "answers");
+  expect(await answered).toMatchObject({ subject: "answers", isUndeliverable: true });
+  await bus.close();
+});
+
+test("a subscription that has ended gets nothing of what is under way, and others go on", async () => {
+  const bus = await NatsBus.open({ servers: nats.url });
+  const seen: string[] = [];
+  const end = bus.subscribe("x", () => seen.push("ended"));
+  const last = new Promise<void>((resolve) => {
+    bus.subscribe("x", ({ data }) => {
+      seen.push(data.toString());
+      if (data.toString() === "2") resolve();
+    });
+  });
+  bus.publish("x", Buffer.from("1"));
+  // It is written, and comes back in another turn.
+  await Promise.resolve();
+  end();
+  bus.publish("x", Buffer.from("2"));
+  await last;
+  expect(seen).toEqual(["1", "2"]);
+  await bus.close();
+});
+
+/** A server that says the next of these to each connection that subscribes. */
+async function startScripted(says: readonly string[]): Promise<Server> {
+  const left = [...says];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write('INFO {"version":"2.9.0","max_payload":1048576,"proto":1,"headers":true}\r\n');
+    socket.on("data", (data) => {
+      const heard = data.toString();
+      if (heard.includes("PING")) socket.write("PONG\r\n");
+      if (heard.includes("SUB")) socket.write(left.shift() ?? "");
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return server;
+}
+
+test("what cannot be understood ends the connection to the server, and another is opened", async () => {
+  const server = await startScripted(["MSG x 1 -1\r\n", "MSG x 1 2\r\nok\r\n"]);
+  const { port } = server.address() as AddressInfo;
+  const bus = await NatsBus.open({ servers: `nats://127.0.0.1:${port}` });
+  const told: string[] = [];
+  bus.watch({
+    disconnected: () => told.push("disconnected"),
+    reconnected: () => told.push("reconnected"),
+    ended: (reason) => told.push(reason),
+  });
+  const message = await new Promise<BusMessage>((resolve) => bus.subscribe("x", resolve));
+  expect(message.data.toString()).toBe("ok");
+  expect(told).toEqual(["disconnected", "reconnected"]);
+  await bus.close();
+  server.close();
 });
 
 test("another inside leaves everything to the library", () => {

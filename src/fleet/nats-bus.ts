@@ -69,25 +69,29 @@ export class NatsBus implements Bus {
 
   publish(subject: string, data: Uint8Array, reply?: string): void {
     if (!this.#isConnected) return;
-    if (reply === undefined && this.#lean?.publish(subject, data)) return;
+    if (this.#lean?.publish(subject, data, reply)) return;
     this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
   }
 
   subscribe(subject: string, receive: (message: BusMessage) => void): () => void {
+    const take = (message: BusMessage): void => {
+      try {
+        receive(message);
+      } catch (fault) {
+        // Whoever reads would read no further.
+        process.nextTick(() => {
+          throw fault;
+        });
+      }
+    };
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, message) => {
-        if (error !== null) return;
-        try {
-          receive(read(message));
-        } catch (fault) {
-          // The library would print what is thrown here and read no further.
-          process.nextTick(() => {
-            throw fault;
-          });
-        }
+        if (error === null) take(read(message));
       },
     });
+    this.#lean?.receive(subscription, take);
     return () => {
+      this.#lean?.forget(subscription);
       if (!this.#connection.isClosed()) subscription.unsubscribe();
     };
   }
@@ -99,12 +103,13 @@ export class NatsBus implements Bus {
 
   /** What was published before has reached the server. */
   async flush(): Promise<void> {
+    this.#lean?.flush();
     await this.#connection.flush();
   }
 
   /** What was published is sent before, if that is possible soon. */
   async close(): Promise<void> {
-    if (this.#isConnected) await settledWithin(this.#connection.flush(), FLUSH_MS);
+    if (this.#isConnected) await settledWithin(this.flush(), FLUSH_MS);
     this.#isConnected = false;
     await this.#connection.close();
   }
@@ -129,6 +134,7 @@ export class NatsBus implements Bus {
         continue;
       }
       this.#isConnected = true;
+      this.#lean?.reconnected();
       for (const watcher of this.#watchers) watcher.reconnected();
     }
     this.#isConnected = false;
