@@ -6,25 +6,11 @@ import { decodeText, NO_TEXT } from "../transport/decode-text.ts";
 import { liftLongString } from "../transport/long-string.ts";
 import type { Farewell, Transport, TransportEvents } from "../transport/transport.ts";
 import type { Bus, BusMessage } from "./bus.ts";
-import {
-  abortFrame,
-  FrameKind,
-  HEADER_BYTES,
-  readProgress,
-  readReason,
-  readState,
-  stateFrame,
-} from "./frames.ts";
+import { abortFrame, FrameKind, HEADER_BYTES, readProgress, readReason, readState } from "./frames.ts";
 import { Incoming, WINDOW_BYTES } from "./incoming.ts";
 import { Outgoing } from "./outgoing.ts";
+import { PROBE_MS, StateExchange } from "./state-exchange.ts";
 
-/** Progress of this many bytes is told at once; less waits for a frame that can carry it. */
-const TOLD_BYTES = WINDOW_BYTES / 8;
-const TOLD_MS = 25;
-/** If nothing is acknowledged for so long, the peer is asked what it misses. */
-const PROBE_MS = 500;
-/** A peer that wants everything again and again gets it once in this time: each time may be a whole window. */
-const RESEND_MS = 250;
 /** How long a peer may be absent from the bus, because it connects again. */
 const ABSENCE_MS = 3_000;
 /** Time a peer has to read the rest when the connection is closed. */
@@ -56,23 +42,13 @@ export class VirtualConnection implements Transport {
   readonly #maxMessageBytes: number;
   readonly #incoming: Incoming;
   readonly #outgoing: Outgoing;
+  readonly #exchange: StateExchange;
   readonly #life: LifeWatch;
   readonly #unwatch: () => void;
   #events: TransportEvents | undefined;
   #hasHeard = false;
   #receivedBytes = 0;
   #sentBytes = 0;
-  /** What the peer knows about the progress of its frames. */
-  #toldReceived = 0;
-  #toldLimit = WINDOW_BYTES;
-  #tellTimer: NodeJS.Timeout | undefined;
-  #probeTimer: NodeJS.Timeout | undefined;
-  /** Acknowledged position at the last probe. */
-  #probedAt = -1;
-  /** The gap about which the peer was asked last, and when. */
-  #gap = { position: -1, askedAt: 0 };
-  #resentAt = Number.NEGATIVE_INFINITY;
-  #resendTimer: NodeJS.Timeout | undefined;
   #absentSince: number | undefined;
   /** When somebody wanted to know whether the peer is there. */
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -96,7 +72,7 @@ export class VirtualConnection implements Transport {
     );
     this.#outgoing = new Outgoing(
       {
-        progress: () => this.#progressToTell(),
+        progress: () => this.#exchange.progressToTell(),
         isOpen: () => !this.#ended && options.bus.isConnected,
         publish: (frame) => this.#publish(frame),
         drained: () => {
@@ -105,11 +81,19 @@ export class VirtualConnection implements Transport {
       },
       WINDOW_BYTES,
     );
+    this.#exchange = new StateExchange({
+      incoming: this.#incoming,
+      outgoing: this.#outgoing,
+      isOpen: () => options.bus.isConnected,
+      isPeerAbsent: () => this.#absentSince !== undefined,
+      // A reply subject makes the bus report that nobody receives it.
+      publish: (frame, wantsAnswer) => this.#publish(frame, wantsAnswer ? options.own : undefined),
+    });
     this.#life = new LifeWatch(
       {
         signs: () => ({ received: this.#receivedBytes, sent: 0, queued: 0 }),
         isReading: () => true,
-        ask: () => this.#tell({ ask: true }),
+        ask: () => this.#exchange.tell({ ask: true }),
         lost: () => {
           const silence = formatDuration(DEFAULT_LIFE.silenceMs);
           this.destroy(
@@ -124,7 +108,7 @@ export class VirtualConnection implements Transport {
     this.#unwatch = options.bus.watch({
       reconnected: () => {
         this.#outgoing.sendAgain();
-        this.#tell({ resend: true, ask: true });
+        this.#exchange.tell({ resend: true, ask: true });
       },
       ended: (reason) => this.#end(reason),
     });
@@ -159,7 +143,7 @@ export class VirtualConnection implements Transport {
   send(message: string | Uint8Array, flushed?: () => void): void {
     if (this.#isShut(flushed)) return;
     this.#outgoing.send(message, flushed);
-    this.#expectAcknowledgement();
+    this.#exchange.expectAcknowledgement();
   }
 
   /** The bus collects the frames of a turn anyway. */
@@ -170,7 +154,7 @@ export class VirtualConnection implements Transport {
   sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
     if (this.#isShut(flushed)) return;
     this.#outgoing.sendParts(parts, flushed);
-    this.#expectAcknowledgement();
+    this.#exchange.expectAcknowledgement();
   }
 
   #isShut(flushed: (() => void) | undefined): boolean {
@@ -186,13 +170,13 @@ export class VirtualConnection implements Transport {
   resume(): void {
     if (this.#ended) return;
     this.#incoming.resume();
-    this.#tellSoon();
+    this.#exchange.tellSoon();
   }
 
   ping(answered: () => void): void {
     if (this.#ended) return;
     this.#pings.push(answered);
-    this.#tell({ ask: true });
+    this.#exchange.tell({ ask: true });
   }
 
   close({ code, reason }: Farewell = { code: NORMAL_CLOSE, reason: "" }): void {
@@ -200,7 +184,7 @@ export class VirtualConnection implements Transport {
     this.#isClosing = true;
     this.#outgoing.finish(code, reason);
     this.#closeTimer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS);
-    this.#expectAcknowledgement();
+    this.#exchange.expectAcknowledgement();
   }
 
   destroy(reason?: string): void {
@@ -214,7 +198,7 @@ export class VirtualConnection implements Transport {
     const now = performance.now();
     if (now - this.#askedAt < PROBE_MS) return;
     this.#askedAt = now;
-    this.#tell({ ask: true });
+    this.#exchange.tell({ ask: true });
   }
 
   /** Takes a message for the subject of this end. */
@@ -256,14 +240,14 @@ export class VirtualConnection implements Transport {
     if (this.#ended) return;
     switch (this.#incoming.take(frame)) {
       case "taken":
-        this.#tellSoon();
+        this.#exchange.tellSoon();
         return;
       case "repeated":
         // The peer may not know that this has arrived. One answer is enough for many frames.
-        this.#tellLater();
+        this.#exchange.tellLater();
         return;
       case "gap":
-        this.#askToResend();
+        this.#exchange.askToResend();
         return;
       case "violation":
         this.#violated();
@@ -278,9 +262,9 @@ export class VirtualConnection implements Transport {
     }
     this.#acknowledge(state);
     if (this.#ended) return;
-    if (state.resend) this.#resend();
-    if (state.sent > this.#incoming.progress.received) this.#askToResend();
-    else if (state.ask) this.#tell({});
+    if (state.resend) this.#exchange.resend();
+    if (state.sent > this.#incoming.progress.received) this.#exchange.askToResend();
+    else if (state.ask) this.#exchange.tell();
     else for (const answered of this.#pings.splice(0)) answered();
   }
 
@@ -293,28 +277,6 @@ export class VirtualConnection implements Transport {
     }
     this.#outgoing.acknowledge(progress);
     if (this.#isClosing && this.#outgoing.isEmpty) this.#end();
-  }
-
-  #resend(): void {
-    const leftMs = this.#resentAt + RESEND_MS - performance.now();
-    if (leftMs > 0) {
-      this.#resendTimer ??= setTimeout(() => {
-        this.#resendTimer = undefined;
-        this.#resend();
-      }, leftMs).unref();
-      return;
-    }
-    this.#resentAt = performance.now();
-    this.#outgoing.sendAgain();
-  }
-
-  /** Many frames may follow a gap: asking once is enough. */
-  #askToResend(): void {
-    const now = performance.now();
-    const position = this.#incoming.progress.received;
-    if (position === this.#gap.position && now - this.#gap.askedAt < PROBE_MS / 2) return;
-    this.#gap = { position, askedAt: now };
-    this.#tell({ resend: true });
   }
 
   #deliver(bytes: Buffer): void {
@@ -337,7 +299,7 @@ export class VirtualConnection implements Transport {
   }
 
   #receiveEnd(code: number, reason: string): void {
-    this.#tell({});
+    this.#exchange.tell();
     this.#end(code === NORMAL_CLOSE || reason === "" ? undefined : reason, code);
   }
 
@@ -355,7 +317,7 @@ export class VirtualConnection implements Transport {
     if (this.#options.isReplaced?.() === true) this.destroy(`${this.#options.peerName} has been restarted`);
     else if (now - this.#absentSince >= ABSENCE_MS)
       this.destroy(`${this.#options.peerName} has left the fleet`);
-    else this.#expectAcknowledgement();
+    else this.#exchange.expectAcknowledgement();
   }
 
   #publish(frame: Buffer, reply?: string): void {
@@ -363,61 +325,13 @@ export class VirtualConnection implements Transport {
     this.#options.bus.publish(this.#options.peer, frame, reply);
   }
 
-  #progressToTell(): { received: number; limit: number } {
-    const { received, limit } = this.#incoming.progress;
-    this.#toldReceived = received;
-    this.#toldLimit = limit;
-    return { received, limit };
-  }
-
-  /** Tells the peer the state of both directions. A reply subject makes the bus report that nobody receives it. */
-  #tell({ resend = false, ask = false }: { resend?: boolean; ask?: boolean }): void {
-    if (this.#ended || !this.#options.bus.isConnected) return;
-    const state = { ...this.#progressToTell(), sent: this.#outgoing.end, resend, ask };
-    this.#publish(stateFrame(state), ask ? this.#options.own : undefined);
-  }
-
-  #tellSoon(): void {
-    if (this.#ended) return;
-    const { received, limit } = this.#incoming.progress;
-    if (received === this.#toldReceived && limit === this.#toldLimit) return;
-    if (received - this.#toldReceived >= TOLD_BYTES || limit - this.#toldLimit >= TOLD_BYTES) {
-      this.#tell({});
-      return;
-    }
-    this.#tellLater();
-  }
-
-  #tellLater(): void {
-    // Whatever is sent until then carries the progress, unless it is lost.
-    this.#tellTimer ??= setTimeout(() => {
-      this.#tellTimer = undefined;
-      this.#tell({});
-    }, TOLD_MS).unref();
-  }
-
-  /** Frames at the end may be lost without a later one that would show it. */
-  #expectAcknowledgement(): void {
-    if (this.#ended || this.#probeTimer !== undefined) return;
-    this.#probeTimer = setTimeout(() => {
-      this.#probeTimer = undefined;
-      if (this.#outgoing.isEmpty && this.#absentSince === undefined) return;
-      if (this.#outgoing.acknowledged === this.#probedAt || this.#absentSince !== undefined)
-        this.#tell({ ask: true });
-      this.#probedAt = this.#outgoing.acknowledged;
-      this.#expectAcknowledgement();
-    }, PROBE_MS).unref();
-  }
-
   /** `code` is that of the peer's farewell. */
   #end(reason?: string, code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason ??= reason;
-    clearTimeout(this.#tellTimer);
-    clearTimeout(this.#probeTimer);
-    clearTimeout(this.#resendTimer);
     clearTimeout(this.#closeTimer);
+    this.#exchange.stop();
     this.#life.stop();
     this.#unwatch();
     this.#incoming.stop();
