@@ -33,6 +33,9 @@ const WAITING = [
   "test/fault/sandbox-files.test.ts",
 ];
 
+/** What a server can do to its clients; the other hostile tests measure what strangers do to a server. */
+const LYING_SERVER = "test/hostile/lying-server.test.ts";
+
 /** Suites that hold over NATS too, and a part of them that passes there every time. FLEET_WHOLE=1 runs all of them. */
 const OVER_NATS = {
   whole: [
@@ -166,9 +169,19 @@ export default defineConfig({
         test: {
           name: "hostile",
           include: ["test/hostile/**/*.test.ts"],
+          exclude: [LYING_SERVER],
           testTimeout: 600_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Measures nothing but the memory of its own program, so it needs no machine for itself.
+          name: "hostile-server",
+          include: [LYING_SERVER],
+          testTimeout: 600_000,
         },
       },
     ],
