@@ -15,7 +15,8 @@ const BLOCK_LINES = BLOCK_BYTES / LINE_BYTES;
 const BLOCKS = 96;
 const TOTAL_BYTES = BLOCKS * BLOCK_BYTES;
 const DEADLINE_MS = 120_000;
-/** Between blocks that are read at the same time; a reader that is waited for takes far longer. */
+/** A wait of the server's would be in every block. A busy machine holds up many of them, but not the fastest. */
+const FASTEST = 0.25;
 const NOISE_MS = 15;
 const WRITER = 'while read -r first last; do seq "$first" "$last"; done';
 
@@ -182,6 +183,9 @@ it("a reader that stops takes nothing from nine others, and is told what it miss
   for (let block = 0; block < BLOCKS; block++) for (const readers of [without, withOne]) await readers.next();
   expect(await without.finish()).toEqual(Array.from({ length: READERS }, () => expected));
   expect(await withOne.finish()).toEqual(Array.from({ length: READERS - 1 }, () => expected));
-  const [usual, withStopped] = [without, withOne].map(({ blockMs }) => percentile(blockMs, 0.5));
+  // The first blocks of the one that stopped still fit into buffers.
+  const [usual, withStopped] = [without, withOne].map(({ blockMs }) =>
+    percentile(blockMs.slice(BLOCKS / 2), FASTEST),
+  );
   expect(withStopped).toBeLessThan(usual! * 1.5 + NOISE_MS);
 });
