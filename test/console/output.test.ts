@@ -120,9 +120,12 @@ describe("lines", () => {
     await expectShown(page, /more four$/);
   });
 
-  it("what is looked at stays in place while lines arrive", async () => {
+  it("what is looked at stays in place, before and while lines arrive", async () => {
     const process = await show("staying", NUMBERED);
     await expectShown(page, /line 500$/);
+    // Nothing that is still on its way to its place may have shown it there.
+    await frames(page);
+    expect(await shownText(page)).toMatch(/line 500$/);
     await pressTogether(page, "gg");
     await expectShown(page, /^line 1\n/);
     await page.locator(".out-box").hover();
