@@ -2,7 +2,7 @@ import { formatBytes } from "../ui/format.ts";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
-import { watchPerson } from "../ui/person-scrolls.ts";
+import { EndFollower } from "../ui/end-follower.ts";
 import { LineLayout, type PlacedLine } from "./line-layout.ts";
 import type { Stream } from "./line-store.ts";
 import type { OutputFeed } from "./output-feed.ts";
@@ -41,15 +41,11 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
   const ruler = useRef<HTMLSpanElement>(null);
   const view = useSignal({ top: 0, height: 600, columns: 80 });
   const layout = useMemo(() => new LineLayout(feed.store), []);
-  const lastTop = useRef(0);
+  const follower = useMemo(() => new EndFollower(isFollowing, END_PX), []);
   void feed.news.value;
   void search.count.value;
   const digits = Math.max(4, String(feed.store.lastNumber).length);
   const gone = layout.update({ columns: wraps ? view.value.columns : undefined, stream });
-  const scroll = (top: number): void => {
-    box.current!.scrollTop = top;
-    lastTop.current = box.current!.scrollTop;
-  };
   const measure = (): void => {
     const element = box.current;
     // An observer may report once more after the end.
@@ -65,14 +61,14 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     sizes.observe(element);
     const over = new AbortController();
     const { signal } = over;
-    const isByPerson = watchPerson(element, signal);
+    const stay = (): void => {
+      view.value = { ...view.value, top: element.scrollTop };
+    };
+    follower.watch(element, signal, stay);
     const onScroll = (): void => {
-      const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
-      if (isAtEnd) isFollowing.value = true;
-      else if (isByPerson() && element.scrollTop < lastTop.current - 1) isFollowing.value = false;
-      lastTop.current = element.scrollTop;
+      follower.scrolled(element);
       // The end is shown wherever the box has scrolled to. Telling it here would draw each frame of a flood twice.
-      if (!isFollowing.value) view.value = { ...view.value, top: element.scrollTop };
+      if (!isFollowing.value) stay();
     };
     element.addEventListener("scroll", onScroll, { passive: true, signal });
     return () => {
@@ -82,19 +78,21 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
   }, []);
   useLayoutEffect(measure, [digits, times.isShown]);
   useLayoutEffect(() => {
-    if (isFollowing.value) scroll(box.current!.scrollHeight);
-    else if (gone > 0) scroll(Math.max(0, box.current!.scrollTop - gone * ROW_PX));
+    const element = box.current!;
+    if (isFollowing.value) follower.scrollToEnd(element);
+    else if (gone > 0) follower.scroll(element, Math.max(0, element.scrollTop - gone * ROW_PX));
   });
   handle.current = {
     show: (index) => {
       isFollowing.value = false;
-      scroll(Math.max(0, layout.rowOf(index) * ROW_PX - view.peek().height / 3));
+      const row = layout.rowOf(index);
+      const top = follower.scroll(box.current!, Math.max(0, row * ROW_PX - view.peek().height / 3));
       // Nothing tells of it if the box was there already.
-      view.value = { ...view.peek(), top: lastTop.current };
+      view.value = { ...view.peek(), top };
     },
     follow: () => {
       isFollowing.value = true;
-      scroll(box.current!.scrollHeight);
+      follower.scrollToEnd(box.current!);
     },
     focus: () => box.current?.focus(),
   };

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
+import { EndFollower } from "../../ui/end-follower.ts";
 import { formatBytes } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
-import { watchPerson } from "../../ui/person-scrolls.ts";
 import { rowWindow, scrollTo } from "../../ui/row-window.ts";
 import { visibleText } from "../../ui/visible-text.ts";
 import { formatMs } from "../format-ms.ts";
@@ -28,7 +28,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
   const isFollowing = useSignal(true);
   /** The message at the top, which stays there when older ones are dropped. */
   const anchor = useRef(0);
-  const isByPerson = useRef<() => boolean>(() => false);
+  const follower = useMemo(() => new EndFollower(isFollowing, END_PX), []);
   const current = selected === undefined ? -1 : placeOf(messages, selected.number);
   useLayoutEffect(() => {
     const element = list.current!;
@@ -38,7 +38,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     const over = new AbortController();
-    isByPerson.current = watchPerson(element, over.signal);
+    follower.watch(element, over.signal);
     return () => {
       observer.disconnect();
       over.abort();
@@ -48,15 +48,14 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
   useLayoutEffect(() => {
     const element = list.current!;
     if (!isMeasured) return;
-    if (isFollowing.value) element.scrollTop = element.scrollHeight;
-    else if (placeOf(messages, anchor.current) !== Math.floor(element.scrollTop / ROW_PX))
-      element.scrollTop = placeOf(messages, anchor.current) * ROW_PX + (element.scrollTop % ROW_PX);
-  }, [messages, messages.length, messages[0], isMeasured]);
+    const place = placeOf(messages, anchor.current);
+    if (isFollowing.value) follower.scrollToEnd(element);
+    else if (place !== Math.floor(element.scrollTop / ROW_PX))
+      follower.scroll(element, place * ROW_PX + (element.scrollTop % ROW_PX));
+  }, [messages, messages.length, messages[0], view.value.height]);
   const onScroll = (): void => {
     const element = list.current!;
-    const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - END_PX;
-    if (isAtEnd) isFollowing.value = true;
-    else if (isByPerson.current() && element.scrollTop < view.value.top) isFollowing.value = false;
+    follower.scrolled(element);
     anchor.current = messages[Math.floor(element.scrollTop / ROW_PX)]?.number ?? 0;
     view.value = { ...view.value, top: element.scrollTop };
   };
@@ -65,8 +64,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
     if (message === undefined) return;
     isFollowing.value = false;
     onSelect(message);
-    const element = list.current!;
-    element.scrollTop = scrollTo(placeOf(messages, message.number), view.value, ROW_PX);
+    follower.scroll(list.current!, scrollTo(placeOf(messages, message.number), view.value, ROW_PX));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(view.value.height / ROW_PX) - 1);
@@ -120,7 +118,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
             icon="arrow-down"
             onClick={() => {
               isFollowing.value = true;
-              list.current!.scrollTop = list.current!.scrollHeight;
+              follower.scrollToEnd(list.current!);
             }}
           >
             Follow

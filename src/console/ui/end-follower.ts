@@ -1,0 +1,83 @@
+import type { Signal } from "@preact/signals";
+
+/** Keys by which browsers scroll up. */
+const UP_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
+/** Browsers round where an element has scrolled to. */
+const ROUNDING_PX = 1;
+
+interface Place {
+  readonly top: number;
+  readonly scrollHeight: number;
+  readonly clientHeight: number;
+}
+
+/**
+ * Follows the end of an element until somebody goes up, and again when they come back to the end. Its place also changes
+ * when its content or its size does, which stops nothing.
+ */
+export class EndFollower {
+  readonly #isFollowing: Signal<boolean>;
+  /** So near to the end counts as the end. */
+  readonly #endPx: number;
+  #last: Place = { top: 0, scrollHeight: 0, clientHeight: 0 };
+
+  constructor(isFollowing: Signal<boolean>, endPx: number) {
+    this.#isFollowing = isFollowing;
+    this.#endPx = endPx;
+  }
+
+  /** Scrolls by program, which nobody takes for a person's doing. Returns where it came to. */
+  scroll(element: HTMLElement, top: number): number {
+    element.scrollTop = top;
+    this.#last = placeOf(element);
+    return element.scrollTop;
+  }
+
+  scrollToEnd(element: HTMLElement): void {
+    this.scroll(element, element.scrollHeight);
+  }
+
+  /** To be called when the element has scrolled. */
+  scrolled(element: HTMLElement): void {
+    const last = this.#last;
+    const now = placeOf(element);
+    this.#last = now;
+    const isResized = now.scrollHeight !== last.scrollHeight || now.clientHeight !== last.clientHeight;
+    const isAtEnd = now.top + now.clientHeight >= now.scrollHeight - this.#endPx;
+    if (isAtEnd && (isResized || now.top > last.top)) this.#isFollowing.value = true;
+    else if (!isResized && now.top < last.top - ROUNDING_PX) this.#isFollowing.value = false;
+  }
+
+  /**
+   * Stops at what begins a way up, until the signal is aborted. Browsers go it in many small steps, and the next line
+   * would be followed back to the end before the first of them is seen.
+   */
+  watch(element: HTMLElement, signal: AbortSignal, onStop?: () => void): void {
+    const goUp = (): void => {
+      if (!this.#isFollowing.value || element.scrollTop <= 0) return;
+      this.#isFollowing.value = false;
+      onStop?.();
+    };
+    const listen = { passive: true, signal };
+    element.addEventListener(
+      "wheel",
+      // With Control it zooms, and with Shift it goes sideways.
+      ({ deltaY, ctrlKey, shiftKey }) => {
+        if (deltaY < 0 && !ctrlKey && !shiftKey) goUp();
+      },
+      listen,
+    );
+    element.addEventListener(
+      "keydown",
+      ({ key, shiftKey, target }) => {
+        if (target === element && (UP_KEYS.has(key) || (key === " " && shiftKey))) goUp();
+      },
+      listen,
+    );
+  }
+}
+
+function placeOf({ scrollTop, scrollHeight, clientHeight }: HTMLElement): Place {
+  // Some browsers go beyond the end, and spring back.
+  return { top: Math.min(scrollTop, scrollHeight - clientHeight), scrollHeight, clientHeight };
+}
