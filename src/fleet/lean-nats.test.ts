@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from "node:net";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type NatsServer, startNats } from "../../test/fixtures/nats-server.ts";
@@ -56,11 +56,38 @@ test("the short messages of a turn are written at once, without waiting for anot
   await connection.close();
 });
 
-test("messages with headers are handed out by the library", async () => {
+test("that nobody receives a message is told", async () => {
   const bus = await NatsBus.open({ servers: nats.url });
   const answered = new Promise<BusMessage>((resolve) => bus.subscribe("answers", resolve));
   bus.publish("nobody.is.here", Buffer.from("?"), "answers");
   expect(await answered).toMatchObject({ subject: "answers", isUndeliverable: true });
+  await bus.close();
+});
+
+test("headers that others choose are not read, and cost neither the connection nor time", async () => {
+  const bus = await NatsBus.open({ servers: nats.url });
+  const told: string[] = [];
+  bus.watch({ disconnected: () => told.push("disconnected"), reconnected: () => {}, ended: () => {} });
+  const seen = new Promise<void>((resolve) => {
+    bus.subscribe("x", ({ data, isUndeliverable }) => {
+      told.push(`${data.toString()} ${isUndeliverable}`);
+      if (data.toString() === "last") resolve();
+    });
+  });
+  await bus.flush();
+  const many = Array.from({ length: 100_000 }, (_, at) => `a${at}:\r\n`).join("");
+  const stranger = connectTo(nats.port, "127.0.0.1");
+  stranger.write('CONNECT {"headers":true,"verbose":false}\r\n');
+  const publish = (headers: string, body: string): void =>
+    void stranger.write(`HPUB x ${headers.length} ${headers.length + body.length}\r\n${headers}${body}\r\n`);
+  publish("NATS/1.0\r\nno name: x\r\n\r\n", "impossible");
+  publish("nonsense", "unknown");
+  publish(`NATS/1.0\r\n${many}\r\n`, "many");
+  publish("NATS/1.0 5031\r\n\r\n", "other");
+  publish("NATS/1.0 503\r\n\r\n", "last");
+  await seen;
+  expect(told).toEqual(["impossible false", "unknown false", "many false", "other false", "last true"]);
+  stranger.destroy();
   await bus.close();
 });
 

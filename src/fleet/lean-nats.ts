@@ -13,6 +13,9 @@ const LONG_BYTES = 16 * 1024;
 /** So many bytes are not kept until the turn ends. */
 const PENDING_BYTES = 64 * 1024;
 const LINE_END = Buffer.from("\r\n");
+const NO_RESPONDERS = Buffer.from("NATS/1.0 503");
+const CARRIAGE_RETURN = 13;
+const SPACE = 32;
 
 /** Parts of the inside of a connection. */
 interface Protocol {
@@ -30,7 +33,7 @@ export interface LeanNats {
   publish(subject: string, data: Uint8Array, reply?: string): boolean;
   /** Writes what waits for the end of the turn. */
   flush(): void;
-  /** Takes the messages of a subscription, but for those with headers, which the library hands out. */
+  /** Takes the messages of a subscription. */
   receive(subscription: Subscription, receive: (message: BusMessage) => void): void;
   /** The subscription has ended. */
   forget(subscription: Subscription): void;
@@ -51,8 +54,13 @@ class LeanConnection implements LeanNats {
 
   constructor(protocol: Protocol) {
     this.#protocol = protocol;
-    const parser = new LeanParser(protocol.parser, ({ sid, subject, reply }, data) =>
-      this.#receivers.get(sid)?.({ subject, data, reply, isUndeliverable: false }),
+    const parser = new LeanParser(protocol.parser, ({ sid, subject, reply, headerSize }, bytes) =>
+      this.#receivers.get(sid)?.({
+        subject,
+        data: headerSize === 0 ? bytes : bytes.subarray(headerSize),
+        reply,
+        isUndeliverable: headerSize > 0 && isNoResponders(bytes.subarray(0, headerSize)),
+      }),
     );
     this.#parser = parser;
     // The library makes another parser for each connection to a server.
@@ -131,6 +139,16 @@ class LeanConnection implements LeanNats {
     socket.write(LINE_END);
     socket.uncork();
   }
+}
+
+/**
+ * Of headers, only the status is read: whoever may publish chooses the others, and the library throws for some names and
+ * takes minutes for many.
+ */
+function isNoResponders(headers: Buffer): boolean {
+  const next = headers[NO_RESPONDERS.length];
+  const isStatus = headers.subarray(0, NO_RESPONDERS.length).equals(NO_RESPONDERS);
+  return isStatus && (next === CARRIAGE_RETURN || next === SPACE);
 }
 
 function protocolOf(connection: object): Protocol | undefined {

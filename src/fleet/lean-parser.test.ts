@@ -16,26 +16,26 @@ function parsed(partBytes: number): { messages: unknown[]; rest: string } {
   const messages: unknown[] = [];
   let rest = "";
   const library = { parse: (bytes: Uint8Array) => void (rest += Buffer.from(bytes).toString()) };
-  const parser = new LeanParser(library, ({ subject, sid, reply, size }, data) =>
-    messages.push([subject, sid, reply, size, data.toString()]),
+  const parser = new LeanParser(library, ({ subject, sid, reply, headerSize, size }, data) =>
+    messages.push([subject, sid, reply, headerSize, size, data.toString()]),
   );
   for (let at = 0; at < SAID.length; at += partBytes) parser.parse(SAID.subarray(at, at + partBytes));
   return { messages, rest };
 }
 
-test("messages without headers are taken out, and the rest is the library's, however it arrives", () => {
+test("messages are taken out, and the rest is the library's, however it arrives", () => {
   for (let bytes = 1; bytes <= SAID.length; bytes += 1)
     expect(parsed(bytes)).toEqual({
       messages: [
-        ["_INBOX.a.b", 12, undefined, 5, "hello"],
-        ["exec.a.dial", 3, "_INBOX.r.s", 4, "\r\n\r\n"],
-        ["x", 1, undefined, 0, ""],
-        ["x", 1, undefined, 7, "MSG x 1"],
+        ["_INBOX.a.b", 12, undefined, 0, 5, "hello"],
+        ["exec.a.dial", 3, "_INBOX.r.s", 0, 4, "\r\n\r\n"],
+        ["_INBOX.a.b", 12, undefined, 16, 16, "NATS/1.0 503\r\n\r\n"],
+        ["x", 1, undefined, 0, 0, ""],
+        ["x", 1, undefined, 0, 7, "MSG x 1"],
+        ["x", 1, "_INBOX.q.w", 12, 17, "NATS/1.0\r\n\r\nPING\n"],
       ],
       rest:
         'INFO {"server_id":"x"}\r\nPING\r\n' +
-        "HMSG _INBOX.a.b 12 16 16\r\nNATS/1.0 503\r\n\r\n\r\n" +
-        "HMSG x 1 _INBOX.q.w 12 17\r\nNATS/1.0\r\n\r\nPING\n\r\n" +
         "-ERR 'Permissions Violation for Publish to \"x\"'\r\n+OK\r\nPONG\r\n",
     });
 });
@@ -52,13 +52,30 @@ test("a new connection begins without what the last one had not finished", () =>
   expect(messages).toEqual(["ok", "ok", "ok"]);
 });
 
-test.each(["MSG x 1 -1\r\n", "MSG x 1 many\r\n", "MSG x 1 99999999999\r\n", "HMSG x 1 2 1e99\r\n"])(
-  "a size that cannot be is refused: %j",
-  (line) => {
-    const parser = new LeanParser({ parse: () => {} }, () => {});
-    expect(() => parser.parse(Buffer.from(line))).toThrow("impossible size");
-  },
-);
+test.each([
+  "MSG x 1 -1\r\n",
+  "MSG x 1 many\r\n",
+  "MSG x 1 99999999999\r\n",
+  "MSG x 1 0x10\r\n",
+  "MSG x 1 1e3\r\n",
+  "HMSG x 1 2 1e99\r\n",
+  "HMSG x 1 many 12\r\n",
+])("a size that cannot be is refused: %j", (line) => {
+  const parser = new LeanParser({ parse: () => {} }, () => {});
+  expect(() => parser.parse(Buffer.from(line))).toThrow("impossible size");
+});
+
+test.each([
+  "MSG x 1\r\n",
+  "MSG x 1 \r\n",
+  "MSG 1\r\n",
+  "MSG x 1 a b 1\r\n",
+  "HMSG x 1 2\r\n",
+  "HMSG x 1 13 12\r\n",
+])("a message that cannot be is refused: %j", (line) => {
+  const parser = new LeanParser({ parse: () => {} }, () => {});
+  expect(() => parser.parse(Buffer.from(line))).toThrow("cannot be");
+});
 
 test("a line without an end is refused, and not collected", () => {
   const parser = new LeanParser({ parse: () => {} }, () => {});

@@ -2,6 +2,7 @@ const LINE_END_BYTES = 2;
 const NEW_LINE = 10;
 const MESSAGE = Buffer.from("MSG ");
 const MESSAGE_WITH_HEADERS = Buffer.from("HMSG ");
+const DIGITS = /^\d+$/;
 /** No server of NATS allows longer ones. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** What a server says of itself and its cluster is the longest. */
@@ -12,16 +13,19 @@ export interface Parser {
   parse(bytes: Uint8Array): void;
 }
 
-/** The line before a message: `MSG subject sid [reply] size` */
+/** The line before a message: `MSG subject sid [reply] size` or `HMSG subject sid [reply] headerSize size` */
 export interface MessageLine {
   readonly subject: string;
   /** Number of the subscription. */
   readonly sid: number;
   readonly reply: string | undefined;
+  /** Length of the headers that the message begins with. */
+  readonly headerSize: number;
+  /** Length with headers. */
   readonly size: number;
 }
 
-/** Takes messages without headers out of what a server says, and leaves everything else to the library's parser. */
+/** Takes messages out of what a server says, and leaves everything else to the library's parser. */
 export class LeanParser implements Parser {
   readonly #receive: (line: MessageLine, data: Buffer) => void;
   #parser: Parser;
@@ -29,8 +33,6 @@ export class LeanParser implements Parser {
   #line: Buffer | undefined;
   /** A message of which not all has arrived. */
   #message: PartialMessage | undefined;
-  /** Bytes that follow and are for the library's parser. */
-  #foreign = 0;
   /** Bytes that follow and say nothing: the end of the line behind a message. */
   #ending = 0;
 
@@ -44,7 +46,6 @@ export class LeanParser implements Parser {
     this.#parser = parser;
     this.#line = undefined;
     this.#message = undefined;
-    this.#foreign = 0;
     this.#ending = 0;
   }
 
@@ -52,7 +53,6 @@ export class LeanParser implements Parser {
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (let at = 0; at < chunk.length; ) {
       if (this.#message !== undefined) at += this.#fill(this.#message, chunk, at);
-      else if (this.#foreign > 0) at += this.#passOn(chunk, at);
       else if (this.#ending > 0) {
         this.#ending -= 1;
         at += 1;
@@ -68,9 +68,8 @@ export class LeanParser implements Parser {
     if (line.length > MAX_LINE_BYTES) throw new Error("NATS sent a line of an impossible length");
     this.#line = end === 0 ? line : undefined;
     if (end === 0) return chunk.length;
-    if (startsWith(line, MESSAGE)) return this.#beginMessage(readMessageLine(line), chunk, end);
-    if (startsWith(line, MESSAGE_WITH_HEADERS))
-      this.#foreign = sizeIn(line.toString("latin1")) + LINE_END_BYTES;
+    if (startsWith(line, MESSAGE) || startsWith(line, MESSAGE_WITH_HEADERS))
+      return this.#beginMessage(readMessageLine(line), chunk, end);
     this.#parser.parse(line);
     return end;
   }
@@ -96,13 +95,6 @@ export class LeanParser implements Parser {
     return copied;
   }
 
-  #passOn(chunk: Buffer, start: number): number {
-    const passed = chunk.subarray(start, start + this.#foreign);
-    this.#foreign -= passed.length;
-    this.#parser.parse(passed);
-    return passed.length;
-  }
-
   #tell(line: MessageLine, data: Buffer): void {
     this.#ending = LINE_END_BYTES;
     this.#receive(line, data);
@@ -115,26 +107,23 @@ interface PartialMessage {
   filled: number;
 }
 
-function readMessageLine(line: Buffer): MessageLine {
-  const text = line.toString("latin1");
-  const subjectEnd = text.indexOf(" ", MESSAGE.length);
-  const sidEnd = text.indexOf(" ", subjectEnd + 1);
-  const sizeStart = text.lastIndexOf(" ");
-  return {
-    subject: text.slice(MESSAGE.length, subjectEnd),
-    sid: Number(text.slice(subjectEnd + 1, sidEnd)),
-    reply: sizeStart === sidEnd ? undefined : text.slice(sidEnd + 1, sizeStart),
-    size: sizeIn(text),
-  };
+function readMessageLine(bytes: Buffer): MessageLine {
+  const line = bytes.toString("latin1").trimEnd();
+  const words = line.split(" ");
+  const size = sizeIn(words.pop(), line);
+  const headerSize = words[0] === "HMSG" ? sizeIn(words.pop(), line) : 0;
+  const [, subject, sid, reply] = words;
+  if (subject === undefined || sid === undefined || words.length > 4 || headerSize > size)
+    throw new Error(`NATS sent a message that cannot be: ${line.slice(0, 200)}`);
+  return { subject, sid: Number(sid), reply, headerSize, size };
 }
 
-/** The size of what follows is the last word of a line. */
-function sizeIn(line: string): number {
-  const size = Number(line.slice(line.lastIndexOf(" ") + 1));
-  if (Number.isSafeInteger(size) && size >= 0 && size <= MAX_MESSAGE_BYTES) return size;
+function sizeIn(word: string | undefined, line: string): number {
+  const size = Number(word);
+  if (word !== undefined && DIGITS.test(word) && size <= MAX_MESSAGE_BYTES) return size;
   throw new Error(`NATS sent a message of an impossible size: ${line.slice(0, 200)}`);
 }
 
 function startsWith(line: Buffer, beginning: Buffer): boolean {
-  return beginning.compare(line, 0, beginning.length) === 0;
+  return beginning.equals(line.subarray(0, beginning.length));
 }
