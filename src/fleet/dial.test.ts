@@ -8,14 +8,44 @@ import { FrameKind, jsonFrame } from "./frames.ts";
 
 const wait = useMovedClock();
 
-test("an executor that is not there is told at once", async () => {
+const NOT_CONNECTED =
+  "failed to connect to executor web-1: no executor of this name is connected to the fleet";
+
+test("an executor that is not there is told soon, but not while it may only move to another server of NATS", async () => {
   const bus = new FakeNats().connect();
-  const dialled = settled(dialFrom(bus, "web-1"));
-  await wait(5);
-  expect(await dialled).toMatchObject({
-    code: "CONNECTION_CLOSED",
-    message: "failed to connect to executor web-1: no executor of this name is connected to the fleet",
+  let failure: unknown;
+  void settled(dialFrom(bus, "web-1")).then((error) => {
+    failure = error;
   });
+  await wait(1_400);
+  expect(failure).toBeUndefined();
+  await wait(300);
+  expect(failure).toMatchObject({ code: "CONNECTION_CLOSED", message: NOT_CONNECTED });
+});
+
+test("an executor that is not there is told as such, however little time there is", async () => {
+  const dialled = settled(dialFrom(new FakeNats().connect(), "web-1", { timeoutMs: 500 }));
+  await wait(501);
+  expect(await dialled).toMatchObject({ code: "CONNECTION_CLOSED", message: NOT_CONNECTED });
+});
+
+test("an executor that has come back and does not answer is not told as one that is away", async () => {
+  const nats = new FakeNats();
+  const dialled = settled(dialFrom(nats.connect(), "a", { timeoutMs: 5_000 }));
+  await wait(1_000);
+  answer(nats, () => new Promise(() => {}));
+  await wait(4_001);
+  expect(await dialled).toMatchObject({ code: "TIMED_OUT" });
+});
+
+test("an executor that comes back within a second is reached at once", async () => {
+  const nats = new FakeNats();
+  const dialled = dialFrom(nats.connect(), "a");
+  await wait(1_000);
+  const accepted = answer(nats);
+  await wait(150);
+  expect(accepted).toHaveLength(1);
+  (await dialled).destroy();
 });
 
 test("a refusal arrives with its reason, and a token that is not accepted is unauthorized", async () => {

@@ -9,6 +9,10 @@ import { VirtualConnection } from "./virtual-connection.ts";
 
 /** A dial or its answer may be lost while one of the two connects again. */
 const REPEAT_MS = 1_000;
+/** An executor that moves to another server of NATS is nowhere meanwhile, for less than this. */
+const MOVE_MS = 1_500;
+const MOVED_MS = 100;
+const NOT_CONNECTED = "no executor of this name is connected to the fleet";
 const MAX_REASON_CHARACTERS = 512;
 
 export interface DialOptions {
@@ -23,7 +27,7 @@ export interface DialOptions {
 export type FollowRuns = (id: string, heard: (run: string) => void) => () => void;
 
 /**
- * Opens a connection to an executor. Rejects with a ConnectionError, at once if there is no such executor, or with the
+ * Opens a connection to an executor. Rejects with a ConnectionError, soon if there is no such executor, or with the
  * signal's reason.
  */
 export function dial(
@@ -37,6 +41,10 @@ export function dial(
   return new Promise((resolve, reject) => {
     let connection: VirtualConnection | undefined;
     let chosen: string | undefined;
+    let absentSince: number | undefined;
+    /** Whether nobody has received the last question. */
+    let isAbsent = false;
+    let askAgain: NodeJS.Timeout | undefined;
     const mailbox = mailboxes.add((message) => {
       const kind = message.isUndeliverable ? undefined : message.data[0];
       if (connection === undefined) answer(message);
@@ -47,6 +55,7 @@ export function dial(
     const settle = (): void => {
       cancelTimer();
       clearInterval(repeat);
+      clearTimeout(askAgain);
       unwatch();
       signal?.removeEventListener("abort", abort);
     };
@@ -58,14 +67,13 @@ export function dial(
     const failed = (why: string, details?: { code?: "TIMED_OUT"; status?: number }): void =>
       fail(new ConnectionError(`failed to connect to executor ${id}: ${why}`, details));
     const abort = (): void => fail(signal?.reason);
-    const cancelTimer = after(timeoutMs, () =>
-      failed(
-        bus.isConnected
-          ? `it did not answer within ${formatDuration(timeoutMs)}`
-          : `the connection to NATS was lost and did not come back within ${formatDuration(timeoutMs)}`,
-        { code: "TIMED_OUT" },
-      ),
-    );
+    const cancelTimer = after(timeoutMs, () => {
+      const time = formatDuration(timeoutMs);
+      if (!bus.isConnected)
+        failed(`the connection to NATS was lost and did not come back within ${time}`, { code: "TIMED_OUT" });
+      else if (isAbsent) failed(NOT_CONNECTED);
+      else failed(`it did not answer within ${time}`, { code: "TIMED_OUT" });
+    });
     const unwatch = bus.watch({
       reconnected: () => ask(),
       denied: (denied) => {
@@ -75,6 +83,7 @@ export function dial(
       ended: (reason) => failed(reason),
     });
     const ask = (): void => {
+      isAbsent = false;
       const request = { version: FLEET_PROTOCOL, ...(token === undefined ? {} : { token }) };
       if (bus.isConnected) bus.publish(subject, jsonFrame(FrameKind.dial, request), mailbox.subject);
     };
@@ -85,7 +94,7 @@ export function dial(
 
     function answer(message: BusMessage): void {
       if (message.isUndeliverable) {
-        failed("no executor of this name is connected to the fleet");
+        noteAbsence();
         return;
       }
       if (message.data[0] === FrameKind.refuse) {
@@ -95,6 +104,15 @@ export function dial(
         return;
       }
       if (message.data[0] === FrameKind.accept) choose(acceptedBy(message, id));
+    }
+
+    function noteAbsence(): void {
+      const now = performance.now();
+      absentSince ??= now;
+      isAbsent = true;
+      clearTimeout(askAgain);
+      if (now - absentSince >= MOVE_MS) failed(NOT_CONNECTED);
+      else askAgain = setTimeout(ask, MOVED_MS);
     }
 
     /** Two executors may use one name for a moment: the first to answer is chosen, the other is told. */

@@ -201,7 +201,7 @@ test("every step of the guide does what it says, from one machine to a cluster o
   }
   expect(await follow("3. Three nodes of NATS")).toBe("hello through the cluster\n");
   for (const machine of ["nats-1", "nats-2"]) await end(running.get(machine)!);
-  // The executor may still be on its way to the node that is left; nobody can dial it before.
+  // The executor may still be on its way to the node that is left, for longer than a dial waits if the machine is slow.
   const said = await pollUntil(
     () => run("exec-server -H prod/web-1 run -- echo still there").catch(() => false as const),
     DEADLINE_MS,
