@@ -67,6 +67,35 @@ it("a text is edited and saved; what somebody else wrote meanwhile is never lost
   opened.expectClean();
 });
 
+it("an editor that comes late does not take the keyboard from who types elsewhere", async () => {
+  const directory = await directoryOf(scene.server, { "code.ts": SOURCE });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(/code-editor/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/code-editor/);
+  await files.goto(join(directory, "code.ts"));
+  await asked;
+  await page.keyboard.press("p");
+  const field = page.locator("input:focus");
+  await field.fill("half of a ");
+  release();
+  await files.expectText(SOURCE);
+  await page.keyboard.type("path");
+  expect(await field.inputValue()).toBe("half of a path");
+  await files.expectText(SOURCE);
+  // Who types nowhere else has it.
+  await files.goto(join(directory, "code.ts"));
+  await page.locator(".cm-focused").waitFor();
+  opened.expectClean();
+});
+
 it("what is not saved is kept: over a restart of the server, beside other tabs, and until somebody agrees to lose it", async () => {
   const directory = await directoryOf(scene.server, { "text.txt": "first\n" });
   const path = join(directory, "text.txt");

@@ -67,6 +67,19 @@ it("keys that are pressed before anything could be drawn are for what they have 
   await page.getByRole("navigation", { name: "Methods" }).waitFor();
   await pressAtOnce(page, ["/", { typed: "readfile" }]);
   await expect.poll(() => page.locator(".insp-groups a").allInnerTexts()).toEqual(["fs/readFile"]);
+  await page.goto(`${scene.server.origin}/i/process/start`);
+  await page.getByRole("button", { name: "Add an item" }).first().waitFor();
+  const added = await page
+    .getByRole("button", { name: "Add an item" })
+    .first()
+    .evaluate(async (button: HTMLElement) => {
+      const list = button.closest(".insp-list")!;
+      button.click();
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      const fields = [...list.querySelectorAll("textarea, input, select")];
+      return { fields: fields.length, focused: fields.indexOf(document.activeElement!) };
+    });
+  expect(added).toEqual({ fields: 1, focused: 0 });
   // A view that was shown before has its keys as soon as it is shown again.
   await page.goto(`${scene.server.origin}/p`);
   await page.getByRole("heading", { name: "Processes" }).waitFor();

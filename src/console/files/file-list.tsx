@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Files } from "../../client/browser.ts";
 import { type Entry, type Order, orderBy, type SortColumn } from "./entries.ts";
 import { FileRow } from "./file-row.tsx";
+import { keepsFocus } from "../ui/keeps-focus.ts";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
 import { type Selection, selectAll, selectOnly, selectRange, toggle } from "./selection.ts";
 
@@ -46,7 +47,7 @@ export function FileList(props: FileListProps) {
     observer.observe(element);
     measure();
     element.scrollTop = props.startTop;
-    if (!isElsewhere(document.activeElement)) element.focus({ preventScroll: true });
+    if (!keepsFocus(document.activeElement)) element.focus({ preventScroll: true });
     return () => observer.disconnect();
   }, [props.directory]);
   const names = (): string[] => entries.map(({ name }) => name);
@@ -164,11 +165,6 @@ function Heading({ column, title, order, onOrder }: HeadingProps) {
       </button>
     </span>
   );
-}
-
-/** A person who types or has opened something keeps the focus. */
-function isElsewhere(element: Element | null): boolean {
-  return element?.closest("input, textarea, dialog, [contenteditable=true], .menu") != null;
 }
 
 function menuPoint(list: Element | null, row: number, height: number): { x: number; y: number } {

@@ -4,6 +4,7 @@ import { useCommands } from "../../shell/commands.ts";
 import { theme } from "../../shell/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { keepsFocus } from "../../ui/keeps-focus.ts";
 import type { FileContent } from "../file-content.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
@@ -54,7 +55,7 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
           cursor.value = `${line}:${column}`;
         },
       });
-      editor.current.focus();
+      if (!keepsFocus(globalThis.document.activeElement)) editor.current.focus();
     });
     return () => {
       isLeft = true;

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { optionOf } from "../check-value.ts";
@@ -14,9 +14,15 @@ const MOST_ITEMS = 200;
 export function ListField({ form, shape, value, path, ids }: FieldProps<ShapeOf<"list">>) {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
   const box = useRef<HTMLDivElement>(null);
+  const isAdded = useRef(false);
+  // Before the next key, which is meant for it.
+  useLayoutEffect(() => {
+    if (isAdded.current) focusLast(box.current);
+    isAdded.current = false;
+  }, [items.length]);
   const add = (): void => {
+    isAdded.current = true;
     form.set([...path, items.length], initialValue(shape.item, form.beginnings));
-    setTimeout(() => focusLast(box.current));
   };
   return (
     <div class="insp-list" role="group" {...ids} ref={box}>
