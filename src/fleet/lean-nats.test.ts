@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type NatsServer, startNats } from "../../test/fixtures/nats-server.ts";
 import type { BusMessage } from "./bus.ts";
 import { type LeanNats, leanNats } from "./lean-nats.ts";
@@ -111,26 +111,46 @@ test("a subscription that has ended gets nothing of what is under way, and other
   await bus.close();
 });
 
-/** A server that says the next of these to each connection that subscribes. */
-async function startScripted(says: readonly string[]): Promise<Server> {
-  const left = [...says];
+interface Scripted {
+  readonly url: string;
+  close(): void;
+}
+
+/** What a server answers on a connection. */
+interface Act {
+  readonly ping?: string;
+  readonly subscribe?: (socket: Socket) => void;
+}
+
+/** A server that does the next of these on each connection. */
+async function startScripted(acts: readonly Act[]): Promise<Scripted> {
+  const sockets: Socket[] = [];
   const server = createServer((socket) => {
+    const act = acts[sockets.push(socket) - 1];
     socket.on("error", () => {});
     socket.write('INFO {"version":"2.9.0","max_payload":1048576,"proto":1,"headers":true}\r\n');
     socket.on("data", (data) => {
       const heard = data.toString();
-      if (heard.includes("PING")) socket.write("PONG\r\n");
-      if (heard.includes("SUB")) socket.write(left.shift() ?? "");
+      if (heard.includes("PING")) socket.write(act?.ping ?? "PONG\r\n");
+      if (heard.includes("SUB")) act?.subscribe?.(socket);
     });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
-  return server;
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
+const says = (text: string): Act => ({ subscribe: (socket) => void socket.write(text) });
+
 test("what cannot be understood ends the connection to the server, and another is opened", async () => {
-  const server = await startScripted(["MSG x 1 -1\r\n", "MSG x 1 2\r\nok\r\n"]);
-  const { port } = server.address() as AddressInfo;
-  const bus = await NatsBus.open({ servers: `nats://127.0.0.1:${port}` });
+  const server = await startScripted([says("MSG x 1 -1\r\n"), says("MSG x 1 2\r\nok\r\n")]);
+  const bus = await NatsBus.open({ servers: server.url });
   const told: string[] = [];
   bus.watch({
     disconnected: () => told.push("disconnected"),
@@ -139,6 +159,44 @@ test("what cannot be understood ends the connection to the server, and another i
   });
   const message = await new Promise<BusMessage>((resolve) => bus.subscribe("x", resolve));
   expect(message.data.toString()).toBe("ok");
+  expect(told).toEqual(["disconnected", "reconnected"]);
+  await bus.close();
+  server.close();
+});
+
+test("what cannot be understood right behind the greeting ends a connection, too", async () => {
+  const server = await startScripted([
+    { subscribe: (socket) => void socket.end() },
+    { ...says("MSG x 1 3\r\nbad\r\n"), ping: "PONG\r\nMSG x 1 -1\r\n" },
+    says("MSG x 1 2\r\nok\r\n"),
+  ]);
+  const log = vi.spyOn(console, "log").mockReturnValue();
+  const bus = await NatsBus.open({ servers: server.url });
+  const message = await new Promise<BusMessage>((resolve) => bus.subscribe("x", resolve));
+  expect(message.data.toString()).toBe("ok");
+  expect(log).not.toHaveBeenCalled();
+  log.mockRestore();
+  await bus.close();
+  server.close();
+});
+
+test("a server that stops reading is left, although what was written before cannot be sent", async () => {
+  const server = await startScripted([
+    { subscribe: (socket) => void socket.pause() },
+    says("MSG x 1 2\r\nok\r\n"),
+  ]);
+  const bus = await NatsBus.open({ servers: server.url, pingInterval: 500 });
+  const told: string[] = [];
+  bus.watch({
+    disconnected: () => told.push("disconnected"),
+    reconnected: () => told.push("reconnected"),
+    ended: (reason) => told.push(reason),
+  });
+  const answered = new Promise<BusMessage>((resolve) => bus.subscribe("x", resolve));
+  await Promise.resolve();
+  // More than the buffers of the system take.
+  for (let count = 0; count < 200; count += 1) bus.publish("y", Buffer.alloc(200_000));
+  expect((await answered).data.toString()).toBe("ok");
   expect(told).toEqual(["disconnected", "reconnected"]);
   await bus.close();
   server.close();

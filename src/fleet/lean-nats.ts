@@ -29,6 +29,8 @@ interface Protocol {
 export interface LeanNats {
   /** The library has connected again. */
   reconnected(): void;
+  /** Nobody answers any more. The library would wait until what was written is taken, which may be never. */
+  abandon(): void;
   /** False if the library has to publish the message. The data must not change before it has arrived. */
   publish(subject: string, data: Uint8Array, reply?: string): boolean;
   /** Writes what waits for the end of the turn. */
@@ -63,9 +65,10 @@ class LeanConnection implements LeanNats {
       }),
     );
     this.#parser = parser;
+    const reader = { parse: (bytes: Uint8Array): void => this.#read(bytes) };
     // The library makes another parser for each connection to a server.
     Object.defineProperty(protocol, "parser", {
-      get: () => parser,
+      get: () => reader,
       set: (next: Parser) => {
         parser.begin(next);
       },
@@ -78,14 +81,11 @@ class LeanConnection implements LeanNats {
     const { socket } = this.#protocol.transport;
     if (socket === undefined) return;
     socket.removeAllListeners("data");
-    socket.on("data", (chunk: Buffer) => {
-      try {
-        this.#parser.parse(chunk);
-      } catch (error) {
-        // What follows cannot be understood; the library connects again.
-        socket.destroy(error as Error);
-      }
-    });
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  abandon(): void {
+    this.#protocol.transport.socket?.destroy();
   }
 
   publish(subject: string, data: Uint8Array, reply?: string): boolean {
@@ -116,6 +116,15 @@ class LeanConnection implements LeanNats {
 
   forget(subscription: Subscription): void {
     this.#receivers.delete(subscription.getID());
+  }
+
+  #read(bytes: Uint8Array): void {
+    try {
+      this.#parser.parse(bytes);
+    } catch (error) {
+      // What follows cannot be understood; the library connects again.
+      this.#protocol.transport.socket?.destroy(error as Error);
+    }
   }
 
   #collect(line: string, data: Uint8Array): void {

@@ -48,8 +48,8 @@ export class NatsBus implements Bus {
   /** Rejects with a ConnectionError that says what is wrong. */
   static async open(options: ConnectionOptions): Promise<NatsBus> {
     const connection = await connect({
-      ...options,
       pingInterval: PING_MS,
+      ...options,
       reconnectTimeWait: RECONNECT_MS,
       reconnectJitter: RECONNECT_MS,
       maxReconnectAttempts: -1,
@@ -116,6 +116,7 @@ export class NatsBus implements Bus {
 
   async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
+      if (status.type === "staleConnection") this.#lean?.abandon();
       // Told for each attempt that fails, too.
       if (status.type === "disconnect" && this.#isConnected) {
         this.#isConnected = false;
