@@ -83,7 +83,7 @@ async function sessionsOfPages(): Promise<number> {
 
 it("a page that is loaded again or left leaves no session behind", async () => {
   // Those of the pages before are about to end, or wait for their page.
-  await expect.poll(sessionsOfPages).toBe(0);
+  await expect.poll(sessionsOfPages, { timeout: 60_000 }).toBe(0);
   {
     await using opened = await scene.open();
     for (let loads = 0; loads < 3; loads++) {
