@@ -1,5 +1,5 @@
+import { DialError } from "../base/dial-error.ts";
 import { after, formatDuration } from "../base/duration.ts";
-import { ConnectionError } from "../base/errors.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Bus, BusMessage } from "./bus.ts";
 import { abortFrame, FrameKind, jsonFrame, readJson } from "./frames.ts";
@@ -27,7 +27,7 @@ export interface DialOptions {
 export type FollowRuns = (id: string, heard: (run: string) => void) => () => void;
 
 /**
- * Opens a connection to an executor. Rejects with a ConnectionError, soon if there is no such executor, or with the
+ * Opens a connection to an executor. Rejects with a DialError, soon if there is no such executor, or with the
  * signal's reason.
  */
 export function dial(
@@ -65,7 +65,7 @@ export function dial(
       reject(error);
     };
     const failed = (why: string, details?: { code?: "TIMED_OUT"; status?: number }): void =>
-      fail(new ConnectionError(`failed to connect to executor ${id}: ${why}`, details));
+      fail(new DialError(why, details, id));
     const abort = (): void => fail(signal?.reason);
     const cancelTimer = after(timeoutMs, () => {
       const time = formatDuration(timeoutMs);

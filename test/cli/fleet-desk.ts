@@ -15,7 +15,7 @@ export interface FleetDesk extends AsyncDisposable {
   /** What hosts.toml says about the fleet `prod`. */
   readonly prod: string;
   write(text: string): void;
-  join(id: string, labels?: Record<string, string>): Promise<ListeningServer>;
+  join(id: string, labels?: Record<string, string>, token?: string): Promise<ListeningServer>;
 }
 
 const CONFIG = `
@@ -29,8 +29,8 @@ authorization {
 }`;
 
 /** A server that is part of a fleet. */
-export function joinFleetAs(fleet: FleetOptions): Promise<ListeningServer> {
-  const tokenSha256 = createHash("sha256").update(TOKEN).digest();
+export function joinFleetAs(fleet: FleetOptions, token = TOKEN): Promise<ListeningServer> {
+  const tokenSha256 = createHash("sha256").update(token).digest();
   return serve({
     environment: process.env,
     version: "1.2.3",
@@ -57,9 +57,9 @@ auth_bearer_token = "${TOKEN}"
     hosts,
     prod,
     write: (text) => writeFileSync(hosts, text, { mode: 0o600 }),
-    join: async (id, labels = {}) => {
+    join: async (id, labels = {}, token = TOKEN) => {
       const login = { servers: nats.url, user: "exec", password: "e" };
-      const server = await joinFleetAs({ ...login, id, labels, slots: 4 });
+      const server = await joinFleetAs({ ...login, id, labels, slots: 4 }, token);
       servers.push(server);
       return server;
     },

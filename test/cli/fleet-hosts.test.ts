@@ -193,6 +193,23 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     });
 });
 
+test("a token that is no longer accepted while a command runs is told with the place where it belongs", async () => {
+  desk.write(desk.prod);
+  await desk.join("web-3");
+  const command = startCommand(["-H", "prod/web-3", "run", "--", "sh", "-c", "echo up; sleep 60"], {
+    env: desk.person.env,
+  });
+  await command.shows("up");
+  // It takes the place of the other one.
+  const other = await desk.join("web-3", {}, "another-token-of-more-than-thirty-two-bytes");
+  const { status, stderr } = await command.ended();
+  expect(status).toBe(255);
+  expect(stderr).toMatch(
+    /invalid websocket bearer token; give the server's token as auth_bearer_token of \[fleets\.prod\] in hosts\.toml or with --token-file\n$/,
+  );
+  await other.close();
+});
+
 test("nothing of NATS is loaded unless a fleet is used", async () => {
   const hook = join(desk.person.home, "hook.cjs");
   writeFileSync(

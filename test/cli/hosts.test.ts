@@ -58,6 +58,13 @@ it("hosts are added, listed, used and removed, and their file is for the user al
     const refused = await person.run(["--url", url, ...command]);
     expect(refused).toMatchObject({ status: 255, stdout: "" });
     expect(refused.stderr).toContain("give the server's token in EXEC_SERVER_TOKEN or with --token-file");
+    // The token of the environment is for a URL alone.
+    expect(await person.run(["host", "add", "three", url])).toMatchObject(done);
+    const unknown = await person.run(["-H", "three", ...command], { env: { EXEC_SERVER_TOKEN: TOKEN } });
+    expect(unknown.stderr).toContain(
+      "give the server's token as auth_bearer_token of the host 'three' in hosts.toml or with --token-file",
+    );
+    expect(await person.run(["host", "remove", "three"])).toMatchObject(done);
 
     expect(await person.run(["host", "remove", "one"])).toMatchObject(done);
     expect(await person.run(["-H", "one", ...command])).toMatchObject({

@@ -1,6 +1,7 @@
 import { ConnectionError, ExecError } from "../../base/errors.ts";
 import { describeFileError } from "../describe-file-error.ts";
 import { oneLine } from "./one-line.ts";
+import { tokenRemedy } from "./target/token-place.ts";
 
 /** The program ends with this status because of a mistake in the command line. */
 export const USAGE_STATUS = 2;
@@ -53,8 +54,7 @@ function withRemedy(error: ExecError): string {
   // Another of these programs was started to reach the server, and has said why it could not.
   const [, said] = / its last words on stderr: exec-server: (.*)/.exec(message) ?? [];
   if (said !== undefined) return said;
-  if (error.code === "UNAUTHORIZED")
-    return `${message}; give the server's token in EXEC_SERVER_TOKEN or with --token-file`;
+  if (error.code === "UNAUTHORIZED") return `${message}; ${tokenRemedy()}`;
   if (error.errno === "ECONNREFUSED" || error.errno === "ENOENT")
     return `${message}; is the server running there?`;
   return message;

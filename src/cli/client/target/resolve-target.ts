@@ -5,6 +5,7 @@ import { executorToken } from "./executor-token.ts";
 import { readToken } from "./read-token.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
+import { noteTokenPlace } from "./token-place.ts";
 
 /** The name of the user's own server, where a name must be given. */
 const OWN_NAME = "local";
@@ -22,14 +23,17 @@ export async function resolveTarget(
   const environmentUrl = nonEmpty(environment["EXEC_SERVER_URL"]);
   const place = url ?? (host === undefined ? environmentUrl : undefined);
   if (place !== undefined) {
+    noteTokenPlace("in EXEC_SERVER_TOKEN");
     const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
     const tls = { ...tlsOf(place.startsWith("wss:") ? environmentTls(environment) : {}), ...tlsOf(options) };
     return { kind: "url", url: place, ...(token === undefined ? {} : { token }), ...tls };
   }
   const target = await namedTarget(host ?? nonEmpty(environment["EXEC_SERVER_HOST"]) ?? OWN_NAME);
   const tls = tlsOf(options);
-  if (target.kind === "url")
+  if (target.kind === "url") {
+    noteTokenPlace(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
     return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
+  }
   if (target.kind === "executor") {
     const [misplaced] = Object.keys(tls);
     if (misplaced !== undefined) throw misplacedForFleet(misplaced);

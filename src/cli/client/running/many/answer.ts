@@ -3,6 +3,7 @@ import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
 import type { Host } from "../../../../client/host.ts";
 import type { RemoteProcess } from "../../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
+import { DialError } from "../../../../base/dial-error.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../../failure.ts";
 import { failedStart, statusOf } from "../exit-status.ts";
 
@@ -53,7 +54,9 @@ export async function ask({ connect, argv, start, signal }: AskOptions): Promise
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const failure = failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS);
+    // Machines that fail for the same reason are told together.
+    const reason = error instanceof DialError ? error.unnamed() : error;
+    const failure = failedStart(reason) ?? asFailure(reason, OWN_FAILURE_STATUS);
     if (failure === undefined) throw error;
     const status = failure.exitCode ?? OWN_FAILURE_STATUS;
     return { status, stdout: EMPTY, stderr: EMPTY, omittedBytes: 0, error: failure.message };
