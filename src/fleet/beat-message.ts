@@ -5,7 +5,8 @@ import { FLEET_PROTOCOL, isExecutorId } from "./subjects.ts";
 const MAX_TEXT_CHARACTERS = 256;
 /** The last moment that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
-const MAX_BEAT_BYTES = 64 * 1024;
+/** More than one with as many labels as there may be. */
+const MAX_BEAT_BYTES = 16 * 1024;
 
 export function encodeBeat(beat: Beat): Buffer {
   return Buffer.from(JSON.stringify({ protocol: FLEET_PROTOCOL, ...beat }));

@@ -190,6 +190,25 @@ test("the list holds a bounded number of executors", async () => {
   expect(roster.list()).toHaveLength(20_000);
 });
 
+test("the list holds a bounded number of bytes, and who is in it stays, whatever it tells", async () => {
+  const nats = new FakeNats();
+  const { bus, roster } = look(nats);
+  await wait(100);
+  hear(bus, "exec.a.beat", BEAT);
+  const labels = Object.fromEntries(numbers(64).map(([key]) => [key, "x".repeat(200)]));
+  for (let at = 0; at < 6_000; at += 1) hear(bus, `exec.n${at}.beat`, { ...BEAT, id: `n${at}`, labels });
+  const { length } = roster.list();
+  expect(length * JSON.stringify(labels).length).toBeLessThan(64 * 1024 * 1024);
+  expect(length).toBeGreaterThan(4_000);
+  await wait(4_000);
+  hear(bus, "exec.a.beat", { ...BEAT, labels });
+  await wait(4_000);
+  expect(roster.list()).toEqual([BEAT]);
+  // Those who have left make room.
+  hear(bus, "exec.a.beat", { ...BEAT, labels });
+  expect(roster.list()).toEqual([{ ...BEAT, labels }]);
+});
+
 test("a beat on the subject of another executor is ignored", async () => {
   const { bus, roster } = look(new FakeNats());
   hear(bus, "exec.b.beat", BEAT);

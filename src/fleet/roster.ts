@@ -20,8 +20,9 @@ const MAX_LOOK_MS = 2 * LOOK_AT_CALL_MS;
 const FIRST_ANSWER_MS = 1_000;
 /** An executor that answers all the time must not keep anybody from the list. */
 const LONGEST_CALL_MS = 3_000;
-/** Bounds what anybody who may publish beats can make others keep. */
+/** Both bound what anybody who may publish beats can make others keep. A beat has about 300 bytes. */
 const MAX_EXECUTORS = 20_000;
+const MAX_BEATS_BYTES = 64 * 1024 * 1024;
 
 /** A change of the list. */
 export type RosterChange =
@@ -29,7 +30,8 @@ export type RosterChange =
   | { readonly kind: "left"; readonly executor: Beat };
 
 interface Entry {
-  beat: Beat;
+  readonly beat: Beat;
+  readonly bytes: number;
   heardAt: number;
 }
 
@@ -38,6 +40,8 @@ export class Roster {
   readonly #bus: Bus;
   readonly #mailboxes: Mailboxes;
   readonly #entries = new Map<string, Entry>();
+  /** Of all their beats. */
+  #bytes = 0;
   readonly #watchers = new Set<(change: RosterChange) => void>();
   /** Those who want every beat of an executor, by its name. */
   readonly #followers = new Map<string, Set<(run: string) => void>>();
@@ -53,7 +57,7 @@ export class Roster {
       bus.subscribe(BEATS, ({ subject, data }) => {
         const beat = decodeBeat(data);
         // Nobody can speak for another executor: NATS can restrict who publishes to a subject.
-        if (beat !== undefined && subject === beatSubject(beat.id)) this.#hear(beat);
+        if (beat !== undefined && subject === beatSubject(beat.id)) this.#hear(beat, data.length);
       }),
       bus.watch({
         reconnected: () => {
@@ -148,7 +152,7 @@ export class Roster {
     this.#followers.clear();
   }
 
-  #hear(beat: Beat): void {
+  #hear(beat: Beat, bytes: number): void {
     if (beat.state !== "gone") for (const heard of this.#followers.get(beat.id) ?? []) heard(beat.run);
     const known = this.#entries.get(beat.id);
     // The older one of two with one name is about to leave.
@@ -158,7 +162,15 @@ export class Roster {
       return;
     }
     if (known === undefined && this.#entries.size >= MAX_EXECUTORS) return;
-    this.#entries.set(beat.id, { beat, heardAt: performance.now() });
+    const heardAt = performance.now();
+    const bytesThen = this.#bytes - (known?.bytes ?? 0) + bytes;
+    if (bytesThen > MAX_BEATS_BYTES) {
+      // It is there, whatever else it tells.
+      if (known !== undefined) known.heardAt = heardAt;
+      return;
+    }
+    this.#bytes = bytesThen;
+    this.#entries.set(beat.id, { beat, bytes, heardAt });
     if (known === undefined || !isSame(known.beat, beat))
       this.#tell({ kind: known === undefined ? "joined" : "changed", executor: beat });
   }
@@ -170,8 +182,9 @@ export class Roster {
     for (const entry of this.#entries.values()) if (now - entry.heardAt > SILENCE_MS) this.#remove(entry);
   }
 
-  #remove({ beat }: Entry): void {
+  #remove({ beat, bytes }: Entry): void {
     this.#entries.delete(beat.id);
+    this.#bytes -= bytes;
     this.#tell({ kind: "left", executor: beat });
   }
 
