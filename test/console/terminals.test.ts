@@ -204,7 +204,10 @@ it("two people type on one terminal, each sees both, and who only looks types no
   for (const [name, { page }] of Object.entries({ ann, ben, eve })) {
     await screenOf(page).click();
     await typeLine(page, `by-${name}`);
+    // Keys of two people who type at once would be mixed in one line.
+    if (page !== eve.page) await expectOnScreen(screenOf(page), `by-${name}`);
   }
+  await eve.page.getByText("You only look on").waitFor();
   await ann.page.keyboard.type("last");
   await ann.page.keyboard.press("Enter");
   for (const { page } of pages) {
@@ -213,7 +216,6 @@ it("two people type on one terminal, each sees both, and who only looks types no
     await expectOnScreen(screenOf(page), "by-ben");
     expect(await textOf(screenOf(page))).not.toContain("by-eve");
   }
-  await eve.page.getByText("You only look on").waitFor();
   await kept.terminate();
   for (const opened of pages) {
     opened.expectClean();
