@@ -1,9 +1,10 @@
-import { randomBytes } from "node:crypto";
+import { createPrivateKey, type KeyObject, randomBytes, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { Authenticator, NodeConnectionOptions } from "@nats-io/transport-node";
 import { messageOf, UsageError } from "../base/errors.ts";
+import { certificatesIn } from "../transport/websocket/client-certificates.ts";
 import type { FleetAddress } from "./fleet-address.ts";
 import { readLoginFile } from "./login-file.ts";
 import { renewedLogin } from "./renewed-login.ts";
@@ -88,14 +89,36 @@ function identityCheck(servers: readonly string[]): typeof checkServerIdentity {
 }
 
 function tlsFiles({ ca, cert, key }: FleetAddress): { caFile?: string; certFile?: string; keyFile?: string } {
-  // The library reads them for every connection, and says less about one that it cannot read.
-  for (const [name, path] of Object.entries({ ca, cert, key }))
-    if (path !== undefined) readLoginFile(name, path);
+  // The library reads them for every connection, and says less about one that cannot be used.
+  if (ca !== undefined) certificateIn("ca", ca);
+  if (cert !== undefined && key !== undefined && !certificateIn("cert", cert).checkPrivateKey(keyIn(key)))
+    throw new UsageError(`the key of the fleet in ${key} is not that of the certificate in ${cert}`);
   return {
     ...(ca === undefined ? {} : { caFile: ca }),
     ...(cert === undefined ? {} : { certFile: cert }),
     ...(key === undefined ? {} : { keyFile: key }),
   };
+}
+
+/** The first certificate of a file. */
+function certificateIn(name: string, path: string): X509Certificate {
+  const pem = readLoginFile(name, path).toString("latin1");
+  try {
+    const [first] = certificatesIn(pem);
+    if (first !== undefined) return first;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(`the ${name} of the fleet in ${path} is no certificate in PEM`);
+}
+
+function keyIn(path: string): KeyObject {
+  const pem = readLoginFile("key", path);
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new UsageError(`the key of the fleet in ${path} is no private key in PEM without a passphrase`);
+  }
 }
 
 /** Tried before anything is connected to: a file that cannot be used is no fault of NATS. */

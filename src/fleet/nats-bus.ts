@@ -2,17 +2,17 @@ import {
   AuthorizationError,
   connect,
   type ConnectionOptions,
-  errors,
   type Msg,
   type NatsConnection,
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
 import { settledWithin } from "../base/deadlines.ts";
-import { ConnectionError, messageOf } from "../base/errors.ts";
+import { ConnectionError } from "../base/errors.ts";
 import type { Bus, BusEvents, BusMessage } from "./bus.ts";
 import { HEADER_BYTES } from "./frames.ts";
 import { type LeanNats, leanNats } from "./lean-nats.ts";
+import { openFailure, refusedLogin } from "./open-failure.ts";
 import { MAX_PIECE_BYTES } from "./outgoing.ts";
 
 /** A link that fails silently is noticed within three of these. */
@@ -20,18 +20,6 @@ const PING_MS = 2_000;
 const RECONNECT_MS = 200;
 const FLUSH_MS = 500;
 const NO_RESPONDERS = 503;
-/** Of the system: nobody is there to answer, which may change. */
-const AWAY = new Set([
-  "EAI_AGAIN",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
-
 /** A connection to NATS that is kept up. */
 export class NatsBus implements Bus {
   readonly #connection: NatsConnection;
@@ -156,41 +144,8 @@ function unfitReason({ info }: NatsConnection): string | undefined {
   return `the server of NATS allows messages of ${info.max_payload} bytes only: set its max_payload to 1MB`;
 }
 
-/** Whether NATS could not be reached. Otherwise, it was, and something has to be changed before it lets anybody in. */
-export function isAway(error: unknown): boolean {
-  const cause = error instanceof ConnectionError ? error.cause : undefined;
-  if (!(cause instanceof Error)) return false;
-  if (cause instanceof errors.TimeoutError) return true;
-  const code = systemCode(cause);
-  // A server that ends while somebody connects leaves the library without an error.
-  return code === undefined ? cause.message.includes("undefined error") : AWAY.has(code);
-}
-
-/** A refused login is not UNAUTHORIZED, which is about the token of an executor. */
-function openFailure(cause: unknown): ConnectionError {
-  if (cause instanceof AuthorizationError)
-    return new ConnectionError(`failed to connect to NATS: ${refusedLogin(cause)}`, {
-      cause,
-      status: 401,
-      code: "CONNECTION_CLOSED",
-    });
-  const code = systemCode(cause);
-  const errno = code !== undefined && AWAY.has(code) ? code : undefined;
-  return new ConnectionError(`failed to connect to NATS: ${messageOf(cause)}`, { cause, errno });
-}
-
-/** What the system said, which the library wraps. */
-function systemCode(error: unknown): string | undefined {
-  const { cause } = error as { cause?: unknown };
-  return ((cause ?? error) as NodeJS.ErrnoException).code;
-}
-
 function isRefusedLogin(error: Error): boolean {
   return error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
-}
-
-function refusedLogin({ message }: Error): string {
-  return `it refused the login (${message})`;
 }
 
 function read(message: Msg): BusMessage {

@@ -172,7 +172,7 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     [
       ["-H", "plain/x"],
       own,
-      `${at("plain")} ${nats.url.replace("nats:", "tls:")}: failed to connect to NATS: server does not support 'tls'`,
+      `${at("plain")} ${nats.url.replace("nats:", "tls:")}: failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to do without`,
     ],
     [
       ["-H", "prod/web-1", "--ca", "/ca"],

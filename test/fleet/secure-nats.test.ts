@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -59,7 +61,13 @@ test("a fleet is reached with TLS, a client certificate and an nkey, also after 
 });
 
 test.each([
-  ["another authority", { ca: "/etc/hostname" }, /failed to connect to NATS/],
+  [
+    "no authority",
+    { ca: "/etc/hostname" },
+    /the ca of the fleet in \/etc\/hostname is no certificate in PEM/,
+  ],
+  ["no certificate", { cert: "/etc/hostname" }, /the cert of the fleet in \/etc\/hostname is no certificate/],
+  ["no key", { key: "/etc/hostname" }, /the key of the fleet in \/etc\/hostname is no private key in PEM/],
   ["no connection with TLS", { servers: "plain" }, /`ca`, `cert` and `key` need servers with tls:/],
   [
     "a file that does not exist",
@@ -73,9 +81,57 @@ test.each([
   await expect(connect({ fleet, id: "a" }, LIMITED)).rejects.toThrow(reason);
 });
 
+test("a key of another certificate is named before anything is connected to", async () => {
+  const { key } = authority.issue("other");
+  await expect(connect({ fleet: { ...secure(), key }, id: "a" }, LIMITED)).rejects.toThrow(
+    `the key of the fleet in ${key} is not that of the certificate in ${own.cert}`,
+  );
+});
+
+test("what is wrong with the certificate of NATS is said with a remedy", async () => {
+  const open = async (cert: Issued, ca: string): Promise<unknown> => {
+    await using other = await startNats(`tls { cert_file: "${cert.cert}", key_file: "${cert.key}" }`);
+    const address = { servers: `tls://127.0.0.1:${other.port}`, ca };
+    return await openBus(address, { timeoutMs: 30_000 }).catch((error: Error) => error.message);
+  };
+  expect(await open(authority.issue("late", { days: -1 }), authority.ca)).toBe(
+    "failed to connect to NATS: the server's certificate has expired (CERT_HAS_EXPIRED); renew it on the server",
+  );
+  using stranger = createAuthority();
+  expect(await open(authority.issue("right"), stranger.ca)).toBe(
+    "failed to connect to NATS: the server's certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE); if it is right, give its authority with `ca`, and connect with tls://",
+  );
+});
+
+test("what is no server of NATS, or none with TLS, is said with a remedy", async () => {
+  await using plain = await startNats();
+  const fault = (servers: string): Promise<unknown> =>
+    openBus({ servers }, { timeoutMs: 30_000 }).catch((error: Error) => error.message);
+  expect(await fault(plain.url.replace("nats:", "tls:"))).toBe(
+    "failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to do without",
+  );
+  const mail = createServer((socket) => void socket.on("error", () => {}).end("220 mail ready\r\n"));
+  await once(mail.listen(0, "127.0.0.1"), "listening");
+  const { port } = mail.address() as AddressInfo;
+  expect(await fault(`nats://127.0.0.1:${port}`)).toBe(
+    "failed to connect to NATS: what answers there is no server of NATS (it does not greet as one); check the address and the port",
+  );
+  mail.close();
+});
+
+test("a server that lets nobody in without a certificate is given up with a remedy", async () => {
+  const { servers, ca } = secure();
+  await expect(openBus({ servers, ca }, { timeoutMs: 2_000 })).rejects.toThrow(
+    "failed to connect to NATS: it did not let this program in in time; check the address, and `cert` and `key` if it wants a certificate",
+  );
+});
+
 test.each([
   ["IP:127.0.0.1", undefined],
-  ["DNS:localhost", /does not match certificate's altnames: .*IP: 127\.0\.0\.1 is not in the cert's list/],
+  [
+    "DNS:localhost",
+    /is for another name \(.*IP: 127\.0\.0\.1 is not in the cert's list.*\); connect by a name that it holds/,
+  ],
   ["IP:127.0.0.9", /does not match certificate's altnames/],
 ])(
   "a server of NATS that is reached by its address has to show it in its certificate: %s",

@@ -1,7 +1,7 @@
 import { pause } from "../../base/deadlines.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { isAway } from "../../fleet/nats-bus.ts";
+import { isAway } from "../../fleet/open-failure.ts";
 import type { ObservedServer } from "../server.ts";
 import type { FleetOptions } from "./fleet-options.ts";
 import { type FleetPlace, joinFleet, type JoinSurroundings } from "./join-fleet.ts";
