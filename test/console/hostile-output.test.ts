@@ -16,6 +16,8 @@ import {
 } from "./hostile-payload.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";
 
+/** As many as are written. */
+const LINES = MARKUP.length + SEQUENCES.length + 2 * LINKS.length + 2;
 const INSIDE = ".xterm, .term-notice, .term-people";
 
 const scene = useConsole();
@@ -46,7 +48,8 @@ it("nothing that a program writes changes anything outside its terminal", async 
   const { page } = opened;
   await page.goto(`${scene.server.origin}/t/hostile`);
   const screen = screenOf(page);
-  await page.locator(".xterm-rows").waitFor();
+  // All of it is to fit, so it waits until the terminal has the size of the page instead of 24 rows.
+  await expect.poll(() => screen.locator(".xterm-rows > div").count()).toBeGreaterThan(LINES);
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const before = await surroundings(page, INSIDE);
   expect(before).toMatchObject({ clipboard: "mine", harmed: false });
