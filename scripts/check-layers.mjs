@@ -75,6 +75,7 @@ const ALLOWED = {
     "client",
     "rows",
     "bridge",
+    "fleet/dial-error.ts",
     "fleet/labels.ts",
     "fleet/subjects.ts",
     // What it tells the page of a fleet.

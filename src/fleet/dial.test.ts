@@ -220,6 +220,26 @@ test.each([
   expect(nats.publishedFrames - before).toBe(1);
 });
 
+test.each([
+  "exec.a.run.box\r\nPUB exec.b.beat 0\r\n",
+  "exec.a.run box",
+  "exec.a.run.*",
+  "exec.b.run.box",
+  "",
+])(
+  "an answer that names the subject %j is ignored: it could make this program say something else to NATS",
+  async (subject) => {
+    const nats = new FakeNats();
+    const executor = nats.connect();
+    executor.subscribe("exec.a.dial", ({ reply }) =>
+      executor.publish(reply!, jsonFrame(FrameKind.accept, { subject })),
+    );
+    const dialled = settled(dialFrom(nats.connect(), "a", { timeoutMs: 3_000 }));
+    await wait(3_001);
+    expect(await dialled).toMatchObject({ code: "TIMED_OUT" });
+  },
+);
+
 test("dials beyond those that wait for a decision are refused", async () => {
   const nats = new FakeNats();
   answer(nats, () => new Promise(() => {}));

@@ -1,7 +1,7 @@
-import { DialError } from "../base/dial-error.ts";
 import { after, formatDuration } from "../base/duration.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Bus, BusMessage } from "./bus.ts";
+import { DialError } from "./dial-error.ts";
 import { abortFrame, FrameKind, jsonFrame, readJson } from "./frames.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import { checkExecutorId, dialSubject, FLEET_PROTOCOL, isExecutorInbox, runOf } from "./subjects.ts";

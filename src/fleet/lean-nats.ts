@@ -99,8 +99,8 @@ class LeanConnection implements LeanNats {
 
   flush(): void {
     if (this.#pendingBytes === 0) return;
-    const [first, ...others] = this.#pending;
-    const bytes = others.length === 0 ? first! : Buffer.concat(this.#pending, this.#pendingBytes);
+    const pending = this.#pending;
+    const bytes = pending.length === 1 ? pending[0]! : Buffer.concat(pending, this.#pendingBytes);
     this.#pending = [];
     this.#pendingBytes = 0;
     const { connected, transport } = this.#protocol;

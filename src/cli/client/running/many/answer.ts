@@ -3,7 +3,7 @@ import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
 import type { Host } from "../../../../client/host.ts";
 import type { RemoteProcess } from "../../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
-import { DialError } from "../../../../base/dial-error.ts";
+import { DialError } from "../../../../fleet/dial-error.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../../failure.ts";
 import { failedStart, statusOf } from "../exit-status.ts";
 

@@ -1,4 +1,4 @@
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "../base/errors.ts";
 
 type Details = ConstructorParameters<typeof ConnectionError>[1];
 
