@@ -1,9 +1,9 @@
 // `npm run check`: every check that needs no running server.
-import { runSideBySide, runSteps } from "./run-steps.mjs";
+import { conclude, runSideBySide, runSteps } from "./run-steps.mjs";
 
 const unitTests = { name: "unit tests", command: ["vitest", "run", "--project", "unit"] };
 
-await runSideBySide([
+const failed = await runSideBySide([
   { name: "format", command: ["biome", "format", "."] },
   { name: "lint, with types", command: ["oxlint", "--type-aware", "--deny-warnings"] },
   { name: "layers", command: ["node", "scripts/check-layers.mjs"] },
@@ -33,4 +33,5 @@ await runSideBySide([
   },
 ]);
 // `npm test` runs them itself, and counts them.
-if (!process.argv.includes("--without-tests")) runSteps([unitTests]);
+if (!process.argv.includes("--without-tests")) failed.push(...runSteps([unitTests]));
+conclude(failed);

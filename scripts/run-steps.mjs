@@ -11,39 +11,60 @@ const OPTIONS = { cwd: ROOT, env: { ...process.env, PATH: `${ROOT}node_modules/.
  */
 
 /**
- * Runs commands one after another and stops at the first that fails.
+ * Runs commands one after another, and all of them: a failure hides no other result. Returns the steps that failed.
  * @param {readonly Step[]} steps
  */
 export function runSteps(steps) {
-  for (const step of steps) {
-    const [program, ...args] = step.command;
-    console.log(`\n== ${step.name}`);
-    const started = performance.now();
-    const { status, error } = spawnSync(program, args, { ...OPTIONS, stdio: "inherit" });
-    if (error !== undefined) console.error(`cannot run ${program}: ${error.message}`);
-    if (status !== 0) fail(step);
-    console.log(secondsSince(started));
-  }
+  return steps.filter((step) => !succeeds(step));
 }
 
 /**
- * Runs commands that do not depend on each other, as many at once as there are cores, and prints what each has printed
- * when it has ended. Stops when one has failed.
+ * Runs commands that later ones depend on. Exits at the first that fails.
+ * @param {readonly Step[]} steps
+ */
+export function requireSteps(steps) {
+  for (const step of steps) if (!succeeds(step)) process.exit(1);
+}
+
+/**
+ * Runs commands that do not depend on each other, as many at once as there are cores, and prints the output of each
+ * when it has ended. Returns the steps that failed.
  * @param {readonly Step[]} steps
  */
 export async function runSideBySide(steps) {
   const waiting = [...steps];
+  /** @type {Step[]} */
+  const failed = [];
   const lane = async () => {
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
       const started = performance.now();
       const { status, output } = await run(step.command);
       console.log(`\n== ${step.name}`);
       process.stdout.write(output);
-      if (status !== 0) fail(step);
-      console.log(secondsSince(started));
+      if (!report(step, status, started)) failed.push(step);
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  return failed;
+}
+
+/**
+ * Repeats which steps failed, and makes the program fail if any did.
+ * @param {readonly Step[]} failed
+ */
+export function conclude(failed) {
+  for (const { name, command } of failed) console.error(`failed: ${name} (${command.join(" ")})`);
+  if (failed.length > 0) process.exitCode = 1;
+}
+
+/** @param {Step} step */
+function succeeds(step) {
+  const [program, ...args] = step.command;
+  console.log(`\n== ${step.name}`);
+  const started = performance.now();
+  const { status, error } = spawnSync(program, args, { ...OPTIONS, stdio: "inherit" });
+  if (error !== undefined) console.error(`cannot run ${program}: ${error.message}`);
+  return report(step, status, started);
 }
 
 /**
@@ -65,13 +86,13 @@ function run([program, ...args]) {
   });
 }
 
-/** @param {Step} step */
-function fail({ name, command }) {
-  console.error(`\nfailed: ${name} (${command.join(" ")})`);
-  process.exit(1);
-}
-
-/** @param {number} started */
-function secondsSince(started) {
-  return `   ${((performance.now() - started) / 1000).toFixed(1)} s`;
+/**
+ * @param {Step} step
+ * @param {number | null} status
+ * @param {number} started
+ */
+function report({ name, command }, status, started) {
+  if (status !== 0) console.error(`\nfailed: ${name} (${command.join(" ")})`);
+  console.log(`   ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return status === 0;
 }

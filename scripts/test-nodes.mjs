@@ -1,7 +1,7 @@
 // `npm run test:nodes`: builds and tests with every supported major version of Node. Arguments select versions:
 // `npm run test:nodes -- 22 24`.
 import { installNode } from "./install-node.mjs";
-import { runSteps } from "./run-steps.mjs";
+import { requireSteps } from "./run-steps.mjs";
 
 /** Published for x64 and arm64 alike. */
 const VERSIONS = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
@@ -21,7 +21,7 @@ const isChosen = (version) => chosen.length === 0 || chosen.includes(version.spl
 const unknown = chosen.filter((major) => !VERSIONS.some((version) => version.startsWith(`${major}.`)));
 if (unknown.length > 0) throw new Error(`no such version of Node: ${unknown.join(", ")}`);
 
-runSteps([
+requireSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
   ...VERSIONS.filter(isChosen).flatMap((version) => {
     const node = installNode(version);

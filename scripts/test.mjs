@@ -1,7 +1,7 @@
 // `npm test`: the whole proof. Ends with the totals of all test runs, alone on a line.
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { runSideBySide, runSteps } from "./run-steps.mjs";
+import { conclude, requireSteps, runSideBySide, runSteps } from "./run-steps.mjs";
 
 const REPORTS = fileURLToPath(new URL("../.cache/reports/", import.meta.url));
 /** How many files run at a time: more than there are cores where the tests mostly wait. */
@@ -46,26 +46,33 @@ function testsOf(project) {
 /** One file at a time, most of which waits, and no figure that another program changes. The longest is the first. */
 const SIDE_BY_SIDE = ["hostile", "sandbox", "hostile-server"];
 
-runSteps([
+requireSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },
   { name: "programs that the tests use", command: ["node", "scripts/install-test-tools.mjs"] },
   { name: "build", command: ["node", "scripts/build.mjs"] },
-  { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
-  ...Object.keys(PROJECTS)
-    .filter((project) => !SIDE_BY_SIDE.includes(project))
-    .map(testsOf),
 ]);
-await runSideBySide(SIDE_BY_SIDE.map(testsOf));
-runSteps([
-  // Last, when nothing else uses the machine.
-  { name: "speed of a short command", command: ["node", "scripts/bench-command.mjs"] },
-  { name: "speed beside the real Codex server", command: ["node", "scripts/bench.mjs", "--guard"] },
-]);
+const failed = [
+  ...runSteps([
+    { name: "checks", command: ["node", "scripts/check.mjs", "--without-tests"] },
+    ...Object.keys(PROJECTS)
+      .filter((project) => !SIDE_BY_SIDE.includes(project))
+      .map(testsOf),
+  ]),
+  ...(await runSideBySide(SIDE_BY_SIDE.map(testsOf))),
+  ...runSteps([
+    // Last, when nothing else uses the machine.
+    { name: "speed of a short command", command: ["node", "scripts/bench-command.mjs"] },
+    { name: "speed beside the real Codex server", command: ["node", "scripts/bench.mjs", "--guard"] },
+  ]),
+];
 
 const totals = { passed: 0, failed: 0 };
-for (const project of Object.keys(PROJECTS)) {
-  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report(project), "utf8"));
+// A project that ended before its first test has no report; it is among the failed steps.
+for (const path of Object.keys(PROJECTS).map(report).filter(existsSync)) {
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(path, "utf8"));
   totals.passed += numPassedTests;
   totals.failed += numFailedTests;
 }
-console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
+console.log("");
+conclude(failed);
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
