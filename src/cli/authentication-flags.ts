@@ -18,6 +18,9 @@ export const AUTHENTICATION_FLAGS = {
   "ws-token-table": "PATH",
 };
 
+/** Those that name files. */
+export const AUTHENTICATION_FILES = ["ws-token-file", "ws-shared-secret-file", "ws-token-table"];
+
 const MODES = ["capability-token", "signed-bearer-token", "token-table"];
 const TOKEN_FLAGS = ["ws-token-file", "ws-token-sha256"];
 const JWT_FLAGS = ["ws-shared-secret-file", "ws-issuer", "ws-audience", "ws-max-clock-skew-seconds"];
@@ -117,7 +120,7 @@ function parseSeconds(text: string | undefined): bigint {
 }
 
 /** Shells expand `~` only at the start of a word, not after an equals sign. */
-function resolveHome(path: string): string {
+export function resolveHome(path: string): string {
   const home = process.env["HOME"];
   return home !== undefined && /^~(?:\/|$)/.test(path) ? resolve(home, path.slice(2)) : resolve(path);
 }

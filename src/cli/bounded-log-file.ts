@@ -1,32 +1,50 @@
-import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, renameSync, rmdirSync, writeSync } from "node:fs";
 
 /** Together with the file before it, a log takes twice as much. */
 export const MAX_LOG_BYTES = 1024 * 1024;
 /** One line must not fill the file. */
 const MAX_LINE_BYTES = 64 * 1024;
 
+const MODE = 0o600;
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /**
- * Opens a log that only its owner can read, at its end. A file that is full becomes `PATH.old` first. Throws an error
- * of the system, also for a symbolic link.
+ * Opens a log that only its owner can read, at its end. A file that is full becomes `PATH.old` first, and an empty
+ * directory, such as a sandbox of a killed server leaves behind, is removed. Throws an error of the system, also for a
+ * symbolic link.
  */
 export function openLog(path: string): number {
-  const fd = openSync(path, FLAGS, 0o600);
+  const fd = openFile(path);
   if (fstatSync(fd).size < MAX_LOG_BYTES) return fd;
   closeSync(fd);
   renameSync(path, `${path}.old`);
-  return openSync(path, FLAGS, 0o600);
+  return openFile(path);
+}
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, FLAGS, MODE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error;
+    rmdirSync(path);
+    return openSync(path, FLAGS, MODE);
+  }
 }
 
 /** A log of limited size. A line that cannot be written is lost: no log is worth the server's end. */
 export class BoundedLogFile {
   readonly #path: string;
+  readonly #failed: (error: unknown) => void;
   #fd: number | undefined;
   #bytes = 0;
+  #isFailing = false;
 
-  constructor(path: string) {
+  /** Throws an error of the system if it cannot be opened. `failed` is called for the first line of many that are lost. */
+  constructor(path: string, failed: (error: unknown) => void) {
     this.#path = path;
+    this.#failed = failed;
+    // Before the first line is due: a file that is there can be hidden from sandboxes.
+    this.#fd = this.#open();
   }
 
   write(line: string): void {
@@ -35,9 +53,12 @@ export class BoundedLogFile {
       const bytes = Buffer.from(line);
       const written = bytes.length <= MAX_LINE_BYTES ? bytes : cutLine(bytes);
       this.#bytes += writeSync(this.#fd, written);
+      this.#isFailing = false;
       if (this.#bytes >= MAX_LOG_BYTES) this.#close();
-    } catch {
+    } catch (error) {
       this.#close();
+      if (!this.#isFailing) this.#failed(error);
+      this.#isFailing = true;
     }
   }
 

@@ -1,7 +1,8 @@
 import type { Logger } from "../base/logger.ts";
 import type { ServerObserver } from "../server/observer.ts";
 import { requestLog } from "../server/request-log.ts";
-import { usageError } from "./cli-error.ts";
+import { failure, usageError } from "./cli-error.ts";
+import { describeFileError } from "./describe-file-error.ts";
 import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
 
 /** Flags of the log with the placeholders of their values. */
@@ -25,9 +26,20 @@ export function parseLog(flags: ReadonlyMap<string, string>): (
   const chosenFormat = choose(flags, "log-format", LOG_FORMATS);
   return (defaultLevel, { logLevel = defaultLevel, logFormat = "json" } = {}) => {
     const level = chosenLevel ?? logLevel;
-    const logger = createLogger({ level, format: chosenFormat ?? logFormat, file: flags.get("log-file") });
+    const file = flags.get("log-file");
+    const logger = orFailure(file, () => createLogger({ level, format: chosenFormat ?? logFormat, file }));
     return { logger, observers: level === "debug" ? [requestLog(logger)] : [] };
   };
+}
+
+function orFailure<T>(file: string | undefined, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    const isLink = (error as NodeJS.ErrnoException).code === "ELOOP";
+    const why = isLink ? "it is a symbolic link, which is not followed" : describeFileError(error);
+    throw failure(`cannot open the log file ${file}: ${why}`);
+  }
 }
 
 function choose<const T extends string>(

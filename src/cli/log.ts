@@ -1,6 +1,7 @@
 import type { LogFields, Logger } from "../base/logger.ts";
 import { printableJsonText } from "../base/printable-json.ts";
 import { BoundedLogFile } from "./bounded-log-file.ts";
+import { describeFileError } from "./describe-file-error.ts";
 import { writeErr } from "./standard-streams.ts";
 
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
@@ -16,16 +17,26 @@ export interface LogOptions {
   readonly format: LogFormat;
 }
 
-/** Writes one line per event: a JSON object, or words and `name=value` for people. */
+/**
+ * Writes one line per event: a JSON object, or words and `name=value` for people. Throws an error of the system if the
+ * file cannot be opened.
+ */
 export function createLogger({ level, file, format }: LogOptions): Logger {
   const most = LOG_LEVELS.indexOf(level);
-  const log = file === undefined ? { write: writeErr } : new BoundedLogFile(file);
+  const log =
+    file === undefined
+      ? { write: writeErr }
+      : new BoundedLogFile(file, (error) => writeErr(lostLine(file, error)));
   const formatLine = format === "json" ? jsonLine : textLine;
   const at = (rank: LogLevel) => (message: string, fields?: LogFields) => {
     if (LOG_LEVELS.indexOf(rank) > most) return;
     log.write(`${formatLine({ time: new Date().toISOString(), level: rank, message }, fields)}\n`);
   };
   return { error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") };
+}
+
+function lostLine(file: string, error: unknown): string {
+  return `the log file ${file} cannot be written: ${describeFileError(error)}; its lines are lost until it can\n`;
 }
 
 interface LogLine {

@@ -38,11 +38,13 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
     );
   const listeners = new OwnListeners();
   const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
-  const hidden = { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...table] };
+  const files = { hiddenPaths: table };
   // Whatever is given must be a policy: nothing else may leave the server open.
   const authenticator =
-    authentication === undefined ? undefined : createAuthenticator(authentication, rightsContext(hidden));
-  const server = createServerFor(listeners, hidden);
+    authentication === undefined
+      ? undefined
+      : createAuthenticator(authentication, rightsContext(options, files));
+  const server = createServerFor(listeners, options, { files });
   const detach = attachWebSocket(http, {
     path,
     ...admissionFor(server, options, { authenticator, requiresCertificate: false, isLocal: () => false }),

@@ -86,7 +86,7 @@ export function createRouter({
   const subject = { kind: "files", temporaryDirectory: environment["TMPDIR"] } as const;
   const policyOf = filePolicies(
     (context, client) => sandboxes.policy(client, context, subject),
-    sandboxes.hiddenPaths,
+    sandboxes.files,
   );
   const confinement = { places, helpers, policyOf };
   const handlers = {

@@ -89,15 +89,17 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const material = files?.load();
   const listeners = new OwnListeners();
   const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
-  const secrets = "path" in address ? [address.path] : (files?.secrets ?? []);
   const metrics = options.metrics ? new ServerMetrics() : undefined;
   const keyFile = typeof options.console === "object" ? options.console.keyFile : undefined;
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
-  const { credentials, nkey, key } = options.fleet ?? {};
-  const fleetSecrets = [credentials, nkey, key].flatMap((path) =>
-    path === undefined ? [] : [resolve(path)],
-  );
-  const hidden = hiding([...secrets, ...table, ...fleetSecrets], { ...options, observers });
+  const { credentials, nkey, key, ca, cert } = options.fleet ?? {};
+  const ownFiles = {
+    hiddenPaths: [...(files?.secrets ?? []), ...table, ...resolved(credentials, nkey, key)],
+    maskedPaths: resolved(keyFile),
+    socketPaths: "path" in address ? [address.path] : [],
+    trustedPaths: [...(files?.trusted ?? []), ...resolved(ca, cert)],
+  };
+  const observed = { ...options, observers };
   const console =
     address.kind === "websocket" && options.console
       ? new Console(options.console === true ? {} : options.console, {
@@ -110,14 +112,12 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
         })
       : undefined;
   // Whatever is given must be a policy: nothing else may leave the server open.
-  const context = { ...rightsContext(hidden), trustedPaths: files?.trusted ?? [] };
   const authenticator =
-    authentication === undefined ? undefined : createAuthenticator(authentication, context);
+    authentication === undefined
+      ? undefined
+      : createAuthenticator(authentication, rightsContext(observed, ownFiles));
   await authenticator?.ready;
-  const server = createServerFor(listeners, hidden, {
-    maskedPaths: keyFile === undefined ? [] : [resolve(keyFile)],
-    console,
-  });
+  const server = createServerFor(listeners, observed, { files: ownFiles, console });
   let place: FleetPlace | undefined;
   try {
     await server.prepare();
@@ -186,12 +186,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   }
 }
 
-/**
- * Whoever reaches the socket can ask for a process without a sandbox, whoever has the key can pose as the server, and
- * whoever writes the table of tokens can be anybody.
- */
-function hiding(secrets: readonly string[], options: ServerOptions): ServerOptions {
-  return { ...options, hiddenPaths: [...(options.hiddenPaths ?? []), ...secrets] };
+function resolved(...paths: readonly (string | undefined)[]): string[] {
+  return paths.flatMap((path) => (path === undefined ? [] : [resolve(path)]));
 }
 
 /** The error of the system with the address that was asked for. */

@@ -3,10 +3,11 @@ import type { OwnListeners } from "../capabilities/network-proxy/own-listeners.t
 import type { Environment } from "../capabilities/process/env-policy.ts";
 import { ProcessStarter } from "../capabilities/process/process-starter.ts";
 import { Sandbox } from "../capabilities/sandbox/sandbox.ts";
+import type { ServerFiles } from "../capabilities/sandbox/view/server-files.ts";
 import { MAX_RETAINED_CHUNKS } from "../protocol/wire-limits.ts";
 import { type Credential, localCredential } from "./access/credential.ts";
 import { createRights, FULL_RIGHTS } from "./access/rights.ts";
-import { rightsContext } from "./access/rights-context.ts";
+import { rightsContext, serverFiles } from "./access/rights-context.ts";
 import { Audit } from "./audit/audit.ts";
 import { ByteBudget } from "./connection/byte-budget.ts";
 import type { ClientConnectionOptions } from "./connection/client-connection.ts";
@@ -34,8 +35,8 @@ export interface ServerParts {
   readonly audit?: Audit | undefined;
   /** Where relative paths of a policy start. */
   readonly cwd?: string;
-  /** Like `hiddenPaths`, but may be below the roots of a client, who gains nothing from them. */
-  readonly maskedPaths?: readonly string[];
+  /** The server's own files, besides those that its options name. */
+  readonly files?: Partial<ServerFiles>;
   /** Makes links to the web console for clients. */
   readonly console?: ConsoleLinks | undefined;
 }
@@ -76,8 +77,7 @@ export function createServerCore(
   const runAs = options.runAs === undefined ? undefined : resolveRunAs(options.runAs);
   const audit =
     parts.audit ?? (options.audit && Audit.open(options.audit, { logger, version: options.version }));
-  const hiddenPaths = [...(options.hiddenPaths ?? []), ...(parts.maskedPaths ?? []), ...(audit?.paths ?? [])];
-  audit?.onRotated((path) => hiddenPaths.push(path));
+  const files = serverFiles(options, parts.files);
   // Clients name variables, which must not resolve to inherited members such as `constructor`. Besides, each access
   // to `process.env` itself is a C library call.
   const environment: Environment = Object.assign(Object.create(null), options.environment);
@@ -97,10 +97,13 @@ export function createServerCore(
     enter: () => occupancy.enter(),
   });
   const local =
-    options.local === undefined ? FULL_RIGHTS : createRights(options.local, rightsContext(options));
+    options.local === undefined
+      ? FULL_RIGHTS
+      : createRights(options.local, rightsContext(options, parts.files));
   const cordon = new Cordon();
   const users = new UserServers({
-    shared: { ...options, limits, hiddenPaths },
+    shared: { ...options, limits },
+    files,
     audit,
     onFailure: options.audit?.onFailure,
     observers: options.observers ?? [],
@@ -116,7 +119,7 @@ export function createServerCore(
     kept,
     keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
     starter,
-    sandboxes: createSandboxes({ ...options, hiddenPaths }, { environment, logger, cwd: parts.cwd }),
+    sandboxes: createSandboxes(options, { ...files, environment, logger, cwd: parts.cwd }),
     networks: new ProcessNetworks(listeners),
     hasSandbox: sandbox.isInstalled,
     version: options.version,
@@ -146,13 +149,20 @@ export function createServerCore(
 }
 
 function createSandboxes(
-  { hiddenPaths = [], sandbox, requireSandbox }: ServerOptions,
-  { environment, logger, cwd }: { environment: Environment; logger: Logger; cwd: string | undefined },
+  { sandbox, requireSandbox }: ServerOptions,
+  {
+    environment,
+    logger,
+    cwd,
+    ...files
+  }: ServerFiles & { environment: Environment; logger: Logger; cwd: string | undefined },
 ): Sandboxes {
   const temporaryDirectory = environment["TMPDIR"];
   const operator =
-    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger, cwd });
-  return new Sandboxes({ hiddenPaths, operator, isRequired: requireSandbox });
+    sandbox === undefined
+      ? undefined
+      : operatorPolicy(sandbox, { ...files, temporaryDirectory, logger, cwd });
+  return new Sandboxes({ files, operator, isRequired: requireSandbox });
 }
 
 function createSessions(

@@ -49,7 +49,10 @@ const replace = (): undefined => {
 
 function write(text: string): Promise<unknown> {
   const rules = [{ kind: "path", path: join(directory, "in"), access: "write" }] as const;
-  const policy = new FilePolicy({ files: { rules, systemDirectories: false }, network: "restricted" }, []);
+  const policy = new FilePolicy(
+    { files: { rules, systemDirectories: false }, network: "restricted" },
+    { hiddenPaths: [] },
+  );
   const params = { path: `file://${directory}/in/f`, dataBase64: Buffer.from(text).toString("base64") };
   return helpers.use(bareClient(connection.signal), policy, (inside) =>
     callInside(inside, "fs/writeFile", params),

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, lstatSync, type Stats, statfsSync, statSync } from "node:fs";
+import { closeSync, fstatSync, lstatSync, readlinkSync, type Stats, statfsSync, statSync } from "node:fs";
 import { libc } from "../../native/libc.ts";
 import { ERRNO, isErrno, osError } from "../../native/os-error.ts";
 import { describe, type Metadata } from "./metadata.ts";
@@ -18,7 +18,7 @@ const PROC_SUPER_MAGIC = 0x9fa0;
  * The results are undefined if the answer must come from elsewhere: `mayRead` refuses, or the file belongs to /proc,
  * which shows a process its own environment, memory and open files. They throw if there is no such file.
  */
-type MayRead = (stat: Stats) => boolean;
+type MayRead = (opened: string) => boolean;
 
 /** The contents of a small regular file, valid until the next read. */
 export function readPlainFile(path: NativePath, mayRead: MayRead): Buffer | undefined {
@@ -61,8 +61,9 @@ function withPlain<T>(
   if (fd === undefined) return undefined;
   try {
     const stat = fstatSync(fd);
-    const isOfProcess = statfsSync(`/proc/self/fd/${fd}`).type === PROC_SUPER_MAGIC;
-    return isOfProcess || !mayRead(stat) ? undefined : use(fd, stat);
+    const opened = `/proc/self/fd/${fd}`;
+    const isOfProcess = statfsSync(opened).type === PROC_SUPER_MAGIC;
+    return isOfProcess || !mayRead(readlinkSync(opened)) ? undefined : use(fd, stat);
   } finally {
     closeSync(fd);
   }

@@ -123,7 +123,7 @@ export class Sandbox {
     const { path, limitsSize, mountsDescriptors } = await this.bubblewrap();
     const { view, network, listeners, binds } = confinement;
     const cwd = textOf(inner.cwd);
-    const release = this.#placeholders.hold(pathsOf(view, "absent"), pathsOf(view, "readOnly"));
+    const release = this.#placeholders.hold(view);
     const ended = (): void => {
       release();
       if (network !== "enabled") return;
@@ -207,10 +207,6 @@ function ownArchitecture(): Architecture {
   const { arch } = process;
   if (isSupported(arch)) return arch;
   throw unavailable(`it supports x64 and arm64, but not ${arch}`);
-}
-
-function pathsOf({ mounts }: FileView, kind: "absent" | "readOnly"): string[] {
-  return mounts.filter((mount) => mount.kind === kind).map(({ path }) => path);
 }
 
 /** Numbers in the child that are none of the descriptors here, which are copied one after another. */

@@ -59,8 +59,8 @@ async function describe(
   const client = policyOf(clientSandbox(flags), cwd);
   const policy = operator === undefined ? client : narrow(operator, client);
   // What the server hides is unknown here, except for its configuration.
-  const masked = config === undefined ? [] : [resolve(config)];
-  return policy && orFailure(() => describePolicy(policy, viewOf(policy, { masked }), { masked }));
+  const files = { hiddenPaths: config === undefined ? [] : [resolve(config)] };
+  return policy && orFailure(() => describePolicy(policy, viewOf(policy, { files }), { files }));
 }
 
 function clientSandbox(flags: ReadonlyMap<string, string>): Sandbox | undefined {

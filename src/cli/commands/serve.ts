@@ -18,7 +18,12 @@ import {
 import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
 import { createServerFor } from "../../server/server.ts";
 import { AUDIT_FLAGS, parseAudit } from "../audit-flags.ts";
-import { AUTHENTICATION_FLAGS, parseAuthentication } from "../authentication-flags.ts";
+import {
+  AUTHENTICATION_FILES,
+  AUTHENTICATION_FLAGS,
+  parseAuthentication,
+  resolveHome,
+} from "../authentication-flags.ts";
 import { type CliError, failure, usageError } from "../cli-error.ts";
 import { type Configuration, readConfiguration } from "../config-file.ts";
 import { type Edge, EDGE_FLAGS, EDGE_SWITCHES, parseEdge, REPEATABLE_EDGE_FLAGS } from "../edge-flags.ts";
@@ -49,8 +54,6 @@ const FLAGS = {
   ...LIMIT_FLAGS,
   ...LOG_FLAGS,
 };
-/** Flags that name files of the operator, which no client's sandbox may show. */
-const SECRET_FLAGS = ["ws-token-file", "ws-shared-secret-file", "ws-token-table", "config", "log-file"];
 const SWITCHES = ["insecure-no-auth", "stdio", "require-sandbox", "metrics", "no-console", ...EDGE_SWITCHES];
 
 /**
@@ -161,7 +164,10 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
   const confinement = await parseConfinement(flags, configuration);
   const runAs = flags.get("run-as") ?? configuration.runAs;
   const authentication = loadAuthentication?.();
-  const hiddenPaths = SECRET_FLAGS.flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path));
+  const hiddenPaths = [
+    ...AUTHENTICATION_FILES.flatMap((name) => flags.get(name) ?? []).map(resolveHome),
+    ...["config", "log-file"].flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path)),
+  ];
   hiddenPaths.push(...(joined?.secrets ?? []));
   const environment = process.env;
   return {

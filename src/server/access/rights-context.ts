@@ -1,20 +1,33 @@
 import { resolve } from "node:path";
 import { silentLogger } from "../../base/logger.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { ServerOptions } from "../server-options.ts";
 import type { RightsContext } from "./rights.ts";
 
-/** What the rights of tokens depend on. */
-export function rightsContext({
-  environment,
-  logger = silentLogger,
-  hiddenPaths = [],
-  audit,
-  limits,
-}: ServerOptions): RightsContext {
+/** What the rights of tokens depend on. `files` are those that the options do not name. */
+export function rightsContext(
+  { environment, logger = silentLogger, limits, ...options }: ServerOptions,
+  files: Partial<ServerFiles> = {},
+): RightsContext {
   return {
     temporaryDirectory: environment?.["TMPDIR"],
     logger,
-    hiddenPaths: [...hiddenPaths, ...(audit === undefined ? [] : [resolve(audit.file)])],
     fsRoots: limits?.fsRoots ?? [],
+    ...serverFiles(options, files),
+  };
+}
+
+/** All files of a server. */
+export function serverFiles(
+  { hiddenPaths = [], audit }: Pick<ServerOptions, "hiddenPaths" | "audit">,
+  files: Partial<ServerFiles> = {},
+): ServerFiles {
+  return {
+    ...files,
+    hiddenPaths: [
+      ...hiddenPaths,
+      ...(files.hiddenPaths ?? []),
+      ...(audit === undefined ? [] : [resolve(audit.file)]),
+    ],
   };
 }

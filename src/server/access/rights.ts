@@ -5,11 +5,8 @@ import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
-import {
-  type FileRule,
-  ruleSets,
-  type SandboxPolicy,
-} from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
+import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "../limits.ts";
@@ -49,16 +46,14 @@ export interface RightsOptions {
 }
 
 /** What rights depend on besides their options. */
-export interface RightsContext {
+export interface RightsContext extends ServerFiles {
   readonly temporaryDirectory: string | undefined;
   /** Where relative paths of a policy start. Default: the working directory of this program. */
   readonly cwd?: string;
   readonly logger: Logger;
-  /** The server's own secrets and records. */
-  readonly hiddenPaths: readonly string[];
-  /** Files that anybody may read, but whoever writes them decides whom the server admits. */
-  readonly trustedPaths?: readonly string[];
   readonly fsRoots: readonly string[];
+  /** Looks at each path once, for many tokens. Default: each looks by itself. */
+  readonly walk?: PathWalk;
 }
 
 /** What a client may do. */
@@ -133,17 +128,10 @@ function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "fil
 
 function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): SandboxPolicy {
   if (policy === undefined) throw new UsageError("the preset sandboxed needs a policy");
-  const confining = operatorPolicy(policy, context);
+  const confining = operatorPolicy(policy, context, "policy");
   if (confining === undefined || isOpen(confining))
     throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
-  for (const trusted of (context.trustedPaths ?? []).flatMap(placesOnTheWay))
-    if (ruleSets(confining).every(({ rules }) => rules.some((rule) => makesWritable(rule, trusted))))
-      throw new UsageError(`policy makes a file of the server itself writable: ${trusted}`);
   return confining;
-}
-
-function makesWritable(rule: FileRule, path: string): boolean {
-  return rule.kind === "path" && rule.access === "write" && isWithin(path, rule.path);
 }
 
 /** Whether everything is writable. */
@@ -158,12 +146,14 @@ function isOpen(policy: SandboxPolicy): boolean {
 /** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
 function confiningRoots(
   roots: readonly string[] | undefined,
-  { hiddenPaths, trustedPaths = [], fsRoots }: RightsContext,
+  { hiddenPaths, socketPaths = [], trustedPaths = [], fsRoots, walk }: RightsContext,
 ): NonNullable<Rights["files"]> {
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
   const access = new AllowedRoots(roots, "roots");
   for (const root of roots.map(realPath)) {
-    for (const hidden of [...hiddenPaths, ...trustedPaths].flatMap(placesOnTheWay))
+    for (const hidden of [...hiddenPaths, ...socketPaths, ...trustedPaths].flatMap((path) =>
+      placesOnTheWay(path, walk),
+    ))
       if (isWithin(hidden, root) || isWithin(root, hidden))
         throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
     if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))
@@ -177,8 +167,8 @@ function isWithin(path: string, directory: string): boolean {
 }
 
 /** Where a path can be made to lead elsewhere: the links on its way, and its end. */
-function placesOnTheWay(path: string): string[] {
-  const { path: end, links } = new PathWalk(systemDisk).follow(path);
+function placesOnTheWay(path: string, walk = new PathWalk(systemDisk)): string[] {
+  const { path: end, links } = walk.follow(path);
   return [...links.map((link) => link.path), end];
 }
 

@@ -1,5 +1,7 @@
 import type { TomlDate } from "smol-toml";
 import { UsageError } from "../../base/errors.ts";
+import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
+import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import { readOwnFile } from "../read-own-file.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
 import { createRights, type Rights, type RightsContext } from "./rights.ts";
@@ -42,13 +44,14 @@ export async function parseTokens(path: string, text: string, context: RightsCon
   // An empty file is one that is being written.
   if (!Array.isArray(tokens) || tokens.length === 0) throw fault(1, "there is no [[token]]");
   if (tokens.length > MAX_TOKENS) throw fault(1, `there are more than ${MAX_TOKENS} tokens`);
+  const looking = { ...context, walk: new PathWalk(systemDisk) };
   const entries = tokens.map((table: unknown, index) => {
     const start = startOf(text, index);
     const refuse = (key: string, why: string): UsageError =>
       fault(lineOf(text, start, key.split(".").at(-1) ?? key), `${key} ${why}`);
     if (!isTable(table)) throw fault(start + 1, "token must be a table: [[token]]");
     try {
-      return readToken(table, refuse, context);
+      return readToken(table, refuse, looking);
     } catch (error) {
       if (!(error instanceof UsageError) || error.message.startsWith(`${path}:`)) throw error;
       throw fault(start + 1, error.message);

@@ -83,21 +83,9 @@ export class AuditFile {
     }
   }
 
-  /** Everything that belongs to the log and exists by now. */
-  get paths(): readonly string[] {
-    return [
-      this.path,
-      lockPath(this.path),
-      ...rotatedNumbers(this.path).map((number) => `${this.path}.${number}`),
-    ];
-  }
-
   get size(): number {
     return this.#size;
   }
-
-  /** Called with the new name of a file that is full, or that somebody has changed. */
-  renamed?: ((path: string) => void) | undefined;
 
   /** Appends whole lines. If that fails, nothing of them stays in the file. */
   async append(bytes: Buffer): Promise<void> {
@@ -166,7 +154,6 @@ export class AuditFile {
     } while (lstatSync(name, { throwIfNoEntry: false }) !== undefined);
     renameSync(this.path, name);
     this.#isRenamed = true;
-    this.renamed?.(name);
   }
 
   close(): void {

@@ -127,14 +127,14 @@ it.each([
   },
 );
 
-it("a full file takes no name that is in use, and its new name is told", () => {
+it("a full file takes no name that is in use", () => {
   const log = new AuditLog({ file: scene.file, maxBytes: 4_096, logger: scene.logger, version: undefined });
-  const names: string[] = [];
-  log.rotated = (path) => names.push(path);
   writeFileSync(`${scene.file}.1`, "foreign");
   log.add("event", { text: "x".repeat(4_096) });
   return eventually(() => {
     log.add("event", {});
-    expect(names).toEqual([`${scene.file}.2`]);
-  }).then(() => log.close());
+    expect(rotatedNumbers(scene.file)).toEqual([1, 2]);
+  })
+    .then(() => expect(readFileSync(`${scene.file}.1`, "utf8")).toBe("foreign"))
+    .then(() => log.close());
 });

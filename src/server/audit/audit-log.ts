@@ -85,13 +85,8 @@ export class AuditLog {
     this.#headTimer = setInterval(() => this.#printHead(), HEAD_INTERVAL_MS).unref();
   }
 
-  get paths(): readonly string[] {
-    return this.#file.paths;
-  }
-
-  /** Is called with the new names of files. */
-  set rotated(listener: (path: string) => void) {
-    this.#file.renamed = listener;
+  get file(): string | undefined {
+    return this.#file.path;
   }
 
   /** Of what is in the file. */

@@ -40,7 +40,7 @@ export interface AuditOptions {
 /** Where lines go: a log, or whoever keeps one. */
 export type AuditRecords = Pick<
   AuditLog,
-  "add" | "head" | "printedHead" | "lost" | "trouble" | "isFull" | "paths" | "rotated" | "close"
+  "add" | "head" | "printedHead" | "lost" | "trouble" | "isFull" | "file" | "close"
 >;
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
@@ -118,13 +118,9 @@ export class Audit implements ServerObserver {
     return this.#refuses && this.isFailing;
   }
 
-  /** Files that belong to the log. */
-  get paths(): readonly string[] {
-    return this.#log.paths;
-  }
-
-  onRotated(listener: (path: string) => void): void {
-    this.#log.rotated = listener;
+  /** Undefined if another program writes it. */
+  get file(): string | undefined {
+    return this.#log.file;
   }
 
   /** Writes what waits, and ends. */

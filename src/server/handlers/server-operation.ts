@@ -75,7 +75,7 @@ export function serverOperationHandlers({
       };
     },
     "server/audit": async (_client, { maxLines }) => {
-      const [file] = audit?.paths ?? [];
+      const file = audit?.file;
       if (audit === undefined || file === undefined)
         throw refusal("UNSUPPORTED", "this server has no audit log: start it with --audit FILE");
       const count = Math.min(maxLines ?? DEFAULT_LINES, MAX_LINES);

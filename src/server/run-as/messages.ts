@@ -1,4 +1,5 @@
 import type { NumberedAccount } from "../../native/account.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { WireError } from "../../protocol/envelope.ts";
 import type { RightsOptions } from "../access/rights.ts";
 import type { AuditOptions } from "../audit/audit.ts";
@@ -9,13 +10,15 @@ import type { ServerState } from "../server-state.ts";
 /** Options that the server of a user shares with the server that started it. */
 export type SharedOptions = Pick<
   ServerOptions,
-  "limits" | "hiddenPaths" | "sandbox" | "requireSandbox" | "keepProcesses" | "concurrentRequests" | "version"
+  "limits" | "sandbox" | "requireSandbox" | "keepProcesses" | "concurrentRequests" | "version"
 >;
 
 /** What the server of a user is told first. */
 export interface UserSettings {
   readonly account: NumberedAccount;
   readonly options: SharedOptions;
+  /** Of the server that started it. */
+  readonly files: ServerFiles;
   /** Where relative paths of a policy start. */
   readonly cwd: string;
   /** Set if there is an audit log. */

@@ -94,9 +94,7 @@ export class Reporter {
 export class RelayedRecords implements AuditRecords {
   readonly head = NO_LINES;
   readonly printedHead = NO_LINES;
-  readonly paths: readonly string[] = [];
-  /** Never called: the files are somebody else's. */
-  rotated: (path: string) => void = () => {};
+  readonly file = undefined;
   readonly #reporter: Reporter;
   #lost = 0;
   /** Whether the log cannot be written. */

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import { becomeUser } from "../../native/user-switch.ts";
 import { createRights } from "../access/rights.ts";
@@ -68,6 +69,7 @@ export function serveUser(parent: ParentServer, programFile: string): UserServic
 class Service {
   readonly #server: ObservedServer;
   readonly #options: ServerOptions;
+  readonly #files: ServerFiles;
   readonly #cwd: string;
   readonly #listeners = new OwnListeners();
   readonly #records: RelayedRecords | undefined;
@@ -79,7 +81,7 @@ class Service {
   #isCordoned = false;
 
   constructor(
-    { account, options, cwd, audit, isObserved, idleMs }: UserSettings,
+    { account, options, files, cwd, audit, isObserved, idleMs }: UserSettings,
     { parent, reporter, programFile }: { parent: ParentServer; reporter: Reporter; programFile: string },
   ) {
     becomeUser(account);
@@ -88,6 +90,7 @@ class Service {
     this.#parent = parent;
     this.#reporter = reporter;
     this.#cwd = cwd;
+    this.#files = files;
     this.#records = audit && new RelayedRecords(reporter);
     this.#options = {
       ...options,
@@ -98,6 +101,7 @@ class Service {
     };
     this.#server = createServerFor(this.#listeners, this.#options, {
       audit: this.#records && new Audit(this.#records, audit),
+      files,
       cwd,
     });
     const { cordon } = this.#server;
@@ -140,7 +144,7 @@ class Service {
     try {
       // It runs as that user already.
       const { runAs: _, ...given } = connection.rights;
-      const rights = createRights(given, { ...rightsContext(this.#options), cwd: this.#cwd });
+      const rights = createRights(given, { ...rightsContext(this.#options, this.#files), cwd: this.#cwd });
       const credential = { principal, rights, ...(tokenName === undefined ? {} : { name: tokenName }) };
       this.#server.accept(transport, { resumable, credential, from, number, ended: () => this.#tellState() });
       this.#tellState();

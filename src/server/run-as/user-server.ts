@@ -4,6 +4,7 @@ import { createDeferred } from "../../base/deferred.ts";
 import { settledWithin } from "../../base/deadlines.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import { openSocketPair } from "../../native/descriptor-passing.ts";
 import { withholdInheritedDescriptors } from "../../native/spawn.ts";
@@ -29,6 +30,7 @@ const MAX_STDERR_CHARACTERS = 2_000;
 
 export interface UserServerOptions {
   readonly shared: SharedOptions & { readonly limits: ServerLimits };
+  readonly files: ServerFiles;
   readonly audit: { readonly log: Audit; readonly onFailure: AuditOptions["onFailure"] } | undefined;
   /** Is told what happens, like the audit log. */
   readonly observer: ServerObserver | undefined;
@@ -171,12 +173,10 @@ export class UserServer {
   }
 
   #settings(): UserSettings {
-    const { shared, audit, observer } = this.#options;
-    const { limits, hiddenPaths, sandbox, requireSandbox, keepProcesses, concurrentRequests, version } =
-      shared;
+    const { shared, files, audit, observer } = this.#options;
+    const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version } = shared;
     const given = {
       limits,
-      hiddenPaths,
       sandbox,
       requireSandbox,
       keepProcesses,
@@ -186,6 +186,7 @@ export class UserServer {
     return {
       account: this.#account,
       options: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+      files,
       cwd: process.cwd(),
       audit: audit && (audit.onFailure === undefined ? {} : { onFailure: audit.onFailure }),
       isObserved: observer !== undefined,

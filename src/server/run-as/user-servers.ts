@@ -1,5 +1,6 @@
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Audit, AuditOptions } from "../audit/audit.ts";
@@ -23,6 +24,7 @@ const SERVER_FAILED = 1011;
 export interface UserServersOptions {
   /** Options of the server itself. */
   readonly shared: SharedOptions & { readonly limits: ServerLimits };
+  readonly files: ServerFiles;
   readonly audit: Audit | undefined;
   readonly onFailure: AuditOptions["onFailure"];
   /** Besides the audit log. */
@@ -132,10 +134,11 @@ export class UserServers {
   }
 
   #start(account: NumberedAccount): UserServer {
-    const { shared, audit, onFailure, logger, ports, enter, cordon } = this.#options;
+    const { shared, files, audit, onFailure, logger, ports, enter, cordon } = this.#options;
     const leave = enter();
     const server = new UserServer(account, {
       shared,
+      files,
       audit: audit && { log: audit, onFailure },
       observer: this.#observer,
       requests: this.#requests,

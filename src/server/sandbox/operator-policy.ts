@@ -3,29 +3,41 @@ import { RpcError, UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { Logger } from "../../base/logger.ts";
 import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
+import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import { exposedFile } from "../../capabilities/sandbox/view/exposed-file.ts";
+import type { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";
 import { sandboxPolicy } from "./sandbox-context.ts";
 
+interface OperatorContext extends ServerFiles {
+  readonly temporaryDirectory: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly logger: Logger;
+  /** Has looked at the server's files already. */
+  readonly walk?: PathWalk | undefined;
+}
+
 /**
- * The policy for all clients of a server. Relative paths start at the server's own directory: clients choose those of
+ * The policy for all clients of a server, or of a token, which `name` names. Relative paths start at the server's own directory: clients choose those of
  * their processes. Throws a UsageError for a sandbox that makes no sense.
  */
 export function operatorPolicy(
   sandbox: Sandbox,
-  {
-    temporaryDirectory,
-    cwd = process.cwd(),
-    logger,
-  }: { temporaryDirectory: string | undefined; cwd?: string | undefined; logger: Logger },
+  { temporaryDirectory, cwd = process.cwd(), logger, walk, ...files }: OperatorContext,
+  name = "the sandbox of the server",
 ): SandboxPolicy | undefined {
   const context = sandboxContext(sandbox, uriFromPath(cwd));
   try {
     const policy = sandboxPolicy(context, { kind: "process", cwd: () => cwd, temporaryDirectory });
-    if (policy !== undefined) warnOfMissing(policy, logger);
+    if (policy === undefined) return undefined;
+    warnOfMissing(policy, logger);
+    const fault = exposedFile(policy, files, walk === undefined ? {} : { walk });
+    if (fault !== undefined) throw new UsageError(`${name} ${fault}`);
     return policy;
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    throw new UsageError(`the sandbox of the server is invalid: ${error.message}`);
+    if (!(error instanceof RpcError) && !(error instanceof SandboxRefusal)) throw error;
+    throw new UsageError(`${name} is invalid: ${error.message}`);
   }
 }
 

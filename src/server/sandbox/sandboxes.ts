@@ -3,6 +3,7 @@ import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
@@ -16,8 +17,8 @@ interface Client {
 }
 
 export interface SandboxesOptions {
-  /** Hidden in every sandbox. */
-  readonly hiddenPaths: readonly string[];
+  /** Out of reach in every sandbox. */
+  readonly files: ServerFiles;
   /** Applies to every request. A client's own policy can only narrow it. */
   readonly operator?: SandboxPolicy | undefined;
   /** Whether every request must bring a sandbox. */
@@ -26,13 +27,13 @@ export interface SandboxesOptions {
 
 /** Decides how requests are confined: the one door between a request and what it starts or opens. */
 export class Sandboxes {
-  /** Hidden in every sandbox. */
-  readonly hiddenPaths: readonly string[];
+  /** Out of reach in every sandbox. */
+  readonly files: ServerFiles;
   readonly #operator: SandboxPolicy | undefined;
   readonly #isRequired: boolean;
 
-  constructor({ hiddenPaths, operator, isRequired = false }: SandboxesOptions) {
-    this.hiddenPaths = hiddenPaths;
+  constructor({ files, operator, isRequired = false }: SandboxesOptions) {
+    this.files = files;
     this.#operator = operator;
     this.#isRequired = isRequired;
   }
@@ -96,7 +97,7 @@ export class Sandboxes {
 
   /** A policy as the disk is now. A policy with patterns takes time, and keeps nobody waiting. */
   confinement(policy: SandboxPolicy): Confinement | Promise<Confinement> {
-    const options = { masked: this.hiddenPaths };
+    const options = { files: this.files };
     const confine = (view: FileView): Confinement => ({ view, network: policy.network });
     const hasPatterns = ruleSets(policy).some(({ rules }) => rules.some(({ kind }) => kind === "glob"));
     if (hasPatterns)

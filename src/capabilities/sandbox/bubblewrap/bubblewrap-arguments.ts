@@ -94,6 +94,7 @@ function mountArguments(mount: ViewMount, { view, pinned }: BubblewrapOptions): 
     case "writable":
       return descriptor === undefined ? ["--bind", path, path] : ["--bind-fd", String(descriptor), path];
     case "hiddenFile":
+    case "absentFile":
       // Bound without devices, it can be neither read nor written.
       return ["--ro-bind", "/dev/null", path];
     case "hiddenDirectory":

@@ -2,9 +2,11 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -16,6 +18,12 @@ import { Placeholders } from "./placeholders.ts";
 let directory: string;
 const at = (name: string): string => join(directory, name);
 
+const view = (names: Partial<Record<"absent" | "absentFile" | "readOnly" | "hiddenFile", string[]>>) => ({
+  mounts: Object.entries(names).flatMap(([kind, all]) =>
+    all.map((name) => ({ kind: kind as keyof typeof names, path: at(name) })),
+  ),
+});
+
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "placeholders-"));
 });
@@ -23,8 +31,8 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 it("exist as long as a sandbox needs them", () => {
   const placeholders = new Placeholders();
-  const first = placeholders.hold([at("a"), at("b")], []);
-  const second = placeholders.hold([at("a")], [at("b")]);
+  const first = placeholders.hold(view({ absent: ["a", "b"] }));
+  const second = placeholders.hold(view({ absent: ["a"], readOnly: ["b"] }));
   first();
   expect([existsSync(at("a")), existsSync(at("b"))]).toEqual([true, true]);
   second();
@@ -33,9 +41,9 @@ it("exist as long as a sandbox needs them", () => {
 
 it("are made again if somebody has removed them", () => {
   const placeholders = new Placeholders();
-  const first = placeholders.hold([at("a")], []);
+  const first = placeholders.hold(view({ absent: ["a"] }));
   rmdirSync(at("a"));
-  const second = placeholders.hold([at("a")], []);
+  const second = placeholders.hold(view({ absent: ["a"] }));
   first();
   expect(existsSync(at("a"))).toBe(true);
   second();
@@ -45,7 +53,7 @@ it("are made again if somebody has removed them", () => {
 it("stay if they have become somebody else's: something is in them, or they existed before", () => {
   const placeholders = new Placeholders();
   mkdirSync(at("old"));
-  const release = placeholders.hold([at("a"), at("old")], []);
+  const release = placeholders.hold(view({ absent: ["a", "old"] }));
   writeFileSync(at("a/f"), "");
   release();
   expect([existsSync(at("a")), existsSync(at("old"))]).toEqual([true, true]);
@@ -54,7 +62,7 @@ it("stay if they have become somebody else's: something is in them, or they exis
 it("are not removed where a link leads that has taken the place of their directory", () => {
   const placeholders = new Placeholders();
   for (const name of ["in", "out", "out/a"]) mkdirSync(at(name));
-  const release = placeholders.hold([at("in/a")], []);
+  const release = placeholders.hold(view({ absent: ["in/a"] }));
   renameSync(at("in"), at("moved"));
   symlinkSync("out", at("in"));
   release();
@@ -63,8 +71,22 @@ it("are not removed where a link leads that has taken the place of their directo
 
 it("that cannot be created are refused by their name, and those before them are gone", () => {
   const placeholders = new Placeholders();
-  expect(() => placeholders.hold([at("first"), at("missing/a")], [])).toThrow(
+  expect(() => placeholders.hold(view({ absent: ["first", "missing/a"] }))).toThrow(
     `a sandbox cannot reserve the name ${at("missing/a")}: ENOENT`,
   );
   expect(existsSync(at("first"))).toBe(false);
+});
+
+it("for files are files, which disappear unless somebody has written them", () => {
+  const placeholders = new Placeholders();
+  const first = placeholders.hold(view({ absentFile: ["kept", "log", "token"] }));
+  expect(statSync(at("token")).mode & 0o7777).toBe(0o600);
+  const second = placeholders.hold(view({ hiddenFile: ["kept"] }));
+  writeFileSync(at("log"), "a line\n");
+  writeFileSync(at("new"), "");
+  renameSync(at("new"), at("token"));
+  first();
+  expect(readdirSync(directory).toSorted()).toEqual(["kept", "log", "token"]);
+  second();
+  expect(readdirSync(directory).toSorted()).toEqual(["log", "token"]);
 });

@@ -1,34 +1,36 @@
-import { lstatSync, mkdirSync, rmdirSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { messageOf } from "../../../base/errors.ts";
 import { isErrno } from "../../../native/os-error.ts";
 import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
+import type { FileView, ViewMount } from "../view/file-view.ts";
+
+const FILE_MODE = 0o600;
 
 /**
- * Directories that exist only as mount points: nothing can be mounted over a name that does not exist, and without a
- * mount it could be created. They are empty, and disappear with the last sandbox that needs them. If the server is
- * killed, they stay.
+ * Directories and files that exist only as mount points: nothing can be mounted over a name that does not exist, and
+ * without a mount it could be created. They are empty, and disappear with the last sandbox that needs them. If the
+ * server is killed, they stay.
  */
 export class Placeholders {
   readonly #held = new Map<string, Held>();
 
-  /** Creates those that do not exist. Returns a function that gives them up. */
-  hold(absent: readonly string[], present: readonly string[]): () => void {
+  /** Creates those of a view that do not exist. Returns a function that gives them up. */
+  hold({ mounts }: Pick<FileView, "mounts">): () => void {
     const paths: string[] = [];
     const release = (): void => {
       for (const path of paths.splice(0)) this.#giveUp(path);
     };
     try {
-      for (const path of absent) {
+      for (const { kind, path } of mounts) {
         // One that is held may have been removed outside.
-        if (create(path)) this.#use(path, paths, identityOf(path));
-        else if (this.#held.has(path)) this.#use(path, paths);
+        if (isAbsent(kind) && create(path, kind)) this.#use(path, paths, identityOf(path));
+        // Another sandbox made it, and it must not disappear under this one.
+        else if (kind !== "link" && this.#held.has(path)) this.#use(path, paths);
       }
     } catch (error) {
       release();
       throw error;
     }
-    // Another sandbox made these, and they must not disappear under this one.
-    for (const path of present) if (this.#held.has(path)) this.#use(path, paths);
     return release;
   }
 
@@ -47,7 +49,7 @@ export class Placeholders {
     // A link may lead the path elsewhere by now, to a directory that is somebody else's.
     if (identity === undefined || identityOf(path) !== identity) return;
     try {
-      rmdirSync(path);
+      remove(path);
     } catch {
       // Somebody outside has put something into it, or removed it.
     }
@@ -65,13 +67,25 @@ function identityOf(path: string): string | undefined {
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }
 
+function isAbsent(kind: ViewMount["kind"]): kind is "absent" | "absentFile" {
+  return kind === "absent" || kind === "absentFile";
+}
+
 /** False if it exists by now: then it is not ours to remove. */
-function create(path: string): boolean {
+function create(path: string, kind: "absent" | "absentFile"): boolean {
   try {
-    mkdirSync(path);
+    if (kind === "absent") mkdirSync(path);
+    else closeSync(openSync(path, "wx", FILE_MODE));
     return true;
   } catch (error) {
     if (isErrno(error, "EEXIST")) return false;
     throw new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
   }
+}
+
+/** Nothing that somebody has filled. */
+function remove(path: string): void {
+  const stat = lstatSync(path);
+  if (stat.isDirectory()) rmdirSync(path);
+  else if (stat.size === 0) unlinkSync(path);
 }

@@ -26,8 +26,8 @@ const policy: SandboxPolicy = {
 };
 
 it("a policy is described by what each path allows, and why", () => {
-  const masked = ["/srv/token"];
-  const description = describePolicy(policy, viewOf(policy, { masked, disk }), { masked, disk });
+  const options = { files: { hiddenPaths: ["/srv/token"] }, disk };
+  const description = describePolicy(policy, viewOf(policy, options), options);
   expect(description).toEqual({
     network: "restricted",
     everythingElse: "read",
@@ -38,7 +38,7 @@ it("a policy is described by what each path allows, and why", () => {
       { path: "/data/ws/.codex", access: "reserved", reason: "protected name in a writable directory" },
       { path: "/data/ws/.git", access: "read", reason: "protected name in a writable directory" },
       { path: "/data/ws/a\n.env", access: "hidden", reason: "matches a pattern" },
-      { path: "/srv/token", access: "hidden", reason: "belongs to the server" },
+      { path: "/srv", access: "hidden", reason: "belongs to the server" },
       { path: "/usr", access: "hidden", reason: "rule" },
     ],
     patterns: ["/data/ws/*.env"],
@@ -50,7 +50,7 @@ it("a policy is described by what each path allows, and why", () => {
     "/data/ws/.codex     reserved  protected name in a writable directory",
     "/data/ws/.git       read      protected name in a writable directory",
     '"/data/ws/a\\n.env"  hidden    matches a pattern',
-    "/srv/token          hidden    belongs to the server",
+    "/srv                hidden    belongs to the server",
     "/usr                hidden    rule",
     "everything else     read      rule for /",
     "hidden when it matches: /data/ws/*.env",
@@ -61,8 +61,8 @@ it("a policy is described by what each path allows, and why", () => {
 it("links and system directories of an empty root are described", () => {
   const minimal: SandboxPolicy = { files: { rules: [], systemDirectories: true }, network: "proxied" };
   const linked = new FakeDisk({ usr: { bin: { sh: "" } }, bin: { link: "usr/bin" } });
-  const view = viewOf(minimal, { masked: [], disk: linked });
-  expect(policyLines(describePolicy(minimal, view, { masked: [], disk: linked }))).toEqual([
+  const view = viewOf(minimal, { disk: linked });
+  expect(policyLines(describePolicy(minimal, view, { disk: linked }))).toEqual([
     "/bin             link      leads to usr/bin",
     "/usr             read      system directory",
     "everything else  hidden    no rule",

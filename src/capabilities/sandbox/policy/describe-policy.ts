@@ -1,6 +1,7 @@
 import { type Disk, systemDisk } from "../view/disk.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
 import { PathWalk } from "../view/path-walk.ts";
+import { hidingPlaces, namesOf, type ServerFiles } from "../view/server-files.ts";
 import { isProtectedName } from "../view/protected-names.ts";
 import { type FileAccess, type NetworkMode, ruleSets, type SandboxPolicy } from "./sandbox-policy.ts";
 import { SYSTEM_DIRECTORIES } from "../view/system-directories.ts";
@@ -24,28 +25,30 @@ interface PathDescription {
 }
 
 export interface DescribeOptions {
-  /** What `viewOf` was told to hide in every policy. */
-  readonly masked: readonly string[];
+  /** As `viewOf` was told. */
+  readonly files?: ServerFiles;
   readonly disk?: Disk;
 }
 
 export function describePolicy(
   policy: SandboxPolicy,
   view: FileView,
-  { masked, disk = systemDisk }: DescribeOptions,
+  { files: { hiddenPaths, maskedPaths = [] } = { hiddenPaths: [] }, disk = systemDisk }: DescribeOptions = {},
 ): PolicyDescription {
   const walk = new PathWalk(disk);
   const real = (path: string) => walk.follow(path).path;
   const rules = ruleSets(policy).flatMap((set) => set.rules);
   const named = rules.flatMap((rule) => (rule.kind === "path" ? [{ ...rule, real: real(rule.path) }] : []));
-  const hidden = new Set(masked.map(real));
+  const places = hidingPlaces([...hiddenPaths, ...maskedPaths], walk);
+  const isOfServer = (path: string): boolean =>
+    places.some(({ directory, file }) => directory === path || namesOf(file, [path]).length > 0);
   const system = new Set(
     ruleSets(policy).some((set) => set.systemDirectories) ? SYSTEM_DIRECTORIES.map(real) : [],
   );
   const reasonOf = (mount: ViewMount): string => {
     const { kind, path } = mount;
     if (kind === "link") return `leads to ${mount.target}`;
-    if (hidden.has(path)) return "belongs to the server";
+    if (kind !== "readOnly" && kind !== "writable" && isOfServer(path)) return "belongs to the server";
     const rule =
       named.find((each) => each.real === path && each.access === ACCESS[kind]) ??
       named.find((each) => each.real === path);
@@ -79,6 +82,7 @@ const SHOWN: Record<ViewMount["kind"], PathDescription["access"]> = {
   hiddenFile: "hidden",
   hiddenDirectory: "hidden",
   absent: "reserved",
+  absentFile: "reserved",
   link: "link",
 };
 

@@ -40,6 +40,23 @@ export class AccessMap {
     this.#rules.set(path, "deny");
   }
 
+  /**
+   * Hides a directory, unless a rule names it. Rules for paths in it stay if `stays` says so: the most specific one
+   * counts.
+   */
+  hide(directory: string, stays: (path: string) => boolean): void {
+    const own = this.#rules.get(directory);
+    if (own !== undefined && own !== "deny") return;
+    for (const path of this.#rules.keys())
+      if (isBelow(path, directory) && !stays(path)) this.#rules.delete(path);
+    this.#rules.set(directory, "deny");
+  }
+
+  /** Takes away the permission to write a path. */
+  protect(path: string): void {
+    if (this.at(path) === "write") this.#rules.set(path, "read");
+  }
+
   /** Whether anything at or below a path is visible. */
   shows(path: string): boolean {
     if (this.at(path) !== "deny") return true;

@@ -15,8 +15,8 @@ export type ViewMount =
   | { readonly kind: "readOnly" | "writable"; readonly path: string }
   /** Exists, but cannot be opened or listed: EACCES. Later mounts can be below a hidden directory. */
   | { readonly kind: "hiddenFile" | "hiddenDirectory"; readonly path: string }
-  /** Does not exist outside, and cannot be created inside. */
-  | { readonly kind: "absent"; readonly path: string }
+  /** Does not exist outside, and cannot be created inside. What may be created outside is a directory, or a file. */
+  | { readonly kind: "absent" | "absentFile"; readonly path: string }
   /** A symbolic link below an `empty` root, such as /bin. */
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 

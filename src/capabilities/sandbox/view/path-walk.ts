@@ -19,6 +19,8 @@ export interface Destination {
 export interface CrossedLink {
   readonly path: string;
   readonly target: string;
+  /** Whether it stands for the end of the path, not for a directory on the way. */
+  readonly isLast: boolean;
 }
 
 /** The kernel follows as many. */
@@ -65,7 +67,7 @@ export class PathWalk {
         const target = this.#disk.target(next);
         if (target === undefined)
           throw new SandboxRefusal(`cannot enforce sandbox path ${path}: the link ${next} cannot be read`);
-        links.push({ path: next, target });
+        links.push({ path: next, target, isLast: names.length === 0 });
         names.unshift(...namesOf(target));
         if (target.startsWith("/")) current = "/";
         continue;

@@ -4,7 +4,8 @@ import { type GlobPattern, parseGlob } from "./glob-pattern.ts";
 import { isBelow } from "./path-names.ts";
 import type { Destination, PathWalk } from "./path-walk.ts";
 import { protectedPaths } from "./protected-names.ts";
-import type { FileAccess, FileRules } from "../policy/sandbox-policy.ts";
+import { type FileAccess, type FileRules, ruleSets, type SandboxPolicy } from "../policy/sandbox-policy.ts";
+import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
 
 /** One set of rules, with real paths. */
@@ -38,8 +39,22 @@ export function isOwn(path: string): boolean {
   return OWN_DIRECTORIES.some((own) => path === own || isBelow(path, own));
 }
 
-export function layerOf(rules: FileRules, walk: PathWalk, disk: Disk): PolicyLayer {
-  return new LayerBuilder(walk, disk).build(rules);
+/** More rules cannot be needed for as many mounts as a sandbox can have. */
+const MAX_RULES = 1000;
+/** For a policy without rules. */
+const EVERYTHING: FileRules = {
+  rules: [{ kind: "path", path: "/", access: "write" }],
+  systemDirectories: false,
+};
+
+/** One layer for each set of rules of a policy. */
+export function layersOf(policy: SandboxPolicy, walk: PathWalk, disk: Disk): PolicyLayer[] {
+  const sets = ruleSets(policy);
+  if (sets.some(({ rules }) => rules.length > MAX_RULES))
+    throw new SandboxRefusal(
+      `a sandbox has at most ${MAX_RULES} rules; name directories instead of single files`,
+    );
+  return (sets.length === 0 ? [EVERYTHING] : sets).map((rules) => new LayerBuilder(walk, disk).build(rules));
 }
 
 class LayerBuilder {

@@ -58,9 +58,12 @@ it("whatever the rules name, there is a view or a refusal", () => {
       rulesArbitrary,
       fc.boolean(),
       fc.array(pathArbitrary, { maxLength: 2 }),
-      (rules, system, masked) => {
+      (rules, system, hiddenPaths) => {
         try {
-          viewOf({ files: { rules, systemDirectories: system }, network: "restricted" }, { masked });
+          viewOf(
+            { files: { rules, systemDirectories: system }, network: "restricted" },
+            { files: { hiddenPaths } },
+          );
           views += 1;
         } catch (error) {
           expect(error).toBeInstanceOf(SandboxRefusal);

@@ -72,8 +72,8 @@ it("a view agrees with the rule that the most specific one wins", () => {
   fc.assert(
     fc.property(treeArbitrary, setArbitrary, setArbitrary, (tree, operator, client) => {
       const disk = new FakeDisk(tree);
-      const view = viewOf(policyOf(operator), { masked: [], disk });
-      const both = viewOf(narrow(policyOf(operator), policyOf(client)), { masked: [], disk });
+      const view = viewOf(policyOf(operator), { disk });
+      const both = viewOf(narrow(policyOf(operator), policyOf(client)), { disk });
       for (const at of paths(disk)) {
         const expected = model(operator, disk, at);
         // An empty directory that a rule keeps as it is looks like a name that does not exist.

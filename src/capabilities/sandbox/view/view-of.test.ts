@@ -39,14 +39,14 @@ describe("the view of a policy", () => {
   it("reserves no names where this user cannot create any", () => {
     const disk = new FakeDisk({ ws: { ".git": { HEAD: "" } } });
     disk.canCreateIn = () => false;
-    const view = viewOf(policy([READ_ALL, path("/ws", "write")]), { masked: [], disk });
+    const view = viewOf(policy([READ_ALL, path("/ws", "write")]), { disk });
     expect(shown(view)).toEqual(["readOnly", "writable /ws", "readOnly /ws/.git"]);
   });
 
   it("hides a directory that this user cannot search, so that its mode cannot be changed", () => {
     const disk = new FakeDisk({ ws: { ...FULL, locked: { f: "", g: "" } } }, ["/ws/locked"]);
     const rules = [path("/ws", "write"), path("/ws/locked/f", "deny"), path("/ws/locked/g", "write")];
-    const view = viewOf(policy(rules), { masked: [], disk });
+    const view = viewOf(policy(rules), { disk });
     expect(shown(view).at(-1)).toBe("hiddenDirectory /ws/locked");
   });
 
@@ -140,7 +140,7 @@ describe("the view of a policy", () => {
   it("shows system directories, and the links to them, below an empty root", () => {
     const tree = { bin: { link: "usr/bin" }, usr: { bin: {} }, etc: {} };
     const minimal = (rules: FileRule[]) =>
-      shown(viewOf(policy(rules, { systemDirectories: true }), { masked: [], disk: new FakeDisk(tree) }));
+      shown(viewOf(policy(rules, { systemDirectories: true }), { disk: new FakeDisk(tree) }));
     expect(minimal([])).toEqual(["empty", "link /bin -> usr/bin", "readOnly /etc", "readOnly /usr"]);
     expect(minimal([path("/", "deny")])).toEqual(minimal([]));
     expect(minimal([path("/usr", "deny")])).toEqual(["empty", "readOnly /etc"]);
@@ -219,41 +219,10 @@ describe("worktrees", () => {
   });
 });
 
-describe("masked paths", () => {
-  it("are hidden in every policy, whatever is granted below them", () => {
-    const tree = { srv: { key: "k", sub: { f: "" } }, l: { link: "/srv/key" } };
-    const rules = [path("/", "write"), path("/srv/sub", "write")];
-    expect(look(rules, tree, ["/srv"])).toEqual(["writable", "hiddenDirectory /srv"]);
-    expect(look([READ_ALL], tree, ["/l"])).toEqual(["readOnly", "hiddenFile /srv/key"]);
-    expect(look([path("/", "write")], tree, ["/srv/new"])).toEqual([
-      "writable",
-      "writable /srv",
-      "absent /srv/new",
-    ]);
-    expect(
-      shown(
-        viewOf({ files: "unrestricted", network: "enabled" }, { masked: ["/srv"], disk: new FakeDisk(tree) }),
-      ),
-    ).toEqual(["writable", "hiddenDirectory /srv"]);
-  });
-
-  it.each(["/ws/table", "/ws/conf/table", "/l/ws/table"])(
-    "cannot be replaced by way of a writable link: %s",
-    (masked) => {
-      const links = { table: { link: "/etc/table" }, conf: { link: "/etc" } };
-      const tree = { etc: { table: "" }, ws: { ...FULL, ...links }, l: { link: "/" } };
-      expect(() => look([READ_ALL, path("/ws", "write")], tree, [masked])).toThrow(
-        "a file of the server itself is reached by the writable symlink /ws/",
-      );
-      expect(look([READ_ALL, path("/ws", "read")], tree, [masked])).toContain("hiddenFile /etc/table");
-    },
-  );
-});
-
 describe("a narrowed policy", () => {
   const tree = { ws: FULL, etc: {}, link: { link: "/secret" }, secret: { sub: { f: "" } } };
   const narrowed = (operator: FileRule[], client: FileRule[]) =>
-    shown(viewOf(narrow(policy(operator), policy(client)), { masked: [], disk: new FakeDisk(tree) }));
+    shown(viewOf(narrow(policy(operator), policy(client)), { disk: new FakeDisk(tree) }));
 
   it("gives the weaker access", () => {
     expect(narrowed([READ_ALL, path("/ws", "write")], [path("/", "write")])).toEqual(
@@ -281,8 +250,7 @@ describe("a narrowed policy", () => {
 describe("two views", () => {
   it("are the same only if nothing was replaced, added or removed", () => {
     const rules = [READ_ALL, path("/ws", "write"), deny("/ws/*.env")];
-    const at = (tree: { [name: string]: Tree }) =>
-      viewOf(policy(rules), { masked: [], disk: new FakeDisk(tree) });
+    const at = (tree: { [name: string]: Tree }) => viewOf(policy(rules), { disk: new FakeDisk(tree) });
     const first = at({ ws: FULL });
     expect(sameView(first, at({ ws: { ...FULL, more: "" } }))).toBe(true);
     expect(sameView(first, at({ ws: { ...FULL, "a.env": "" } }))).toBe(false);

@@ -3,28 +3,29 @@ import { type AccessMap, weakest } from "./access-map.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 import type { FileView, ViewMount } from "./file-view.ts";
 import { ScanBudget, scanGlob } from "./glob-scan.ts";
-import { isBelow, parentOf } from "./path-names.ts";
+import { childOf, isBelow, parentOf } from "./path-names.ts";
 import { type CrossedLink, PathWalk } from "./path-walk.ts";
-import { type Crossing, isOwn, layerOf, type PolicyLayer } from "./policy-layer.ts";
-import { ruleSets, type SandboxPolicy } from "../policy/sandbox-policy.ts";
+import { type Crossing, isOwn, layersOf, type PolicyLayer } from "./policy-layer.ts";
+import { hideDirectories, hidingPlaces, namesOf, type ServerFiles } from "./server-files.ts";
+import type { SandboxPolicy } from "../policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 export interface ViewOptions {
-  /** Paths that are hidden in every policy, with everything below them. */
-  readonly masked: readonly string[];
+  /** Are out of reach in every policy. Default: none. */
+  readonly files?: ServerFiles;
   readonly disk?: Disk;
 }
 
+const NO_FILES: ServerFiles = { hiddenPaths: [] };
+
 /** Bubblewrap takes longer for each further mount, and accepts three thousand at most. */
 const MAX_MOUNTS = 1000;
-/** More cannot be needed for as many mounts. */
-const MAX_RULES = 1000;
 
 /**
  * The view that a policy gives of the disk as it is now. Throws a SandboxRefusal if it cannot be enforced. It looks at
  * each path of the policy, and searches directories only for patterns.
  */
-export function viewOf(policy: SandboxPolicy, options: ViewOptions): FileView {
+export function viewOf(policy: SandboxPolicy, options: ViewOptions = {}): FileView {
   const steps = viewSteps(policy, options);
   for (;;) {
     const step = steps.next();
@@ -33,7 +34,7 @@ export function viewOf(policy: SandboxPolicy, options: ViewOptions): FileView {
 }
 
 /** The same, without keeping others waiting while it searches. */
-export async function viewInTurns(policy: SandboxPolicy, options: ViewOptions): Promise<FileView> {
+export async function viewInTurns(policy: SandboxPolicy, options: ViewOptions = {}): Promise<FileView> {
   const turns = new Turns();
   const steps = viewSteps(policy, options);
   for (;;) {
@@ -45,27 +46,25 @@ export async function viewInTurns(policy: SandboxPolicy, options: ViewOptions): 
 
 function* viewSteps(
   policy: SandboxPolicy,
-  { masked, disk = systemDisk }: ViewOptions,
+  { files = NO_FILES, disk = systemDisk }: ViewOptions,
 ): Generator<undefined, FileView> {
   const walk = new PathWalk(disk);
-  const sets = ruleSets(policy);
-  if (sets.some(({ rules }) => rules.length > MAX_RULES))
-    throw new SandboxRefusal(
-      `a sandbox has at most ${MAX_RULES} rules; name directories instead of single files`,
-    );
-  const layers = sets.map((rules) => layerOf(rules, walk, disk));
-  const access = weakest(layers.map((layer) => layer.access));
+  const layers = layersOf(policy, walk, disk);
+  const places = hidingPlaces([...files.hiddenPaths, ...(files.maskedPaths ?? [])], walk);
+  const maps = layers.map((layer) => layer.access);
+  hideDirectories(maps, places, walk);
+  const access = weakest(maps);
   for (const { crossings } of layers) for (const crossing of crossings) refuseWritableLink(crossing, access);
   yield* hideMatches(layers, access, walk, disk);
   const missing = layers.flatMap((layer) => layer.missing);
-  for (const path of masked) {
-    const { kind, path: real, links: crossed } = walk.follow(path);
-    refuseReplaceable(crossed, access);
-    if (kind === "missing") missing.push(real);
-    else if (kind === "file" || kind === "directory") access.mask(real);
+  const missingFiles: string[] = [];
+  for (const { directory, file } of places) {
+    if (file === undefined) access.mask(directory);
+    else if (access.at(directory) !== "deny") hideByName(file, { access, walk, disk, missingFiles });
   }
+  keepInPlace(files, { access, walk, missing });
   const links = layers.flatMap(({ crossings }) => crossings.flatMap(({ destination }) => destination.links));
-  const view = assemble({ access, missing, links, walk, disk });
+  const view = assemble({ access, missing, missingFiles, links, walk, disk });
   if (view.mounts.length > MAX_MOUNTS)
     throw new SandboxRefusal(
       `a sandbox has at most ${MAX_MOUNTS} places with rules or matches of their own, this one would have ` +
@@ -88,9 +87,48 @@ function refuseWritableLink({ path, access, destination }: Crossing, map: Access
   );
 }
 
+/** For a directory that cannot be hidden: what belongs to the file now. */
+function hideByName(
+  file: string,
+  {
+    access,
+    walk,
+    disk,
+    missingFiles,
+  }: Pick<ViewParts, "access" | "walk" | "disk"> & { missingFiles: string[] },
+): void {
+  if (walk.look(file) === undefined) missingFiles.push(file);
+  const directory = parentOf(file);
+  const names = (disk.list(directory) ?? []).map(({ name }) => childOf(directory, name));
+  for (const path of namesOf(file, [file, ...names])) {
+    const kind = walk.look(path)?.kind;
+    if (kind === "file" || kind === "directory") access.mask(path);
+  }
+}
+
+/** Hides sockets, protects what others may read, and reserves the directories of files that do not exist yet. */
+function keepInPlace(
+  { hiddenPaths, maskedPaths = [], socketPaths = [], trustedPaths = [] }: ServerFiles,
+  { access, walk, missing }: { access: AccessMap; walk: PathWalk; missing: string[] },
+): void {
+  for (const path of socketPaths) {
+    const { kind, path: real } = walk.follow(path);
+    if (kind === "file") access.mask(real);
+  }
+  for (const { directory, file = directory, isShared } of hidingPlaces(trustedPaths, walk)) {
+    if (!isShared && access.own(directory) !== "write") access.protect(directory);
+    else if (walk.look(file)?.kind === "file") access.protect(file);
+  }
+  for (const path of [...hiddenPaths, ...maskedPaths, ...socketPaths, ...trustedPaths]) {
+    const { kind, path: real, isWhole, links } = walk.follow(path);
+    refuseReplaceable(links, access);
+    if (kind === "missing" && !isWhole) missing.push(real);
+  }
+}
+
 /**
- * What is hidden belongs to the server, which would read something else if the way to it were changed from inside. Where
- * the whole disk is writable, that is one way of many.
+ * The server would read something else if the way to its file were changed from inside. Where the whole disk is writable,
+ * that is one way of many.
  */
 function refuseReplaceable(links: readonly CrossedLink[], map: AccessMap): void {
   if (map.at("/") === "write") return;
@@ -123,13 +161,14 @@ function* hideMatches(
 interface ViewParts {
   readonly access: AccessMap;
   readonly missing: readonly string[];
+  readonly missingFiles: readonly string[];
   readonly links: readonly CrossedLink[];
   readonly walk: PathWalk;
   readonly disk: Disk;
 }
 
 /** Mounts only what differs from its surroundings, outer paths first. */
-function assemble({ access, missing, links, walk, disk }: ViewParts): FileView {
+function assemble({ access, missing, missingFiles, links, walk, disk }: ViewParts): FileView {
   const mounts = new Map<string, ViewMount>();
   const identities: string[] = [];
   for (const path of access.paths()) {
@@ -148,11 +187,10 @@ function assemble({ access, missing, links, walk, disk }: ViewParts): FileView {
     if (own === "deny") mounts.set(path, { kind: isDirectory ? "hiddenDirectory" : "hiddenFile", path });
     else mounts.set(path, { kind: own === "write" ? "writable" : "readOnly", path });
   }
-  for (const path of missing) {
-    const directory = parentOf(path);
-    if (access.at(directory) === "write" && disk.canCreateIn(directory))
-      mounts.set(path, { kind: "absent", path });
-  }
+  const canBeCreated = (path: string): boolean =>
+    access.at(parentOf(path)) === "write" && disk.canCreateIn(parentOf(path));
+  for (const path of missing) if (canBeCreated(path)) mounts.set(path, { kind: "absent", path });
+  for (const path of missingFiles) if (canBeCreated(path)) mounts.set(path, { kind: "absentFile", path });
   for (const { path, target } of links) {
     const deciding = access.deciding(path) ?? "/";
     if (deciding === "/" && access.at("/") === "deny") mounts.set(path, { kind: "link", path, target });

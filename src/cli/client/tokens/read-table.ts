@@ -46,10 +46,11 @@ export function tableText(path: string): string {
   return bytes.toString("utf8");
 }
 
-/** Checks the lines of one token. What is wrong with it is said without a line. */
-export async function checkLines(lines: string, path = "tokens.toml"): Promise<void> {
+/** Checks the lines of one token, for a table or for any. What is wrong with it is said without a line. */
+export async function checkLines(lines: string, table?: string): Promise<void> {
+  const path = table ?? "tokens.toml";
   try {
-    await parseTokens(path, lines, contextOf(path, loudLogger));
+    await parseTokens(path, lines, contextOf(table, loudLogger));
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const { message } = error;
@@ -64,8 +65,9 @@ const loudLogger: Logger = {
 };
 
 /** What depends on the flags of a server, such as `fs_roots`, is for that server to check. */
-function contextOf(path: string, logger = silentLogger): RightsContext {
-  return { temporaryDirectory: process.env["TMPDIR"], logger, hiddenPaths: [resolve(path)], fsRoots: [] };
+function contextOf(path: string | undefined, logger = silentLogger): RightsContext {
+  const hiddenPaths = path === undefined ? [] : [resolve(path)];
+  return { temporaryDirectory: process.env["TMPDIR"], logger, hiddenPaths, fsRoots: [] };
 }
 
 function plain({ name, sha256, rights, expiresAtMs }: TokenEntry): TableEntry {

@@ -1,4 +1,3 @@
-import type { Stats } from "node:fs";
 import type { RpcError } from "../../../base/errors.ts";
 import { readPlainFile, readPlainMetadata } from "../../../capabilities/files/plain-file.ts";
 import type { MethodName, Params } from "../../../protocol/index.ts";
@@ -98,7 +97,7 @@ class ConfinedFiles {
     const { path, followSymlinks } = this.#options.places.at(String(params["path"]), client).check(FOLLOWED);
     // The roots of the server are enforced in the helper as well.
     if (!followSymlinks) return undefined;
-    const mayRead = (stat: Stats): boolean => policy.isUnmasked(stat);
+    const mayRead = (opened: string): boolean => policy.isUnmasked(opened);
     if (method === "fs/getMetadata") {
       const found = readPlainMetadata(path, mayRead);
       return found && metadataOnWire(found, params);

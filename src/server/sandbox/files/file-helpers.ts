@@ -201,7 +201,7 @@ export class FileHelpers {
       return;
     }
     clearTimeout(entry.timer);
-    const hasPlaceholders = entry.view.mounts.some(({ kind }) => kind === "absent");
+    const hasPlaceholders = entry.view.mounts.some(({ kind }) => kind.startsWith("absent"));
     const idleMs = hasPlaceholders ? IDLE_WITH_PLACEHOLDERS_MS : IDLE_MS;
     entry.timer = setTimeout(() => this.#end(entry), idleMs);
     entry.timer.unref();

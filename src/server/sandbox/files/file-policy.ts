@@ -1,8 +1,8 @@
-import { type Stats, statSync } from "node:fs";
 import { CapabilityError } from "../../../base/errors.ts";
 import type { FileView } from "../../../capabilities/sandbox/view/file-view.ts";
 import { ruleSets, type SandboxPolicy } from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import { isHidden, type ServerFiles } from "../../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Rights } from "../../access/rights.ts";
@@ -18,15 +18,12 @@ type PolicyOf<Policy> = (
 ) => Policy | undefined;
 
 /** Turns the context of a client's request into its policy; undefined if the request is not confined. */
-export function filePolicies(
-  policyOf: PolicyOf<SandboxPolicy>,
-  masked: readonly string[],
-): PolicyOf<FilePolicy> {
+export function filePolicies(policyOf: PolicyOf<SandboxPolicy>, files: ServerFiles): PolicyOf<FilePolicy> {
   const recentOf = new WeakMap<Rights, Map<string, FilePolicy | undefined>>();
   return (context, client) => {
     const find = (): FilePolicy | undefined => {
       const policy = policyOf(context, client);
-      return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, masked) : undefined;
+      return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, files) : undefined;
     };
     if (context === null || context === undefined) return find();
     const text = JSON.stringify(context);
@@ -44,13 +41,13 @@ export function filePolicies(
 /** A policy as files need it. */
 export class FilePolicy {
   readonly #policy: SandboxPolicy;
-  readonly #masked: readonly string[];
+  readonly #files: ServerFiles;
   #key: string | undefined;
 
-  /** `masked` are paths that no policy shows. */
-  constructor(policy: SandboxPolicy, masked: readonly string[]) {
+  /** No policy shows the `files` of the server. */
+  constructor(policy: SandboxPolicy, files: ServerFiles) {
     this.#policy = policy;
-    this.#masked = masked;
+    this.#files = files;
   }
 
   /** Equal for equal policies. */
@@ -67,18 +64,15 @@ export class FilePolicy {
   /** What it gives at this moment. */
   async view(): Promise<FileView> {
     try {
-      return await viewInTurns(this.#policy, { masked: this.#masked });
+      return await viewInTurns(this.#policy, { files: this.#files });
     } catch (error) {
       if (!(error instanceof SandboxRefusal)) throw error;
       throw new CapabilityError("OS_ERROR", `fs sandbox helper failed: ${error.message}`, { cause: error });
     }
   }
 
-  /** False for a masked file, and for every file if a masked directory may contain it. */
-  isUnmasked({ dev, ino }: Stats): boolean {
-    return this.#masked.every((path) => {
-      const masked = statSync(path, { throwIfNoEntry: false });
-      return masked === undefined || (!masked.isDirectory() && (masked.dev !== dev || masked.ino !== ino));
-    });
+  /** False for what no policy shows. */
+  isUnmasked(path: string): boolean {
+    return !isHidden(path, this.#files);
   }
 }

@@ -1,0 +1,94 @@
+import { homedir, tmpdir } from "node:os";
+import type { AccessMap } from "./access-map.ts";
+import { isBelow, parentOf } from "./path-names.ts";
+import { systemDisk } from "./disk.ts";
+import { PathWalk } from "./path-walk.ts";
+import { isOwn } from "./policy-layer.ts";
+import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
+
+/** The files of the server that makes a sandbox, as absolute paths. */
+export interface ServerFiles {
+  /**
+   * Secrets and records. A sandbox hides them with their directories: a mount over a single file ends when another file
+   * takes its place.
+   */
+  readonly hiddenPaths: readonly string[];
+  /** Hidden in the same way, but of no use to a client, so that a policy may surround them. */
+  readonly maskedPaths?: readonly string[];
+  /** Hidden by themselves: nothing takes their place while the server runs. */
+  readonly socketPaths?: readonly string[];
+  /** Anybody may read them, but whoever writes them decides whom the server admits, or trusts. */
+  readonly trustedPaths?: readonly string[];
+}
+
+/** Where a file of the server is, or would be. */
+export interface HidingPlace {
+  /** As the server knows it. */
+  readonly path: string;
+  readonly directory: string;
+  /** The file in the directory. Undefined: the server hides the whole directory, whatever its rules are. */
+  readonly file: string | undefined;
+  /** Whether programs need the directory, so that only the file can be hidden. */
+  readonly isShared: boolean;
+}
+
+/** Hiding one of these, or a directory above it, would break what runs inside. */
+const SHARED_DIRECTORIES = [...SYSTEM_DIRECTORIES, "/dev/shm", "/run", "/tmp", "/var/tmp"];
+
+/** Where these paths lead, and the links there that stand for them: a file can take the place of a link, too. */
+export function hidingPlaces(paths: readonly string[], walk: PathWalk): HidingPlace[] {
+  if (paths.length === 0) return [];
+  const shared = [...SHARED_DIRECTORIES, tmpdir(), ...homes()].map((path) => walk.follow(path).path);
+  return paths.flatMap((path): HidingPlace[] => {
+    const { kind, path: end, isWhole, links } = walk.follow(path);
+    if (kind === "directory") return [{ path, directory: end, file: undefined, isShared: false }];
+    const files = links.filter(({ isLast }) => isLast).map((link) => link.path);
+    if (kind === "file" || (kind === "missing" && isWhole)) files.push(end);
+    return files
+      .filter((file) => !isOwn(file))
+      .map((file) => {
+        const directory = parentOf(file);
+        const isShared = shared.some((needed) => needed === directory || isBelow(needed, directory));
+        return { path, directory, file, isShared };
+      });
+  });
+}
+
+/** Whether a real path is, or may be, what every sandbox hides. */
+export function isHidden(
+  path: string,
+  { hiddenPaths, maskedPaths = [], socketPaths = [] }: ServerFiles,
+  disk = systemDisk,
+): boolean {
+  const walk = new PathWalk(disk);
+  return (
+    hidingPlaces([...hiddenPaths, ...maskedPaths], walk).some(({ directory, file, isShared }) =>
+      isShared ? namesOf(file, [path]).length > 0 : path === directory || isBelow(path, directory),
+    ) || socketPaths.some((socket) => walk.follow(socket).path === path)
+  );
+}
+
+function homes(): string[] {
+  try {
+    return [homedir()];
+  } catch {
+    return []; // This user has none.
+  }
+}
+
+/** Hides the directories of files in each set of rules, so that only one that names them all can show them. */
+export function hideDirectories(
+  maps: readonly AccessMap[],
+  places: readonly HidingPlace[],
+  walk: PathWalk,
+): void {
+  // A rule for a file in such a directory could name what is about to take the place of a file of the server.
+  const isDirectory = (path: string): boolean => walk.look(path)?.kind === "directory";
+  for (const map of maps)
+    for (const { directory, isShared } of places) if (!isShared) map.hide(directory, isDirectory);
+}
+
+/** Of some paths, those that belong to a file: its own, and those of its copies, locks and predecessors. */
+export function namesOf(file: string | undefined, paths: readonly string[]): string[] {
+  return file === undefined ? [] : paths.filter((path) => path === file || path.startsWith(`${file}.`));
+}
