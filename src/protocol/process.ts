@@ -329,7 +329,7 @@ export const processMethods = {
       z.object({
         processId: ProcessId(),
         mode: optional(z.enum(["now", "graceful"])).describe(
-          "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach everything that belongs to the process. Default, as from Codex: the process group is killed at once",
+          "`now` kills at once, `graceful` sends SIGTERM first and kills what is left after `timeoutMs`; both reach everything that belongs to the process, also what an exited one has left on its output. Default, as from Codex: the process group is killed at once",
         ),
         timeoutMs: optional(Unsigned()).describe("Default: 2000"),
       }),

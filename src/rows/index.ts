@@ -39,6 +39,6 @@ export {
 export type { RowsFleet, RowsFleetOptions, RowsMachine } from "./machines/rows-fleet.ts";
 export type { OutcomeGroup } from "./output/outcome-groups.ts";
 export { Template } from "./template/template.ts";
-export type { MachinesSummary } from "./map/fleet-map.ts";
+export type { Leftover, MachinesSummary } from "./map/fleet-map.ts";
 export { mapRows, type MapRowsOptions, type MapRowsSummary } from "./map/map-rows.ts";
 export type { RowCommandOptions } from "./map/row-command.ts";

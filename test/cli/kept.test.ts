@@ -30,6 +30,23 @@ const failed = (message: string, status = 1): Ended => ({
   stderr: `exec-server: ${message}\n`,
 });
 
+test.concurrent("kill ends what an ended process has left on its output, and frees its name", async () => {
+  const name = await keepEnded("sleep 600 & exit 3");
+  const list = async (): Promise<unknown> => {
+    const listed = JSON.parse((await line.run("exec-server ps --json")).stdout) as { name: string }[];
+    return listed.find((each) => each.name === name);
+  };
+  expect(await list()).toMatchObject({ state: "exited" });
+  expect(await line.run(`exec-server kill ${name}`)).toEqual({
+    status: 0,
+    stdout: `${name}: had ended already, exited with 3; what it left on its output was ended\n`,
+    stderr: "",
+  });
+  expect(await list()).toMatchObject({ state: "closed" });
+  const again = await line.run(`exec-server kill ${name}`);
+  expect(again.stdout).toBe(`${name}: had ended already, exited with 3\n`);
+});
+
 test.concurrent("ps says what to do when there is nothing to list", async () => {
   await using empty = await CommandLine.start();
   expect(await empty.run("exec-server ps")).toEqual({

@@ -67,6 +67,32 @@ verifies(
   WAITS,
 );
 
+verifies(
+  "process.terminate:left-behind",
+  async ({ peer }) => {
+    const connection = await peer();
+    for (const [id, mode] of [
+      ["killed", { mode: "now" }],
+      ["asked", { mode: "graceful", timeoutMs: SECONDS_MS }],
+      ["stubborn", { mode: "graceful", timeoutMs: 50 }],
+    ] as const) {
+      const child = id === "stubborn" ? "trap '' TERM; " : "";
+      await connection.request("process/start", start(id, shell(`(${child}exec sleep 600) & echo $!`)));
+      const left = await untilNumber(connection, id);
+      await connection.request("process/wait", { processId: id, until: "exited", timeoutMs: SECONDS_MS });
+      expect(await connection.request("process/terminate", { processId: id })).toEqual({ running: false });
+      expect(await read(connection, id)).toMatchObject({ exitCode: 0, closed: false });
+      expect(isRunning(left)).toBe(true);
+      expect(await connection.request("process/terminate", { processId: id, ...mode })).toEqual({
+        running: false,
+      });
+      expect((await collect(connection, id)).exitCode).toBe(0);
+      await untilGone(left);
+    }
+  },
+  WAITS,
+);
+
 verifies("process.terminate:now-in-grace", async ({ peer }) => {
   const connection = await peer();
   await connection.request("process/start", start("p", stubborn));

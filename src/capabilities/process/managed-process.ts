@@ -212,11 +212,12 @@ export class ManagedProcess {
   }
 
   /**
-   * Kills the group, or the whole family, of a process that has not ended or is contained. The output then ends with
-   * the process, even if something that left keeps it open.
+   * Kills the group, or the whole family, of a process that has not ended or is contained; the family also while it
+   * keeps the output of an ended process open. The output then ends with the process, even if something that left keeps
+   * it open.
    */
   kill(reach: Reach): void {
-    if (this.#canEnd) this.#end("client", reach);
+    if (this.#canEnd(reach)) this.#end("client", reach);
   }
 
   /**
@@ -224,7 +225,7 @@ export class ManagedProcess {
    * ended.
    */
   terminate(graceMs: number, by: Killer): void {
-    if (!this.#canEnd) return;
+    if (!this.#canEnd("family")) return;
     this.askToEnd(by);
     this.#killTimer ??= setTimeout(() => this.#end(by, "family"), Math.min(graceMs, MAX_TIMER_MS)).unref();
   }
@@ -276,9 +277,12 @@ export class ManagedProcess {
     this.terminate(TERMINATE_GRACE_MS, "timeout");
   }
 
-  /** What an ended process left behind survives, because only its number would identify it. */
-  get #canEnd(): boolean {
-    return this.#status === undefined || this.#family.contained;
+  /**
+   * What an ended process left behind survives, because only its number would identify it; unless it holds the output,
+   * which identifies it as well.
+   */
+  #canEnd(reach: Reach): boolean {
+    return this.#status === undefined || this.#family.contained || (reach === "family" && !this.#closed);
   }
 
   #end(by: Killer, reach: Reach): void {

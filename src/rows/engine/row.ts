@@ -33,6 +33,11 @@ export interface RowAttempt {
   readonly signal: AbortSignal;
   /** Cancels every row that has not begun. Rows that run are completed. */
   readonly stop: (reason: string) => void;
+  /**
+   * Says why the attempt cannot begin yet, and with undefined that it has begun: its time runs from then on, and the
+   * progress says why nothing runs.
+   */
+  readonly waits: (reason: string | undefined) => void;
   /** Calls `act` once the outcome is on disk: until then, a killed run would need what the attempt has left behind. */
   readonly afterRecord: (act: () => Promise<void>) => void;
 }

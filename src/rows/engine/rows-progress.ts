@@ -17,7 +17,7 @@ export interface RowsProgress {
   readonly ended: number;
   /** How many places take rows now, if there are several. */
   readonly places?: number;
-  /** Why nothing runs although a row is due, if there are several places and none has a free slot. */
+  /** Why nothing runs although a row is due: no place has a free slot, or no attempt can begin. */
   readonly waiting?: string;
 }
 

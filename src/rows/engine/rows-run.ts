@@ -169,7 +169,10 @@ export class RowsRun {
   }
 
   #begin(next: Next): void {
-    const running = new RunningAttempt(this.#plan, next, (reason) => this.#stop(reason));
+    const running = new RunningAttempt(this.#plan, next, {
+      stop: (reason) => this.#stop(reason),
+      waits: () => this.#tellWaiting(),
+    });
     this.#running.add(running);
     this.#counts.running = this.#running.size;
     this.#waiting = undefined;
@@ -339,10 +342,20 @@ export class RowsRun {
 
   /** Tells why nothing runs when there is another reason, or none any more. */
   #tellWaiting(): void {
-    const waiting = this.#running.size > 0 ? undefined : this.#plan.places?.waiting;
+    const waiting = this.#running.size > 0 ? this.#allWait() : this.#plan.places?.waiting;
     if (waiting === this.#waiting) return;
     this.#waiting = waiting;
     this.#tell();
+  }
+
+  /** Why the attempts cannot begin, if none of them has. */
+  #allWait(): string | undefined {
+    let waiting: string | undefined;
+    for (const attempt of this.#running) {
+      waiting = attempt.waiting;
+      if (waiting === undefined) return undefined;
+    }
+    return waiting;
   }
 
   #progress(): RowsProgress {

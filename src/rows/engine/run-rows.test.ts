@@ -400,3 +400,26 @@ describe("what the caller gives", () => {
     expect(runs).toBe(1);
   });
 });
+
+it("gives an attempt its time when it has begun, and tells why all of them wait", async () => {
+  const told: (string | undefined)[] = [];
+  const room = createDeferred<void>();
+  const summary = runRows({
+    rows: items(2),
+    timeoutMs: 50,
+    run: async (attempt) => {
+      attempt.waits("no room");
+      await room.promise;
+      attempt.waits(undefined);
+      return attempt.item.index === 0 ? DONE : await aborted(attempt);
+    },
+    onProgress: ({ waiting }) => {
+      told.push(waiting);
+      // Longer than the time that an attempt has.
+      if (waiting !== undefined) setTimeout(() => room.resolve(), 200);
+    },
+  });
+  expect(await summary).toMatchObject({ completed: 1, failed: 1 });
+  expect(told).toContain("no room");
+  expect(told.at(-1)).toBeUndefined();
+});

@@ -16,17 +16,21 @@ export class RunningAttempt implements RowAttempt {
   #endedAt: number | undefined;
   #afterRecord: (() => Promise<void>) | undefined;
   #isLate = false;
+  #cancelTimeout: () => void = () => {};
+  #waiting: string | undefined;
+  readonly #run: AttemptRun;
 
   constructor(
     plan: RowsPlan,
     { item, attempt, place }: { item: RowItem; attempt: number; place?: string | undefined },
-    stop: (reason: string) => void,
+    run: AttemptRun,
   ) {
     this.jobId = plan.ledger.jobId;
     this.item = item;
     this.attempt = attempt;
     if (place !== undefined) this.place = place;
-    this.stop = stop;
+    this.stop = run.stop;
+    this.#run = run;
     this.#plan = plan;
   }
 
@@ -42,13 +46,23 @@ export class RunningAttempt implements RowAttempt {
     this.#afterRecord = act;
   };
 
+  readonly waits = (reason: string | undefined): void => {
+    if (reason === this.#waiting) return;
+    this.#waiting = reason;
+    this.#cancelTimeout();
+    if (reason === undefined) this.#limitTime();
+    this.#run.waits();
+  };
+
+  /** Why it cannot begin yet. */
+  get waiting(): string | undefined {
+    return this.#waiting;
+  }
+
   /** Makes the attempt, or takes over the one that an earlier run began. */
   async run(isBegun: boolean): Promise<RowOutcome | undefined> {
-    const { run, takeOver, timeoutMs } = this.#plan;
-    const cancel = after(timeoutMs, () => {
-      this.#isLate = true;
-      this.abort(new ExecError("TIMED_OUT", this.#lateText()));
-    });
+    const { run, takeOver } = this.#plan;
+    this.#limitTime();
     try {
       const outcome = await (isBegun ? takeOver?.(this) : run(this));
       // Types do not keep every program from this, and the row would run again and again.
@@ -56,7 +70,7 @@ export class RunningAttempt implements RowAttempt {
         throw new UsageError("run must resolve with an outcome whose status is completed, failed or lost");
       return this.#isLate && outcome?.status === "failed" ? this.lateOutcome(outcome) : outcome;
     } finally {
-      cancel();
+      this.#cancelTimeout();
       this.#endedAt = performance.now();
     }
   }
@@ -66,8 +80,11 @@ export class RunningAttempt implements RowAttempt {
   }
 
   /** The outcome of an attempt that was aborted; undefined if its time was not the reason. */
-  lateOutcome(facts: Partial<RowOutcome> = {}): RowOutcome | undefined {
-    return this.#isLate ? { ...facts, status: "failed", error: this.#lateText(), retry: true } : undefined;
+  lateOutcome(facts: Partial<FailedOutcome> = {}): RowOutcome | undefined {
+    if (!this.#isLate) return undefined;
+    const late = this.#lateText();
+    const told = facts.error?.startsWith(late) === true ? facts.error : late;
+    return { ...facts, status: "failed", error: told, retry: true };
   }
 
   /** Describes the end of the row. */
@@ -93,9 +110,25 @@ export class RunningAttempt implements RowAttempt {
     await this.#afterRecord?.();
   }
 
+  #limitTime(): void {
+    this.#cancelTimeout = after(this.#plan.timeoutMs, () => {
+      this.#isLate = true;
+      this.abort(new ExecError("TIMED_OUT", this.#lateText()));
+    });
+  }
+
   #lateText(): string {
     return `timed out after ${formatDuration(this.#plan.timeoutMs)}`;
   }
+}
+
+type FailedOutcome = Extract<RowOutcome, { readonly status: "failed" }>;
+
+/** What an attempt tells its run. */
+interface AttemptRun {
+  readonly stop: (reason: string) => void;
+  /** It waits to begin, or has begun. */
+  readonly waits: () => void;
 }
 
 const STATUSES = new Set<unknown>(["completed", "failed", "lost"]);

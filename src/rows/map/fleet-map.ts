@@ -28,6 +28,13 @@ export interface MachinesSummary {
   readonly unreached: readonly string[];
 }
 
+/** A kept process of a job that could not be ended. */
+export interface Leftover {
+  readonly name: string;
+  /** The machine, if there were several. */
+  readonly host?: string;
+}
+
 /** Runs the commands of rows on the machines of a fleet. */
 export class FleetMap {
   readonly pool: MachinePool;
@@ -71,23 +78,24 @@ export class FleetMap {
   };
 
   /** Leaves nothing of the job on any machine that can be reached. */
-  async end(): Promise<MachinesSummary> {
+  async end(): Promise<MachinesSummary & { readonly leftovers: readonly Leftover[] }> {
     const used = [...(this.#attempts?.places ?? [])].sort();
     const unreached: string[] = [];
+    const leftovers: Leftover[] = [];
     try {
       await Promise.all(
         used.map(async (place) => {
-          if (!(await this.#sweptAtEnd(place))) unreached.push(place);
+          if (!(await this.#sweptAtEnd(place, leftovers))) unreached.push(place);
         }),
       );
     } finally {
       await this.pool.close();
     }
-    return { used, unreached: unreached.sort() };
+    return { used, unreached: unreached.sort(), leftovers };
   }
 
   /** False if something may be left on a machine. */
-  async #sweptAtEnd(place: string): Promise<boolean> {
+  async #sweptAtEnd(place: string, leftovers: Leftover[]): Promise<boolean> {
     let isSwept = false;
     const hasLeftovers = this.pool.withLeftovers().includes(place);
     const sweep = async (): Promise<void> => {
@@ -99,7 +107,8 @@ export class FleetMap {
       }
       const host = await this.pool.reach(place, AbortSignal.timeout(SWEEP_MS), LAST_LOOK_MS);
       if (host === undefined) return;
-      await this.#workOn(place, host).kept.sweep(this.#attempts!.jobId);
+      const left = await this.#workOn(place, host).kept.sweep(this.#attempts!.jobId);
+      leftovers.push(...left.map((name) => ({ name, host: place })));
       this.pool.noteSwept(place);
       isSwept = true;
     };

@@ -1,11 +1,14 @@
-import { settledWithin } from "../../base/deadlines.ts";
+import { settledWithin, within } from "../../base/deadlines.ts";
+import { formatDuration } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
 import type { Host } from "../../client/host.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
 import type { RowAttempt } from "../engine/row.ts";
 
-/** Timeout for the end of a killed process. */
+/** Timeout for the end of a killed process, and of all that are swept together. */
 const END_DEADLINE_MS = 5_000;
+/** Processes that are ended at the same time: half of the requests that a session may have. */
+const MAX_SWEPT_TOGETHER = 512;
 
 /**
  * The processes of rows, which a server keeps until their results are recorded, each under a name that only one attempt
@@ -32,33 +35,57 @@ export class KeptRows {
     return await this.#attach(this.nameOf(attempt));
   }
 
-  /** Ends and forgets what is left of a job, except for attempts that are still needed. */
-  async sweep(jobId: string, isNeeded: (attempt: SweptAttempt) => boolean = () => false): Promise<void> {
-    if (!this.isUsed) return;
-    const listed = await this.#host.processes({ scope: "kept" });
+  /**
+   * Ends and forgets what is left of a job, except for attempts that are still needed. Resolves with the names of what is
+   * still there when its time is over.
+   */
+  async sweep(
+    jobId: string,
+    isNeeded: (attempt: SweptAttempt) => boolean = () => false,
+  ): Promise<readonly string[]> {
+    if (!this.isUsed) return [];
+    const until = performance.now() + END_DEADLINE_MS;
+    const listed = await within(this.#host.processes({ scope: "kept" }), END_DEADLINE_MS, noAnswer);
+    const left = new Set<string>();
     for (const { name } of listed) {
-      if (name?.startsWith(prefixOf(jobId)) !== true) continue;
-      const [index, attempt] = name.slice(prefixOf(jobId).length).split(".").map(Number);
-      if (isNeeded({ index: index ?? -1, attempt: attempt ?? -1 })) continue;
-      await this.#end(name);
+      const attempt = name === undefined ? undefined : attemptOf(name, jobId);
+      if (attempt !== undefined && !isNeeded(attempt)) left.add(name!);
     }
+    const end = async (name: string): Promise<void> => {
+      if (await this.#end(name, until - performance.now())) left.delete(name);
+    };
+    const names = [...left];
+    for (let at = 0; at < names.length; at += MAX_SWEPT_TOGETHER)
+      await settledWithin(
+        Promise.allSettled(names.slice(at, at + MAX_SWEPT_TOGETHER).map(end)),
+        Math.max(0, until - performance.now()),
+      );
+    return [...left];
   }
 
   /** Ends and forgets one attempt, if there is anything of it. */
   async end(attempt: RowAttempt): Promise<void> {
-    if (this.isUsed) await this.#end(this.nameOf(attempt));
+    if (this.isUsed) await this.#end(this.nameOf(attempt), END_DEADLINE_MS);
   }
 
-  async #end(name: string): Promise<void> {
-    const process = await this.#attach(name);
-    if (process === undefined) return;
-    await endProcess(process);
+  /** False if the process has not ended in time. */
+  async #end(name: string, timeoutMs: number): Promise<boolean> {
+    // Its output does not matter any more.
+    const process = await this.#attach(name, { fromSeq: Number.MAX_SAFE_INTEGER });
+    if (process === undefined) return true;
+    await endNow(process, this.#host);
+    const { closed } = await this.#host.request("process/wait", {
+      processId: process.id,
+      until: "closed",
+      timeoutMs: Math.max(0, Math.ceil(timeoutMs)),
+    });
     await process.detach({ forget: true });
+    return closed;
   }
 
-  async #attach(name: string): Promise<RemoteProcess | undefined> {
+  async #attach(name: string, options: { fromSeq?: number } = {}): Promise<RemoteProcess | undefined> {
     try {
-      return await this.#host.attachKept(name, { mode: "control" });
+      return await this.#host.attachKept(name, { mode: "control", ...options });
     } catch (error) {
       if (error instanceof ExecError && error.code === "NOT_FOUND") return undefined;
       throw error;
@@ -67,17 +94,33 @@ export class KeptRows {
 }
 
 /** An attempt of which a process is there. */
-type SweptAttempt = { readonly index: number; readonly attempt: number };
+export type SweptAttempt = { readonly index: number; readonly attempt: number };
 
 function prefixOf(jobId: string): string {
   return `rows.${jobId}.`;
 }
 
-/** Kills a process, and waits for its end. */
-export async function endProcess(process: RemoteProcess): Promise<void> {
+/** The attempt whose process has this name; undefined if it is none of the job. */
+function attemptOf(name: string, jobId: string): SweptAttempt | undefined {
+  if (!name.startsWith(prefixOf(jobId))) return undefined;
+  const [index, attempt] = name.slice(prefixOf(jobId).length).split(".").map(Number);
+  return { index: index ?? -1, attempt: attempt ?? -1 };
+}
+
+function noAnswer(): ExecError {
+  return new ExecError("TIMED_OUT", `the server did not answer within ${formatDuration(END_DEADLINE_MS)}`);
+}
+
+/** Kills a process with everything that it has started, and waits for its end. */
+export async function endProcess(process: RemoteProcess, host: Host): Promise<void> {
   if (process.isClosed) return;
   await settledWithin(
-    process.kill().then(() => process.closed),
+    endNow(process, host).then(() => process.closed),
     END_DEADLINE_MS,
   );
+}
+
+/** Also what holds the output of a process that has exited, if the server can. */
+async function endNow(process: RemoteProcess, host: Host): Promise<void> {
+  await (host.supports("process/terminate.mode") ? process.terminate({ timeoutMs: 0 }) : process.kill());
 }

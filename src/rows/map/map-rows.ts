@@ -12,7 +12,7 @@ import {
 } from "../job/file-job.ts";
 import type { RowsFleetOptions } from "../machines/rows-fleet.ts";
 import { checkerFor } from "../result/result-schema.ts";
-import { FleetMap, type MachinesSummary } from "./fleet-map.ts";
+import { FleetMap, type Leftover, type MachinesSummary } from "./fleet-map.ts";
 import { MapWork } from "./map-work.ts";
 import { RowCommand, type RowCommandOptions } from "./row-command.ts";
 
@@ -47,6 +47,8 @@ interface MapRowsCommon extends JobFiles, JobOptions, RowCommandOptions {
 export interface MapRowsSummary extends JobSummary {
   /** What became of the machines, if there were several. */
   readonly machines?: MachinesSummary;
+  /** Names of kept processes of the job that could not be ended; none if absent. */
+  readonly leftovers?: readonly Leftover[];
 }
 
 /** Rows at once on a fleet, whose free slots are what counts. */
@@ -98,18 +100,21 @@ async function runOnHost(
   work: MapWork,
   options: MapRowsCommon & OnHost,
   described: Described,
-): Promise<JobSummary> {
+): Promise<MapRowsSummary> {
   let jobId: string | undefined;
+  let left: readonly string[] = [];
   const opened = (job: JobAttempts): void => {
     jobId = job.jobId;
   };
+  let summary: JobSummary;
   try {
     const { run, takeOver } = work;
-    return await runFileJob(options, { ...described, run, takeOver, opened }, options);
+    summary = await runFileJob(options, { ...described, run, takeOver, opened }, options);
   } finally {
     if (jobId !== undefined && options.host.state === "connected")
-      await work.kept.sweep(jobId).catch(() => {});
+      left = await work.kept.sweep(jobId).catch(() => []);
   }
+  return left.length === 0 ? summary : { ...summary, leftovers: left.map((name) => ({ name })) };
 }
 
 async function runOnFleet(
@@ -127,5 +132,6 @@ async function runOnFleet(
     await machines.end();
     throw error;
   }
-  return { ...summary, machines: await machines.end() };
+  const { leftovers, ...ended } = await machines.end();
+  return { ...summary, machines: ended, ...(leftovers.length === 0 ? {} : { leftovers }) };
 }

@@ -23,6 +23,7 @@ async function startedOn(supported: readonly string[]): Promise<readonly string[
     attempt: 1,
     signal: new AbortController().signal,
     stop: () => {},
+    waits: () => {},
     afterRecord: () => {},
   });
   return started;

@@ -1,6 +1,7 @@
 import { pause } from "../../base/deadlines.ts";
-import { ConnectionError, ExecError } from "../../base/errors.ts";
+import { ConnectionError, ExecError, RpcError } from "../../base/errors.ts";
 import type { Host } from "../../client/host.ts";
+import { knownExit } from "../../client/process/known-exit.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
 import { argvWithInputLength, type StartOptions } from "../../client/process/start-request.ts";
 import { SpawnError } from "../../client/process/spawn-error.ts";
@@ -90,10 +91,13 @@ export class MapWork {
     const argv = this.#argvFor(item);
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        return await host.start(argv, options);
+        const process = await host.start(argv, options);
+        attempt.waits(undefined);
+        return process;
       } catch (error) {
         if (!(error instanceof ExecError && error.code === "LIMIT_REACHED")) throw error;
         if (pauseMs >= MAX_PAUSE_MS && others?.haveRoom() === true) throw error;
+        attempt.waits(`the server has no room for another process: ${refusalOf(error)}`);
         await pause(pauseMs, signal);
         signal.throwIfAborted();
       }
@@ -118,11 +122,30 @@ export class MapWork {
       const ended = await process.communicate(input, { signal, maxOutputBytes: MAX_OUTPUT_BYTES });
       return { ...outcomeOf(ended, this.#options.result), ...this.#facts };
     } catch (error) {
-      if (!attempt.signal.aborted) throw error;
-      await endProcess(process);
-      throw error;
+      const { signal } = attempt;
+      if (!signal.aborted) throw error;
+      const exit = await knownExit(process);
+      await endProcess(process, this.#options.host);
+      const isLate = signal.reason instanceof ExecError && signal.reason.code === "TIMED_OUT";
+      if (exit === undefined || !isLate) throw error;
+      const { exitCode } = exit;
+      return {
+        status: "failed",
+        error: `${signal.reason.message}: the command had exited${exitCode === null ? "" : ` with ${exitCode}`}, but something that it started kept its output open; redirect the output of what it leaves behind`,
+        retry: true,
+        ...(exitCode === null ? {} : { exitCode }),
+        ...this.#facts,
+      };
     }
   }
+}
+
+/** What the server said, without the command that every row has, and what to do. */
+function refusalOf(error: ExecError): string {
+  const { cause } = error;
+  if (!(cause instanceof RpcError)) return error.message;
+  const isKept = (cause.data as { limit?: unknown } | undefined)?.limit === "maxKeptProcesses";
+  return isKept ? `${cause.message}; see 'exec-server ps'` : cause.message;
 }
 
 /** What a command is told about its row. */

@@ -262,6 +262,9 @@ export const extensionRequirements = {
   "process.terminate:grace-group": oursToo(
     "After timeoutMs what the process left in its group is killed too.",
   ),
+  "process.terminate:left-behind": oursToo(
+    "With a mode, what an exited process left on its output ends, and the output with it; without, neither does.",
+  ),
   "process.terminate:now-in-grace": oursToo("A process that is asked to go can still be killed at once."),
 
   "process.start:timeout": oursToo("After timeoutMs a process is ended, and reported as timed out."),

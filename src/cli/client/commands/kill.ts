@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import { within } from "../../../base/deadlines.ts";
 import type { Host } from "../../../client/host.ts";
-import type { ExitReport } from "../../../client/process/process-events.ts";
-import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import { knownExit } from "../../../client/process/known-exit.ts";
 import type { SignalName } from "../../../protocol/process.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, Failure } from "../failure.ts";
@@ -75,11 +75,14 @@ async function killAll(names: readonly string[], options: KillOptions): Promise<
 /** Resolves with what was done. */
 async function killOne(host: Host, name: string, { signal, timeout }: KillOptions): Promise<string> {
   const process = await attachByName(host, name, { mode: "control" });
-  const earlier = await knownEnd(process);
+  const earlier = await knownExit(process);
   if (earlier !== undefined) {
     const ended = endText(earlier);
     if (signal !== undefined) throw new Failure(`${name} has ended already (${ended}); nothing was sent`);
-    return `${name}: had ended already, ${ended}`;
+    if (process.isClosed) return `${name}: had ended already, ${ended}`;
+    await process.terminate({ timeoutMs: timeout });
+    await within(process.closed, timeout + END_DEADLINE_MS, () => stillHeld(name));
+    return `${name}: had ended already, ${ended}; what it left on its output was ended`;
   }
   if (signal !== undefined) {
     await process.signal(signal);
@@ -89,7 +92,8 @@ async function killOne(host: Host, name: string, { signal, timeout }: KillOption
   return `${name}: ${endText(await process.wait({ timeoutMs: timeout + END_DEADLINE_MS }))}`;
 }
 
-/** How a process ended, if that is known by now. */
-function knownEnd({ exited }: RemoteProcess): Promise<ExitReport | undefined> {
-  return Promise.race([exited, new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))]);
+function stillHeld(name: string): Failure {
+  return new Failure(
+    `${name} has ended, but something that it started keeps its output open, and was not ended`,
+  );
 }

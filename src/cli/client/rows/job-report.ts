@@ -1,5 +1,5 @@
 import type { JobSummary as FileJobSummary } from "../../../rows/job/file-job.ts";
-import type { MachinesSummary } from "../../../rows/map/fleet-map.ts";
+import type { Leftover, MachinesSummary } from "../../../rows/map/fleet-map.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { print, printJson } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
@@ -8,7 +8,10 @@ import { someOf } from "../print/some-of.ts";
 const MAX_GROUPS = 10;
 
 /** A job, and what became of its machines if there were several. */
-type JobSummary = FileJobSummary & { readonly machines?: MachinesSummary };
+type JobSummary = FileJobSummary & {
+  readonly machines?: MachinesSummary;
+  readonly leftovers?: readonly Leftover[];
+};
 
 /** Prints how a job ended. `more` is added to the JSON. */
 export async function reportJob(
@@ -52,6 +55,7 @@ function asJson(summary: JobSummary): Record<string, unknown> {
     retries,
     moved: summary.moved,
     ...(summary.machines === undefined ? {} : { machines: summary.machines }),
+    ...(summary.leftovers === undefined ? {} : { leftovers: summary.leftovers }),
     durationMs: Math.round(summary.durationMs),
     groups: summary.groups,
   };
@@ -85,7 +89,17 @@ function summaryLines(summary: JobSummary): string[] {
     ...(unreached.length === 0
       ? []
       : [`out of reach, and perhaps still running commands of the job: ${someOf(unreached)}`]),
+    ...leftoverLines(summary.leftovers ?? []),
     `results: ${printable(output)}`,
+  ];
+}
+
+/** What a job could not end keeps its name, and counts as a kept process. */
+function leftoverLines(leftovers: readonly Leftover[]): string[] {
+  if (leftovers.length === 0) return [];
+  const names = leftovers.map(({ name, host }) => (host === undefined ? name : `${name} on ${host}`));
+  return [
+    `could not be ended, and is still kept: ${printable(someOf(names))}; end it with 'exec-server kill NAME'`,
   ];
 }
 
