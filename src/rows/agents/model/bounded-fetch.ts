@@ -1,4 +1,5 @@
 import { after, formatDuration } from "../../../base/duration.ts";
+import { ownOriginFetch } from "./own-origin-fetch.ts";
 
 /** What one answer of an endpoint may be. */
 export interface AnswerLimits {
@@ -36,7 +37,7 @@ export function boundedFetch({ idleMs, ...sizes }: AnswerLimits): typeof globalT
       cancel = after(idleMs, () => limit.abort(silent()));
     };
     try {
-      const response = await fetch(input, { ...init, signal: limit.signal });
+      const response = await ownOriginFetch(input, { ...init, signal: limit.signal });
       alive();
       if (response.body === null) {
         done();

@@ -2,6 +2,7 @@ import { messageOf } from "../../../base/errors.ts";
 import { oneLine } from "./one-line.ts";
 import { member, text } from "./turn-end.ts";
 import { AnswerLimitError } from "./bounded-fetch.ts";
+import { RedirectError } from "./own-origin-fetch.ts";
 
 /** A request that brought no turn. */
 export interface FailedRequest {
@@ -22,6 +23,8 @@ const OUT_OF_QUOTA = "insufficient_quota";
 export function failedRequest(error: unknown): FailedRequest {
   const limit = causeOf(error, (cause): cause is AnswerLimitError => cause instanceof AnswerLimitError);
   if (limit !== undefined) return { error: limit.message, retry: true };
+  const redirect = causeOf(error, (cause): cause is RedirectError => cause instanceof RedirectError);
+  if (redirect !== undefined) return { error: redirect.message, retry: false, isForAll: true };
   const status = member(error, "status");
   if (typeof status !== "number") return noAnswer(error);
   const said = `the endpoint answered ${status}: ${oneLine(saidOf(error))}`;
