@@ -21,7 +21,7 @@ export async function ownOriginFetch(
     const location = headers.get("location");
     if (!REDIRECTS.has(status) || location === null) return response;
     await response.body?.cancel();
-    const from = next instanceof Request ? next.url : next;
+    const from = next instanceof Request ? next.url : String(next);
     const target = URL.canParse(location, from) ? new URL(location, from) : undefined;
     if (target === undefined || target.origin !== origin)
       throw new RedirectError(
