@@ -23,6 +23,11 @@ export interface ConnectOptions {
    * s. Connections that end immediately use it up too: a connection restores only as much time as it lasted.
    */
   readonly recoveryTimeoutMs?: number;
+  /**
+   * How long a server may be silent that owes the answer to something it answers at once, such as a list or a start; the
+   * call then rejects with the code TIMED_OUT. What waits by nature, or moves data, is not limited. Default: no limit.
+   */
+  readonly answerTimeoutMs?: number;
   /** Resumes a session that has lost its client; see `Host.sessionId`. */
   readonly resumeSessionId?: string;
   /** Cancels connecting. It has no effect once there is a host. */
@@ -49,6 +54,7 @@ export async function openHost(
       connectTimeoutMs: connectTimeout(options),
       initializeTimeoutMs: durationOf(options, "initializeTimeoutMs", DEFAULT_TIMEOUT_MS),
       recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", DEFAULT_RECOVERY_TIMEOUT_MS),
+      answerTimeoutMs: durationOf(options, "answerTimeoutMs", Number.POSITIVE_INFINITY),
       logger: options.logger ?? silentLogger,
       ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
     },
@@ -64,7 +70,7 @@ export function connectTimeout(options: ConnectOptions): number {
 
 function durationOf(
   options: ConnectOptions,
-  name: "connectTimeoutMs" | "initializeTimeoutMs" | "recoveryTimeoutMs",
+  name: "connectTimeoutMs" | "initializeTimeoutMs" | "recoveryTimeoutMs" | "answerTimeoutMs",
   fallback: number,
 ): number {
   return checkDuration(name, options[name] ?? fallback);

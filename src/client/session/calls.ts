@@ -5,6 +5,8 @@ import type { Link } from "../../rpc/link.ts";
 import type { RequestOptions } from "./caller.ts";
 import { lostAnswer } from "./repeatable.ts";
 import { abortable } from "../../base/deadlines.ts";
+import { after, formatDuration } from "../../base/duration.ts";
+import { isPrompt } from "./prompt-methods.ts";
 import { checkedResult } from "./wire-check.ts";
 
 const MAX_PENDING_REQUESTS = 1024;
@@ -48,9 +50,14 @@ export class Calls {
   #unanswered = 0;
   #nextOrder = 1;
   #end: ExecError | undefined;
+  readonly #answerTimeoutMs: number;
+  /** When the last answer came, to any call. */
+  #answeredAt = 0;
 
-  constructor(hooks: CallHooks) {
+  /** A call that a server answers at once fails if no answer to any call comes for `answerTimeoutMs`. */
+  constructor(hooks: CallHooks, answerTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#hooks = hooks;
+    this.#answerTimeoutMs = answerTimeoutMs;
   }
 
   /** True if no further call is accepted; `reserved` slots are taken by others. */
@@ -122,7 +129,10 @@ export class Calls {
     this.#unanswered += 1;
     this.#hooks.asked();
     const sentAt = performance.now();
+    const stopWaiting = this.#limitSilence(call, sentAt);
     const answered = (): void => {
+      stopWaiting();
+      this.#answeredAt = performance.now();
       this.#unanswered -= 1;
       this.#hooks.answered();
     };
@@ -140,6 +150,27 @@ export class Calls {
         else call.answer.reject(error);
         answered();
       },
+    );
+  }
+
+  /** Others may be answered first, slowly: only silence means that no answer will come. */
+  #limitSilence(call: Call, sentAt: number): () => void {
+    if (!isPrompt(call.method, call.params)) return () => {};
+    let cancel = (): void => {};
+    const wait = (): void => {
+      const silentMs = performance.now() - Math.max(sentAt, this.#answeredAt);
+      if (silentMs >= this.#answerTimeoutMs) call.answer.reject(this.#silence(call));
+      else cancel = after(Math.ceil(this.#answerTimeoutMs - silentMs), wait);
+    };
+    wait();
+    return () => cancel();
+  }
+
+  #silence({ method }: Call): ExecError {
+    const duration = formatDuration(this.#answerTimeoutMs);
+    return new ExecError(
+      "TIMED_OUT",
+      `the server has not answered ${method} within ${duration}; it hangs, or something on the way drops its answers`,
     );
   }
 

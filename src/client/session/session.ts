@@ -43,6 +43,7 @@ export type SessionState = "connected" | "recovering" | "closed";
 /** How a session is opened, and how long it may take to recover. */
 export interface SessionOptions extends HandshakeOptions {
   readonly recoveryTimeoutMs: number;
+  readonly answerTimeoutMs: number;
   readonly resumeSessionId?: string;
   readonly logger: Logger;
 }
@@ -66,7 +67,7 @@ export class ClientSession implements Caller, RouteOwner {
       else this.#link?.resume();
     },
   });
-  readonly #calls = new Calls(this.#flow);
+  readonly #calls: Calls;
   readonly #connector: Connector;
   readonly #options: SessionOptions;
   readonly #budget: RecoveryBudget;
@@ -99,6 +100,7 @@ export class ClientSession implements Caller, RouteOwner {
   private constructor(connector: Connector, options: SessionOptions) {
     this.#connector = connector;
     this.#options = options;
+    this.#calls = new Calls(this.#flow, options.answerTimeoutMs);
     this.#budget = new RecoveryBudget(options.recoveryTimeoutMs);
     this.#state = new ObservedState<SessionState>("connected", options.logger);
   }

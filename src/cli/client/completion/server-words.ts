@@ -73,6 +73,7 @@ export class ServerWords {
       ...("token" in target ? { token: target.token } : {}),
       connectTimeoutMs: this.#timeoutMs,
       initializeTimeoutMs: this.#timeoutMs,
+      answerTimeoutMs: this.#timeoutMs,
     });
   }
 }

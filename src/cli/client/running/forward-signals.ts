@@ -1,35 +1,58 @@
 import { constants } from "node:os";
 import type { Host } from "../../../client/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import { after, formatDuration } from "../../../base/duration.ts";
 import { Failure } from "../failure.ts";
+import { complain } from "../print/complain.ts";
+import { askForEnd, END_MS } from "./unreported-end.ts";
 
 /** Signals that people and service managers send to a command. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 /** Status of a program that signal n has ended, minus n. */
 const SIGNALLED = 128;
 const BEFORE_WRITTEN = "before all of the output could be written";
+const GIVEN_UP = "twice, and the command was given up; the server ends what is left of it with its session";
+/** Those that ask a command to end. */
+const ENDING: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
 const WHILE_LOST = "while the connection is lost; the server ends the command when nobody comes back to it";
 
 /**
  * Passes signals on to a process, until `stop` is called. One that cannot be passed on, because the connection is lost
- * or the process has ended, rejects `givenUp`: whoever presses Ctrl-C wants this command to end. `passed` are the
- * others.
+ * or the process has ended, rejects `givenUp`: whoever presses Ctrl-C wants this command to end. So does a server that
+ * does not report the end, and a signal to a command that has not followed an earlier one for some time. `passed` are
+ * the others.
  */
 export function forwardSignals(
   host: Host,
   remote: RemoteProcess,
+  isWriting: () => boolean,
 ): { stop: () => void; givenUp: Promise<never>; passed: ReadonlySet<NodeJS.Signals> } {
   const passed = new Set<NodeJS.Signals>();
   const removals: (() => void)[] = [];
   const givenUp = new Promise<never>((_, reject) => {
     let isFirst = true;
+    let isStubborn = false;
+    let cancelCheck: (() => void) | undefined;
+    removals.push(() => cancelCheck?.());
+    const check = async (signal: (typeof SIGNALS)[number]): Promise<void> => {
+      const said = await askForEnd(remote, isWriting);
+      if (said instanceof Failure) reject(new Failure(said.message, statusAfter(signal)));
+      else if (said === "running") {
+        isStubborn = true;
+        complain(
+          `the command still runs ${formatDuration(END_MS)} after it was sent ${signal}; a further Ctrl-C gives it up`,
+        );
+      }
+    };
     const pass = async (signal: (typeof SIGNALS)[number]): Promise<void> => {
       const isAgain = !isFirst;
       isFirst = false;
       if (host.state !== "connected") reject(interrupted(signal, WHILE_LOST));
+      else if (isStubborn && ENDING.has(signal)) reject(interrupted(signal, GIVEN_UP));
       else if (isAgain && (await hasExited(remote))) reject(interrupted(signal, BEFORE_WRITTEN));
       else {
         passed.add(signal);
+        if (ENDING.has(signal)) cancelCheck ??= after(END_MS, () => void check(signal));
         await remote.signal(signal);
       }
     };
@@ -56,5 +79,9 @@ async function hasExited(remote: RemoteProcess): Promise<boolean> {
 }
 
 function interrupted(signal: (typeof SIGNALS)[number], when: string): Failure {
-  return new Failure(`interrupted ${when}`, SIGNALLED + constants.signals[signal]);
+  return new Failure(`interrupted ${when}`, statusAfter(signal));
+}
+
+function statusAfter(signal: (typeof SIGNALS)[number]): number {
+  return SIGNALLED + constants.signals[signal];
 }

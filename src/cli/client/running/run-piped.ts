@@ -6,6 +6,7 @@ import { type End, INTERRUPTED_STATUS } from "../end-with.ts";
 import { statusOf } from "./exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
 import { GatheredInput } from "./gathered-input.ts";
+import { overdueEnd } from "./unreported-end.ts";
 import { reportRecovery } from "./report-recovery.ts";
 import { openOutput, OutputWriter } from "./output-stream.ts";
 
@@ -25,10 +26,13 @@ export async function runPiped(
 ): Promise<End> {
   reportRecovery(host);
   const remote = await host.start(argv, { ...options, stdin: stdin ? "pipe" : "none" });
-  const signals = forwardSignals(host, remote);
+  const output = new PassedOutput(remote);
+  const isWriting = (): boolean => output.isWriting;
+  const signals = forwardSignals(host, remote, isWriting);
+  const end = overdueEnd(remote, options.timeoutMs, isWriting);
   const input = stdin ? passInput(remote) : undefined;
   try {
-    await Promise.race([passOutput(remote), signals.givenUp]);
+    await Promise.race([output.pass(), signals.givenUp, end.overdue]);
     const status = statusOf(await remote.exited);
     return status === INTERRUPTED_STATUS && signals.passed.has("SIGINT") ? "SIGINT" : status;
   } catch (error) {
@@ -39,6 +43,7 @@ export async function runPiped(
   } finally {
     input?.stop();
     signals.stop();
+    end.stop();
   }
 }
 
@@ -52,8 +57,21 @@ function passInput(remote: RemoteProcess): { stop(): void } {
 }
 
 /** In one loop, so that what comes out here has the order in which the server got it. */
-async function passOutput(remote: RemoteProcess): Promise<void> {
-  const [stdout, stderr] = [new OutputWriter(openOutput(1)), new OutputWriter(openOutput(2))];
-  for await (const { stream, bytes } of remote.output())
-    await (stream === "stderr" ? stderr : stdout).write(bytes);
+class PassedOutput {
+  readonly #remote: RemoteProcess;
+  /** True while output waits for whoever reads it here. */
+  isWriting = false;
+
+  constructor(remote: RemoteProcess) {
+    this.#remote = remote;
+  }
+
+  async pass(): Promise<void> {
+    const [stdout, stderr] = [new OutputWriter(openOutput(1)), new OutputWriter(openOutput(2))];
+    for await (const { stream, bytes } of this.#remote.output()) {
+      this.isWriting = true;
+      await (stream === "stderr" ? stderr : stdout).write(bytes);
+      this.isWriting = false;
+    }
+  }
 }

@@ -8,6 +8,9 @@ import { showMessage } from "./show-message.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
+/** How long a command waits for a server that is there, but does not answer. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
 /** A server, and what a command must know about it. */
 export interface Connected {
   readonly host: Host;
@@ -84,5 +87,9 @@ export async function openTarget(
 
 /** What every connection of a command has in common. */
 export function connectOptions({ debug }: Pick<TargetOptions, "debug">): ConnectOptions {
-  return { clientName: "exec-server-cli", ...(debug === true ? { onMessage: showMessage } : {}) };
+  return {
+    clientName: "exec-server-cli",
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+    ...(debug === true ? { onMessage: showMessage } : {}),
+  };
 }

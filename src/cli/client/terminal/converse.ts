@@ -25,6 +25,8 @@ export interface ConversationOptions {
   readonly readOnly?: boolean;
   /** The end of stdin is not the end of the process's input. */
   readonly keepsInput?: boolean;
+  /** Rejects when the end is not waited for any longer. */
+  readonly givenUp?: Promise<never>;
 }
 
 /** Connects this terminal to a remote process until it ends or the person leaves. */
@@ -32,7 +34,7 @@ export async function converse(
   terminal: LocalTerminal,
   host: Host,
   remote: RemoteProcess,
-  { paintFirst = false, readOnly = false, keepsInput = false }: ConversationOptions = {},
+  { paintFirst = false, readOnly = false, keepsInput = false, givenUp }: ConversationOptions = {},
 ): Promise<Outcome> {
   const left = createDeferred<Outcome>();
   const leave = (signal: EndingSignal): void => left.resolve({ kind: "signal", signal });
@@ -60,7 +62,7 @@ export async function converse(
     const ended = screen.follow({ paintFirst }).then(async (): Promise<Outcome> => {
       return { kind: "ended", report: await remote.exited };
     });
-    const outcome = await Promise.race([ended, left.promise]);
+    const outcome = await Promise.race([ended, left.promise, ...(givenUp === undefined ? [] : [givenUp])]);
     if (outcome.kind !== "ended") await screen.leave();
     return outcome;
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Host } from "../../../client/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions, TerminalOptions } from "../../../client/process/start-request.ts";
 import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { overdueEnd } from "../running/unreported-end.ts";
 import { statusOf } from "../running/exit-status.ts";
 import { converse, type Outcome } from "./converse.ts";
 import { LocalTerminal } from "./local-terminal.ts";
@@ -36,7 +37,8 @@ export async function runOnTerminal(
   });
   const terminal = new LocalTerminal();
   await started(remote, terminal);
-  const outcome = await converse(terminal, host, remote);
+  const end = overdueEnd(remote, options.timeoutMs);
+  const outcome = await converse(terminal, host, remote, { givenUp: end.overdue }).finally(end.stop);
   if (outcome.kind !== "left") return statusOfOutcome(outcome);
   throw new Failure("left, and ended what ran here", OWN_FAILURE_STATUS);
 }

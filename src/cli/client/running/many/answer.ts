@@ -5,6 +5,7 @@ import type { RemoteProcess } from "../../../../client/process/remote-process.ts
 import type { StartOptions } from "../../../../client/process/start-request.ts";
 import { DialError } from "../../../../fleet/dial-error.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../../failure.ts";
+import { overdueEnd } from "../unreported-end.ts";
 import { failedStart, statusOf } from "../exit-status.ts";
 
 /** What a machine answered: output and status of its command, or why there are none. */
@@ -39,9 +40,14 @@ export interface AskOptions {
 export async function ask({ connect, argv, start, signal }: AskOptions): Promise<Answer> {
   try {
     await using host = await connect({ signal });
-    const remote = await host.start(argv, { ...start(host), stdin: "none" });
+    const options = start(host);
+    const remote = await host.start(argv, { ...options, stdin: "none" });
+    const due = overdueEnd(remote, options.timeoutMs);
     try {
-      const ended = await remote.communicate(undefined, { signal, maxOutputBytes: MAX_OUTPUT_BYTES });
+      const ended = await Promise.race([
+        remote.communicate(undefined, { signal, maxOutputBytes: MAX_OUTPUT_BYTES }),
+        due.overdue,
+      ]);
       return {
         status: statusOf(ended.exit),
         stdout: ended.stdoutBytes,
@@ -51,6 +57,8 @@ export async function ask({ connect, argv, start, signal }: AskOptions): Promise
     } catch (error) {
       if (signal.aborted) await end(remote);
       throw error;
+    } finally {
+      due.stop();
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
