@@ -1,5 +1,6 @@
 import { after, formatDuration } from "../../base/duration.ts";
 import { ExecError, messageOf } from "../../base/errors.ts";
+import { recorded } from "./record-error.ts";
 import { backoff, RetryQueue } from "./retry-queue.ts";
 import type { RowItem, RowOutcome, RowRecord } from "./row.ts";
 import { RowSource } from "./row-source.ts";
@@ -185,7 +186,7 @@ export class RowsRun {
     const { item, attempt } = next;
     let outcome: RowOutcome | undefined;
     try {
-      if (next.isBegun !== true) await ledger.begin(item, attempt, next.place);
+      if (next.isBegun !== true) await recorded(ledger.begin(item, attempt, next.place));
       outcome =
         this.#isAborted && next.isBegun !== true ? undefined : await running.run(next.isBegun === true);
     } catch (error) {
@@ -201,7 +202,8 @@ export class RowsRun {
       this.#changed();
     }
     try {
-      if (this.#failure === undefined || outcome !== undefined) await this.#record(running, next, outcome);
+      if (this.#failure === undefined || outcome !== undefined)
+        await recorded(this.#record(running, next, outcome));
     } catch (error) {
       this.#fail(error);
     } finally {

@@ -69,7 +69,11 @@ export interface JobAttempts {
   /** Every machine on which attempts were begun, in this run and in earlier ones. */
   readonly places: ReadonlySet<string>;
   /** Whether this is the attempt at the row that counts, there, and its end is not recorded. */
-  isRunning(attempt: { readonly index: number; readonly attempt: number; readonly place: string }): boolean;
+  readonly isRunning: (attempt: {
+    readonly index: number;
+    readonly attempt: number;
+    readonly place?: string;
+  }) => boolean;
 }
 
 /** How a job over a file ended. */

@@ -77,15 +77,22 @@ export class FleetMap {
     return await this.#on(place, host, attempt, (work) => work.takeOver(attempt), true);
   };
 
-  /** Leaves nothing of the job on any machine that can be reached. */
-  async end(): Promise<MachinesSummary & { readonly leftovers: readonly Leftover[] }> {
+  /**
+   * Leaves nothing of the job on any machine that can be reached; or, with `leaves`, only what a run that resumes it can
+   * take over.
+   */
+  async end({
+    leaves = false,
+  }: {
+    leaves?: boolean;
+  } = {}): Promise<MachinesSummary & { readonly leftovers: readonly Leftover[] }> {
     const used = [...(this.#attempts?.places ?? [])].sort();
     const unreached: string[] = [];
     const leftovers: Leftover[] = [];
     try {
       await Promise.all(
         used.map(async (place) => {
-          if (!(await this.#sweptAtEnd(place, leftovers))) unreached.push(place);
+          if (!(await this.#sweptAtEnd(place, leftovers, leaves))) unreached.push(place);
         }),
       );
     } finally {
@@ -95,7 +102,7 @@ export class FleetMap {
   }
 
   /** False if something may be left on a machine. */
-  async #sweptAtEnd(place: string, leftovers: Leftover[]): Promise<boolean> {
+  async #sweptAtEnd(place: string, leftovers: Leftover[], leaves: boolean): Promise<boolean> {
     let isSwept = false;
     const hasLeftovers = this.pool.withLeftovers().includes(place);
     const sweep = async (): Promise<void> => {
@@ -107,7 +114,9 @@ export class FleetMap {
       }
       const host = await this.pool.reach(place, AbortSignal.timeout(SWEEP_MS), LAST_LOOK_MS);
       if (host === undefined) return;
-      const left = await this.#workOn(place, host).kept.sweep(this.#attempts!.jobId);
+      const left = leaves
+        ? await this.#sweep(place, host)
+        : await this.#workOn(place, host).kept.sweep(this.#attempts!.jobId);
       leftovers.push(...left.map((name) => ({ name, host: place })));
       this.pool.noteSwept(place);
       isSwept = true;
@@ -116,9 +125,9 @@ export class FleetMap {
     return isSwept || !hasLeftovers;
   }
 
-  async #sweep(place: string, host: Host): Promise<void> {
+  async #sweep(place: string, host: Host): Promise<readonly string[]> {
     const attempts = this.#attempts!;
-    await this.#workOn(place, host).kept.sweep(attempts.jobId, (attempt) =>
+    return await this.#workOn(place, host).kept.sweep(attempts.jobId, (attempt) =>
       attempts.isRunning({ ...attempt, place }),
     );
   }

@@ -1,6 +1,7 @@
 import type { Host } from "../../client/host.ts";
 import type { StartOptions } from "../../client/process/start-request.ts";
 import { UsageError } from "../../base/errors.ts";
+import { RecordError } from "../engine/record-error.ts";
 import type { JsonValue } from "../engine/row.ts";
 import {
   type JobAttempts,
@@ -101,20 +102,32 @@ async function runOnHost(
   options: MapRowsCommon & OnHost,
   described: Described,
 ): Promise<MapRowsSummary> {
-  let jobId: string | undefined;
-  let left: readonly string[] = [];
+  let attempts: JobAttempts | undefined;
   const opened = (job: JobAttempts): void => {
-    jobId = job.jobId;
+    attempts = job;
+  };
+  const sweep = async (isNeeded?: JobAttempts["isRunning"]): Promise<readonly string[]> => {
+    if (attempts === undefined || options.host.state !== "connected") return [];
+    return await work.kept.sweep(attempts.jobId, isNeeded).catch(() => []);
   };
   let summary: JobSummary;
   try {
     const { run, takeOver } = work;
     summary = await runFileJob(options, { ...described, run, takeOver, opened }, options);
-  } finally {
-    if (jobId !== undefined && options.host.state === "connected")
-      left = await work.kept.sweep(jobId).catch(() => []);
+  } catch (error) {
+    await sweep(neededAfter(error, attempts));
+    throw error;
   }
+  const left = await sweep();
   return left.length === 0 ? summary : { ...summary, leftovers: left.map((name) => ({ name })) };
+}
+
+/** After a record that failed, what is not known to have ended is there for the run that resumes the job. */
+function neededAfter(
+  error: unknown,
+  attempts: JobAttempts | undefined,
+): JobAttempts["isRunning"] | undefined {
+  return error instanceof RecordError ? attempts?.isRunning : undefined;
 }
 
 async function runOnFleet(
@@ -129,7 +142,7 @@ async function runOnFleet(
     const work = { ...described, run, takeOver, places, opened };
     summary = await runFileJob(options, work, { maxConcurrency: MAX_ON_FLEET, ...options });
   } catch (error) {
-    await machines.end();
+    await machines.end({ leaves: error instanceof RecordError });
     throw error;
   }
   const { leftovers, ...ended } = await machines.end();

@@ -1,10 +1,11 @@
-import { pause } from "../../base/deadlines.ts";
+import { abortable, pause } from "../../base/deadlines.ts";
 import { ConnectionError, ExecError, RpcError } from "../../base/errors.ts";
 import type { Host } from "../../client/host.ts";
 import { knownExit } from "../../client/process/known-exit.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
 import { argvWithInputLength, type StartOptions } from "../../client/process/start-request.ts";
 import { SpawnError } from "../../client/process/spawn-error.ts";
+import { RecordError } from "../engine/record-error.ts";
 import type { RowAttempt, RowItem, RowOutcome } from "../engine/row.ts";
 import { endProcess, KeptRows } from "./kept-rows.ts";
 import type { RowCommand } from "./row-command.ts";
@@ -65,11 +66,25 @@ export class MapWork {
   readonly takeOver = async (attempt: RowAttempt): Promise<RowOutcome | undefined> => {
     const process = await this.#kept.find(attempt);
     if (process === undefined) return undefined;
-    const kill = (): void => void process.kill().catch(() => {});
-    attempt.signal.addEventListener("abort", kill, { once: true });
-    if (attempt.signal.aborted) kill();
     return await this.#follow(process, attempt, undefined);
   };
+
+  /** Whether what an attempt has started is left for the run that resumes the job. */
+  #isLeft({ signal }: RowAttempt): boolean {
+    return this.#kept.isUsed && signal.reason instanceof RecordError;
+  }
+
+  /** Aborted when what the attempt has started must end. */
+  #endOf(attempt: RowAttempt): AbortSignal {
+    const { signal } = attempt;
+    const end = new AbortController();
+    const abort = (): void => {
+      if (!this.#isLeft(attempt)) end.abort(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    return end.signal;
+  }
 
   /** The processes that the server keeps for rows. */
   get kept(): KeptRows {
@@ -81,7 +96,7 @@ export class MapWork {
     const { item, signal } = attempt;
     const options: StartOptions = {
       ...start,
-      signal,
+      signal: this.#endOf(attempt),
       stdin: stdin === "json" ? "pipe" : "none",
       env: { ...start.env, ...environmentOf(attempt) },
       ...(this.#kept.isUsed ? { keep: this.#kept.nameOf(attempt) } : {}),
@@ -91,10 +106,13 @@ export class MapWork {
     const argv = this.#argvFor(item);
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        const process = await host.start(argv, options);
+        const process = await abortable(host.start(argv, options), signal);
         attempt.waits(undefined);
         return process;
       } catch (error) {
+        // Nobody else has the name: the attempt has begun, and that was not recorded, or is not on disk any more.
+        const begun = isTaken(error) ? await this.#kept.find(attempt) : undefined;
+        if (begun !== undefined) return begun;
         if (!(error instanceof ExecError && error.code === "LIMIT_REACHED")) throw error;
         if (pauseMs >= MAX_PAUSE_MS && others?.haveRoom() === true) throw error;
         attempt.waits(`the server has no room for another process: ${refusalOf(error)}`);
@@ -123,7 +141,7 @@ export class MapWork {
       return { ...outcomeOf(ended, this.#options.result), ...this.#facts };
     } catch (error) {
       const { signal } = attempt;
-      if (!signal.aborted) throw error;
+      if (!signal.aborted || this.#isLeft(attempt)) throw error;
       const exit = await knownExit(process);
       await endProcess(process, this.#options.host);
       const isLate = signal.reason instanceof ExecError && signal.reason.code === "TIMED_OUT";
@@ -138,6 +156,10 @@ export class MapWork {
       };
     }
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof ExecError && error.code === "ALREADY_EXISTS";
 }
 
 /** What the server said, without the command that every row has, and what to do. */
