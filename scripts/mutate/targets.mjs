@@ -1,0 +1,229 @@
+// What `npm run mutate` changes, and which tests look at it besides the unit tests that import it.
+
+const CONFORMANCE = "test/conformance";
+
+/**
+ * The first pattern that fits a file names the suites that must notice its faults, in the order in which they run: the
+ * quickest first.
+ */
+export const TARGETS = [
+  {
+    folder: "src/protocol",
+    // What is promised of the wire is generated from it.
+    checks: ["scripts/generate-docs.mjs", "scripts/generate-wire-shapes.mjs"],
+    suites: [
+      "values",
+      "framing-json",
+      "framing-envelope",
+      "framing-ids",
+      "process-start",
+      "files-params",
+      "extensions",
+      "process-list",
+      "server-status",
+      "environment",
+    ].map(conformance),
+  },
+  {
+    folder: "src/rpc",
+    suites: [
+      "framing-envelope",
+      "framing-ids",
+      "framing-json",
+      "framing-closing",
+      "ordering",
+      "overtaking",
+      "values",
+      "handshake",
+      "handshake-gates",
+    ]
+      .map(conformance)
+      .concat("test/client/errors.test.ts", "test/fault/limits-queues.test.ts"),
+  },
+  {
+    folder: "src/capabilities/process",
+    suites: [
+      "process-start",
+      "process-events",
+      "process-read",
+      "process-write",
+      "process-input",
+      "process-terminal",
+      "process-signal",
+      "process-terminate",
+      "process-ending",
+      "process-environment",
+      "process-lookup",
+      "process-spawn",
+      "process-start-failures",
+      "process-start-extensions",
+      "process-flow",
+      "process-list",
+      "process-keep",
+      "sandbox-denied",
+    ]
+      .map(conformance)
+      .concat("test/fault/left-behind.test.ts", "test/fault/orphans.test.ts"),
+  },
+  {
+    folder: "src/capabilities/files",
+    suites: [
+      "files-write-file",
+      "files-read-file",
+      "files-copy",
+      "files-handles",
+      "files-hash",
+      "files-links",
+      "files-metadata",
+      "files-missing-changed",
+      "files-modes",
+      "files-params",
+      "files-paths",
+      "files-remove",
+      "files-rename",
+      "files-walk",
+      "files-watch-tree",
+      "files-watch",
+      "files-write-blocks",
+      "sandbox-files",
+    ]
+      .map(conformance)
+      .concat(
+        "test/fault/file-errors.test.ts",
+        "test/fault/file-replacement.test.ts",
+        "test/fault/file-trees.test.ts",
+        "test/fault/limits-roots.test.ts",
+        "test/fault/roots-model.test.ts",
+      ),
+  },
+  {
+    folder: "src/capabilities/sandbox",
+    suites: [
+      "sandbox-policy",
+      "sandbox-process",
+      "sandbox-files",
+      "sandbox-contexts",
+      "sandbox-terminal",
+      "sandbox-denied",
+    ]
+      .map(conformance)
+      .concat(
+        "test/client/server-sandbox.test.ts",
+        "test/fault/sandbox-policies.test.ts",
+        "test/e2e/sandbox-explain.test.ts",
+        "test/e2e/doctor.test.ts",
+        "test/sandbox/without-bwrap.test.ts",
+        "test/sandbox/escapes.test.ts",
+      ),
+  },
+  {
+    folder: "src/server/access",
+    suites: [
+      "test/access/presets.test.ts",
+      "test/access/signed-rights.test.ts",
+      "test/access/token-table.test.ts",
+      conformance("authentication-jwt"),
+      conformance("authentication"),
+      conformance("authentication-start"),
+      "test/fault/admission.test.ts",
+      "test/fault/strangers.test.ts",
+      "test/access/run-as.test.ts",
+    ],
+  },
+  {
+    folder: "src/server/sessions",
+    suites: ["sessions", "session-takeover", "handshake", "process-attach", "process-keep"]
+      .map(conformance)
+      .concat(
+        "test/client/recovery.test.ts",
+        "test/client/kept.test.ts",
+        "test/fault/exit-when-idle.test.ts",
+      ),
+  },
+  {
+    folder: "src/server/processes",
+    suites: [
+      "process-events",
+      "process-read",
+      "process-write",
+      "process-flow",
+      "process-list",
+      "process-wait",
+      "process-retention",
+      "process-attach",
+      "process-keep",
+      "process-start",
+      "ordering",
+    ]
+      .map(conformance)
+      .concat(
+        "test/fault/limits-processes.test.ts",
+        "test/fault/start-retries.test.ts",
+        "test/client/flood-recovery.test.ts",
+      ),
+  },
+  {
+    folder: "src/server/audit",
+    suites: [
+      "test/access/audit.test.ts",
+      "test/fault/audit-full-disk.test.ts",
+      "test/cli/audit.test.ts",
+      "test/sandbox/audit-hidden.test.ts",
+    ],
+  },
+  {
+    folder: "src/client/session",
+    suites: [
+      "recovery",
+      "errors",
+      "closing",
+      "deadlines",
+      "repeating",
+      "broken-contract",
+      "bounds",
+      "extensions",
+      "end-to-end",
+      "streams",
+      "connecting",
+    ].map((name) => `test/client/${name}.test.ts`),
+  },
+  {
+    folder: "src/rows/ledger",
+    suites: ["test/cli/map.test.ts", "test/cli/full-disk.test.ts", "test/rows/agent-jobs.test.ts"],
+  },
+  {
+    folder: "src/fleet",
+    suites: [
+      "over-nats",
+      "open-fleet",
+      "serve-fleet",
+      "secure-nats",
+      "trust",
+      "cluster",
+      "credentials-files",
+    ].map((name) => `test/fleet/${name}.test.ts`),
+  },
+];
+
+/** Made by programs, or tables of numbers of which this processor uses half. */
+export const EXCLUDED = [
+  "src/client/session/wire-shapes.ts",
+  "src/capabilities/process/ending/warden-script.ts",
+  "src/capabilities/sandbox/seccomp/system-calls.ts",
+];
+
+/**
+ * The suites of a file: those that share most words with its name are the first.
+ * @param {string} file
+ */
+export function suitesOf(file) {
+  const { suites, checks = [] } = TARGETS.find(({ folder }) => file.startsWith(`${folder}/`));
+  const words = file.split(/\W+/);
+  const shared = (suite) => suite.split(/\W+/).filter((word) => words.includes(word)).length;
+  return { checks, suites: suites.toSorted((one, other) => shared(other) - shared(one)) };
+}
+
+/** @param {string} name */
+function conformance(name) {
+  return `${CONFORMANCE}/${name}.test.ts`;
+}
