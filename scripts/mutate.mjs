@@ -89,6 +89,7 @@ async function tryAll(mutants, laneCount) {
       }
     }),
   );
+  for (const lane of lanes) lane.stop();
   for (const test of new Set(lanes.flatMap((lane) => lane.unsound)))
     console.log(`${test} fails without a mutation, and was left out`);
   return tried;

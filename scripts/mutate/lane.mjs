@@ -1,29 +1,31 @@
 // A private copy of the project in which one mutation at a time is tried.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 
-/** A mutation that makes tests hang is noticed; these are far more than they take otherwise. */
-const UNIT_LIMIT_MS = 120_000;
-const SUITES_LIMIT_MS = 420_000;
+/** A mutation that makes tests hang is noticed. On a machine that does nothing else, tests need a fraction of this. */
+const UNIT_LIMIT_MS = 60_000;
+const SUITES_LIMIT_MS = 240_000;
 /** Everything that tests start ends with them, whatever the mutation has broken. */
-const ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL", "--"];
-const ENV = { ...process.env, CONFORMANCE_TARGETS: "ours-memory", FORCE_COLOR: "0" };
+const ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL", "--", process.execPath];
 
 /**
  * @typedef {object} Outcome
  * @property {"passed" | "failed" | "hung"} state
- * @property {string} [test] the file that failed
+ * @property {string} [test] what noticed the mutation
  * @property {string} [title]
  */
 
 export class Lane {
   #root;
-  #running;
-  /** Test files that are known to pass without a mutation. */
+  /** The program that runs tests, and others. */
+  #running = new Set();
+  #runner;
+  /** Test files that pass without a mutation, and those that do not. */
   #sound = new Set();
   #unsound = new Set();
-  #stopped = false;
+  #isStopped = false;
 
   /** @param {string} project @param {string} root */
   constructor(project, root) {
@@ -33,7 +35,7 @@ export class Lane {
       cwd: project,
       encoding: "utf8",
     });
-    for (const file of files.split("\0").filter((name) => name !== "")) {
+    for (const file of files.split("\0").filter((name) => name !== "" && existsSync(join(project, name)))) {
       mkdirSync(dirname(join(root, file)), { recursive: true });
       cpSync(join(project, file), join(root, file), { verbatimSymlinks: true });
     }
@@ -46,47 +48,52 @@ export class Lane {
     });
   }
 
+  /** Test files that fail without a mutation. */
+  get unsound() {
+    return [...this.#unsound];
+  }
+
   /**
-   * Tries one mutation: first unit tests, then checks, then the suites.
+   * Tries one mutation: first with unit tests, then with checks, then with suites.
    * @returns {Promise<Outcome>}
    */
-  async try(mutant, { units, checks, suites }) {
+  async try(mutant, { units, checks, suites, carriers }) {
     const path = join(this.#root, mutant.file);
     const source = readFileSync(path, "utf8");
     const mutated = source.slice(0, mutant.start) + mutant.to + source.slice(mutant.end);
-    for (const stage of [
-      { tests: units, isolate: false, limitMs: UNIT_LIMIT_MS },
-      { tests: suites, isolate: true, limitMs: SUITES_LIMIT_MS },
-    ]) {
-      if (stage.isolate)
-        for (const check of checks) {
-          writeFileSync(path, mutated);
-          const state = await this.#execute([process.execPath, check, "--check"], UNIT_LIMIT_MS, ENV);
-          writeFileSync(path, source);
-          if (state !== "ended") return { state, test: check };
-        }
-      for (;;) {
-        const tests = stage.tests.filter((test) => !this.#unsound.has(test));
-        if (tests.length === 0) break;
-        writeFileSync(path, mutated);
-        const outcome = await this.#run({ ...stage, tests });
+    const withMutation = async (run) => {
+      writeFileSync(path, mutated);
+      try {
+        return await run();
+      } finally {
         writeFileSync(path, source);
-        if (outcome.state === "passed") break;
-        if (outcome.test === undefined || this.#stopped) return outcome;
-        if (await this.#isSound(outcome.test, stage)) return outcome;
       }
+    };
+    const stage = { changed: mutant.file, carriers };
+    const unit = await this.#stage({ ...stage, tests: units, isolate: false }, withMutation);
+    if (unit.state !== "passed") return unit;
+    for (const check of checks) {
+      const state = await withMutation(() => this.#execute([check, "--check"], UNIT_LIMIT_MS));
+      if (state !== "passed") return { state, test: check };
     }
-    return { state: "passed" };
+    return this.#stage({ ...stage, tests: suites, isolate: true }, withMutation);
   }
 
   /** Ends what runs. */
   stop() {
-    this.#stopped = true;
-    this.#running?.kill("SIGKILL");
+    this.#isStopped = true;
+    for (const child of this.#running) child.kill("SIGKILL");
   }
 
-  get unsound() {
-    return [...this.#unsound];
+  /** @returns {Promise<Outcome>} */
+  async #stage(stage, withMutation) {
+    for (;;) {
+      const tests = stage.tests.filter((test) => !this.#unsound.has(test));
+      if (tests.length === 0) return { state: "passed" };
+      const outcome = await withMutation(() => this.#run({ ...stage, tests }));
+      if (outcome.state !== "failed" || this.#isStopped) return outcome;
+      if (await this.#isSound(outcome.test, stage)) return outcome;
+    }
   }
 
   /** A failure counts only if the test passes without the mutation. */
@@ -98,55 +105,62 @@ export class Lane {
   }
 
   /** @returns {Promise<Outcome>} */
-  async #run({ tests, isolate, limitMs }) {
-    if (isolate) {
-      const built = await this.#execute(["node", "scripts/mutate/build-lane.mjs"], limitMs, ENV);
-      if (built !== "ended") return { state: built === "failed" ? "failed" : "hung" };
+  async #run(job) {
+    if (job.isolate) {
+      const state = await this.#execute(["scripts/mutate/build-lane.mjs"], UNIT_LIMIT_MS);
+      if (state !== "passed") return { state: "hung", test: "the build" };
     }
-    const report = join(this.#root, ".cache/report.json");
-    rmSync(report, { force: true });
-    const command = ["node_modules/vitest/vitest.mjs", "run", "--config", "scripts/mutate/vitest.config.mjs"];
-    const state = await this.#execute(
-      [process.execPath, ...command, "--reporter=json", `--outputFile.json=${report}`],
-      limitMs,
-      { ...ENV, MUTATE_TESTS: JSON.stringify({ tests, isolate }) },
-    );
-    if (state === "ended") return { state: "passed" };
-    return { state: state === "failed" ? "failed" : "hung", ...firstFailure(report, this.#root) };
+    const runner = (this.#runner ??= this.#spawn(
+      ["scripts/mutate/runner.mjs"],
+      ["ignore", "ignore", "ignore", "ipc"],
+    ));
+    const limit = limitOf(job.isolate ? SUITES_LIMIT_MS : UNIT_LIMIT_MS);
+    const outcome = await new Promise((resolve) => {
+      const timer = setTimeout(() => runner.kill("SIGKILL"), limit);
+      const ended = () => settle({ state: "hung" });
+      const settle = (message) => {
+        clearTimeout(timer);
+        runner.off("message", settle).off("close", ended);
+        resolve(message);
+      };
+      runner.on("message", settle).on("close", ended);
+      runner.send(job);
+    });
+    // What a failed suite has left behind ends with its program.
+    if (outcome.state === "hung" || job.isolate) this.#end(runner);
+    return outcome;
   }
 
-  /** @returns {Promise<"ended" | "failed" | "hung">} */
-  #execute(command, limitMs, env) {
-    const [program, ...args] = [...ALONE, ...command];
-    const child = spawn(program, args, { cwd: this.#root, env, stdio: "ignore" });
-    this.#running = child;
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      child.kill("SIGKILL");
-    }, limitMs);
-    return new Promise((resolve, reject) => {
-      child.once("error", reject);
+  #end(runner) {
+    runner.kill("SIGKILL");
+    this.#runner = undefined;
+  }
+
+  /** @returns {Promise<"passed" | "failed" | "hung">} */
+  #execute(args, limitMs) {
+    const child = this.#spawn(args, "ignore");
+    const timer = setTimeout(() => child.kill("SIGKILL"), limitOf(limitMs));
+    return new Promise((resolve) => {
       child.once("close", (status) => {
         clearTimeout(timer);
-        resolve(isLate ? "hung" : status === 0 ? "ended" : "failed");
+        resolve(status === 0 ? "passed" : status === null ? "hung" : "failed");
       });
     });
   }
+
+  #spawn(args, stdio) {
+    const [program, ...first] = ALONE;
+    const child = spawn(program, [...first, ...args], { cwd: this.#root, stdio });
+    this.#running.add(child);
+    child.once("close", () => this.#running.delete(child));
+    child.once("error", (error) => {
+      throw error;
+    });
+    return child;
+  }
 }
 
-/** @returns {{ test?: string, title?: string }} */
-function firstFailure(report, root) {
-  let results;
-  try {
-    results = JSON.parse(readFileSync(report, "utf8")).testResults;
-  } catch {
-    return {};
-  }
-  const failed = results.find(({ status }) => status === "failed");
-  if (failed === undefined) return {};
-  return {
-    test: failed.name.slice(root.length + 1),
-    title: failed.assertionResults.find(({ status }) => status === "failed")?.fullName ?? failed.message,
-  };
+/** Longer if the machine does more than it has cores for. */
+function limitOf(ms) {
+  return ms * Math.max(1, loadavg()[0] / availableParallelism());
 }

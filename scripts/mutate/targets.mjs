@@ -98,6 +98,7 @@ export const TARGETS = [
   },
   {
     folder: "src/capabilities/sandbox",
+    carriers: "ours-ws",
     suites: [
       "sandbox-policy",
       "sandbox-process",
@@ -118,6 +119,7 @@ export const TARGETS = [
   },
   {
     folder: "src/server/access",
+    carriers: "ours-ws,ours-cli",
     suites: [
       "test/access/presets.test.ts",
       "test/access/signed-rights.test.ts",
@@ -132,6 +134,7 @@ export const TARGETS = [
   },
   {
     folder: "src/server/sessions",
+    carriers: "ours-ws",
     suites: ["sessions", "session-takeover", "handshake", "process-attach", "process-keep"]
       .map(conformance)
       .concat(
@@ -217,10 +220,14 @@ export const EXCLUDED = [
  * @param {string} file
  */
 export function suitesOf(file) {
-  const { suites, checks = [] } = TARGETS.find(({ folder }) => file.startsWith(`${folder}/`));
+  const {
+    suites,
+    checks = [],
+    carriers = "ours-memory",
+  } = TARGETS.find(({ folder }) => file.startsWith(`${folder}/`));
   const words = file.split(/\W+/);
   const shared = (suite) => suite.split(/\W+/).filter((word) => words.includes(word)).length;
-  return { checks, suites: suites.toSorted((one, other) => shared(other) - shared(one)) };
+  return { checks, carriers, suites: suites.toSorted((one, other) => shared(other) - shared(one)) };
 }
 
 /** @param {string} name */
