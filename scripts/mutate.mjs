@@ -98,7 +98,7 @@ async function tryAll(mutants, laneCount) {
 function tell(tried, count) {
   const { file, line, operator, state, test, seconds } = tried.at(-1);
   const alive = tried.filter(isAlive).length;
-  const fate = state === "passed" ? "SURVIVED" : `${state}: ${test ?? "no test ran"}`;
+  const fate = state === "passed" ? "SURVIVED" : `${state}: ${test ?? "the tests"}`;
   console.log(
     `${tried.length}/${count}, ${alive} alive | ${seconds} s | ${file}:${line} ${operator} | ${fate}`,
   );

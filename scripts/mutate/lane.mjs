@@ -54,7 +54,7 @@ export class Lane {
   }
 
   /**
-   * Tries one mutation: first with unit tests, then with checks, then with suites.
+   * Tries one mutation, with the quickest tests first.
    * @returns {Promise<Outcome>}
    */
   async try(mutant, { units, checks, suites, carriers }) {
@@ -69,14 +69,19 @@ export class Lane {
         writeFileSync(path, source);
       }
     };
-    const stage = { changed: mutant.file, carriers };
-    const unit = await this.#stage({ ...stage, tests: units, isolate: false }, withMutation);
+    const job = { changed: mutant.file, carriers };
+    const unit = await this.#notice({ ...job, tests: units, modules: "shared" }, withMutation);
     if (unit.state !== "passed") return unit;
     for (const check of checks) {
       const state = await withMutation(() => this.#execute([check, "--check"], UNIT_LIMIT_MS));
       if (state !== "passed") return { state, test: check };
     }
-    return this.#stage({ ...stage, tests: suites, isolate: true }, withMutation);
+    const isConformance = (test) => test.startsWith("test/conformance/");
+    const grouped = { ...job, tests: suites.filter(isConformance), modules: "grouped" };
+    const conformance = await this.#notice(grouped, withMutation);
+    if (conformance.state !== "passed") return conformance;
+    const isolated = { ...job, tests: suites.filter((test) => !isConformance(test)), modules: "isolated" };
+    return this.#notice(isolated, withMutation);
   }
 
   /** Ends what runs. */
@@ -85,36 +90,38 @@ export class Lane {
     for (const child of this.#running) child.kill("SIGKILL");
   }
 
-  /** @returns {Promise<Outcome>} */
-  async #stage(stage, withMutation) {
+  /**
+   * Whether tests notice the mutation.
+   * @returns {Promise<Outcome>}
+   */
+  async #notice(job, withMutation) {
     for (;;) {
-      const tests = stage.tests.filter((test) => !this.#unsound.has(test));
+      const tests = job.tests.filter((test) => !this.#unsound.has(test));
       if (tests.length === 0) return { state: "passed" };
-      const outcome = await withMutation(() => this.#run({ ...stage, tests }));
+      const outcome = await withMutation(() => this.#run({ ...job, tests }));
       if (outcome.state !== "failed" || this.#isStopped) return outcome;
-      if (await this.#isSound(outcome.test, stage)) return outcome;
+      const failed = job.modules === "grouped" ? tests : [outcome.test];
+      if (await this.#areSound({ ...job, tests: failed })) return outcome;
     }
   }
 
-  /** A failure counts only if the test passes without the mutation. */
-  async #isSound(test, stage) {
-    if (this.#sound.has(test)) return true;
-    const { state } = await this.#run({ ...stage, tests: [test] });
-    (state === "passed" ? this.#sound : this.#unsound).add(test);
+  /** A failure counts only if the tests pass without the mutation. */
+  async #areSound(job) {
+    if (job.tests.every((test) => this.#sound.has(test))) return true;
+    const { state } = await this.#run(job);
+    for (const test of job.tests) (state === "passed" ? this.#sound : this.#unsound).add(test);
     return state === "passed";
   }
 
   /** @returns {Promise<Outcome>} */
   async #run(job) {
-    if (job.isolate) {
+    if (usesPrograms(job)) {
       const state = await this.#execute(["scripts/mutate/build-lane.mjs"], UNIT_LIMIT_MS);
       if (state !== "passed") return { state: "hung", test: "the build" };
     }
-    const runner = (this.#runner ??= this.#spawn(
-      ["scripts/mutate/runner.mjs"],
-      ["ignore", "ignore", "ignore", "ipc"],
-    ));
-    const limit = limitOf(job.isolate ? SUITES_LIMIT_MS : UNIT_LIMIT_MS);
+    const stdio = ["ignore", "ignore", "ignore", "ipc"];
+    const runner = (this.#runner ??= this.#spawn(["scripts/mutate/runner.mjs"], stdio));
+    const limit = limitOf(job.modules === "shared" ? UNIT_LIMIT_MS : SUITES_LIMIT_MS);
     const outcome = await new Promise((resolve) => {
       const timer = setTimeout(() => runner.kill("SIGKILL"), limit);
       const ended = () => settle({ state: "hung" });
@@ -127,7 +134,7 @@ export class Lane {
       runner.send(job);
     });
     // What a failed suite has left behind ends with its program.
-    if (outcome.state === "hung" || job.isolate) this.#end(runner);
+    if (outcome.state === "hung" || job.modules === "isolated") this.#end(runner);
     return outcome;
   }
 
@@ -158,6 +165,13 @@ export class Lane {
     });
     return child;
   }
+}
+
+/** Whether what is tested is, or starts, a program that was built. */
+function usesPrograms({ tests, modules, carriers }) {
+  if (modules === "grouped")
+    return carriers !== "ours-memory" || tests.some((test) => test.includes("sandbox"));
+  return modules === "isolated";
 }
 
 /** Longer if the machine does more than it has cores for. */
