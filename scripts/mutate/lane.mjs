@@ -7,8 +7,12 @@ import { dirname, join } from "node:path";
 /** A mutation that makes tests hang is noticed. On a machine that does nothing else, tests need a fraction of this. */
 const UNIT_LIMIT_MS = 60_000;
 const SUITES_LIMIT_MS = 240_000;
-/** Everything that tests start ends with them, whatever the mutation has broken. */
-const ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL", "--", process.execPath];
+/**
+ * Everything that tests start ends with them, whatever the mutation has broken. A shell is the first process, because
+ * it waits for orphans, which tests look for.
+ */
+const ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL", "--"];
+const AS_CHILD = ["sh", "-c", '"$@"; exit $?', "sh", process.execPath];
 
 /**
  * @typedef {object} Outcome
@@ -156,8 +160,8 @@ export class Lane {
   }
 
   #spawn(args, stdio) {
-    const [program, ...first] = ALONE;
-    const child = spawn(program, [...first, ...args], { cwd: this.#root, stdio });
+    const [program, ...first] = [...ALONE, ...AS_CHILD, ...args];
+    const child = spawn(program, first, { cwd: this.#root, stdio });
     this.#running.add(child);
     child.once("close", () => this.#running.delete(child));
     child.once("error", (error) => {
