@@ -17,6 +17,7 @@ what \`npm test\` needs; run \`npm run build\` first.
   --seed <n>             draw the same mutations again
   --count <n>            how many are drawn (default: 300)
   --files <part>         only files whose path contains this
+  --units                only unit tests, which is quick
   --list                 print what is drawn, and try nothing
   --survivors-of <file>  try what this file lists: a report of an earlier run (.cache/mutate/survivors.json)
   --lanes <n>            how many are tried at a time (default: one for each core)
@@ -34,6 +35,7 @@ function readOptions() {
       seed: { type: "string" },
       count: { type: "string", default: "300" },
       files: { type: "string" },
+      units: { type: "boolean", default: false },
       list: { type: "boolean" },
       "survivors-of": { type: "string" },
       lanes: { type: "string", default: String(availableParallelism()) },
@@ -57,7 +59,7 @@ function choose(options) {
   return drawn;
 }
 
-async function tryAll(mutants, laneCount) {
+async function tryAll(mutants, { lanes: laneCount, units: onlyUnits }) {
   const unitsOf = nearestTests(ROOT);
   const waiting = [...mutants];
   const tried = [];
@@ -75,7 +77,11 @@ async function tryAll(mutants, laneCount) {
     lanes.map(async (lane) => {
       for (let mutant = waiting.shift(); mutant !== undefined && !isInterrupted; mutant = waiting.shift()) {
         const started = performance.now();
-        const tests = { units: unitsOf(mutant.file), ...suitesOf(mutant.file) };
+        const tests = {
+          ...suitesOf(mutant.file),
+          ...(onlyUnits ? { checks: [], suites: [] } : {}),
+          units: unitsOf(mutant.file),
+        };
         const outcome = await lane.try(mutant, tests);
         if (isInterrupted) return;
         tried.push({
@@ -159,7 +165,7 @@ async function main() {
     return 0;
   }
   mkdirSync(FOLDER, { recursive: true });
-  const tried = await tryAll(mutants, Number(options.lanes));
+  const tried = await tryAll(mutants, options);
   return printResult(tried) && tried.length === mutants.length ? 0 : 1;
 }
 

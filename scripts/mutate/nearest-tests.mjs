@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Tests further away look at something else. */
+/** Tests further away, in other folders, look at something else. */
+const MAX_DISTANCE = 2;
 const MAX_TESTS = 12;
 const IMPORT = /(?:^(?:import|export)\s(?!type\b)[^;]*?\bfrom\s+|^import\s+|\bimport\()"(\.[^"]+)"/gm;
 
@@ -23,12 +24,15 @@ export function nearestTests(root) {
       }
     }
   return (file) => {
-    const seen = new Set([file]);
-    const tests = [];
-    for (const next of seen) {
-      if (next.endsWith(".test.ts")) tests.push(next);
-      for (const importer of importers.get(next) ?? []) seen.add(importer);
-    }
-    return tests.slice(0, MAX_TESTS);
+    const distances = new Map([[file, 0]]);
+    for (const [next, distance] of distances)
+      for (const importer of importers.get(next) ?? [])
+        if (!distances.has(importer)) distances.set(importer, distance + 1);
+    const isNear = ([path, distance]) => distance <= MAX_DISTANCE || path.startsWith(`${dirname(file)}/`);
+    const tests = [...distances].filter(([path]) => path.endsWith(".test.ts"));
+    return tests
+      .filter(isNear)
+      .slice(0, MAX_TESTS)
+      .map(([path]) => path);
   };
 }

@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { lockFile } from "./lock-file.ts";
+
+/** What happens just before a file is renamed, by somebody else. */
+let beforeRename: (() => void) | undefined;
+
+vi.mock("node:fs", async (original) => {
+  const actual = await original<typeof fs>();
+  const renameSync = (from: string, to: string): void => {
+    const act = beforeRename;
+    beforeRename = undefined;
+    act?.();
+    actual.renameSync(from, to);
+  };
+  return { ...actual, renameSync };
+});
+
+let folder = "";
+let path = "";
+
+beforeEach(() => {
+  folder = fs.mkdtempSync(join(tmpdir(), "lock-file-"));
+  path = join(folder, "job.lock");
+});
+afterEach(() => {
+  beforeRename = undefined;
+  fs.rmSync(folder, { recursive: true });
+});
+
+test("a lock excludes others until it is unlocked, and leaves nothing behind", () => {
+  const unlock = lockFile(path);
+  expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
+  expect(fs.statSync(path).mode & 0o777).toBe(0o600);
+  expect(() => lockFile(path)).toThrow(
+    `process ${process.pid} on ${hostname()} works on this job; if that is not so, remove ${path}`,
+  );
+  expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
+  unlock();
+  expect(fs.readdirSync(folder)).toEqual([]);
+  unlock();
+  lockFile(path)();
+});
+
+test.each([
+  ["has ended", { pid: 2 ** 22 + 1, started: "1" }],
+  ["had the number that this program has", { pid: process.pid, started: "1" }],
+])("the lock of a program that %s is taken over", (_, holder) => {
+  write({ ...holder, host: hostname() });
+  lockFile(path);
+  expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
+  expect(JSON.parse(fs.readFileSync(path, "utf8"))).toEqual({
+    pid: process.pid,
+    started: startOf(process.pid),
+    host: hostname(),
+  });
+});
+
+test("the lock of a program that has ended, and whose parent does not know it yet, is taken over", async () => {
+  const parent = spawn("sh", ["-c", "read line & echo $!; exec sleep 60"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  onTestFinished(() => void parent.kill("SIGKILL"));
+  const [line] = (await once(createInterface(parent.stdout), "line")) as [string];
+  const pid = Number(line);
+  const started = startOf(pid);
+  process.kill(pid, "SIGKILL");
+  await vi.waitUntil(() => stateOf(pid) === "Z", { timeout: 20_000 });
+  write({ pid, started, host: hostname() });
+  lockFile(path);
+});
+
+test.each([
+  [
+    "on another machine",
+    { pid: 2 ** 22 + 1, started: "1", host: "elsewhere" },
+    "process 4194305 on elsewhere",
+  ],
+  [
+    "that does not know its start",
+    { pid: process.pid, started: "", host: hostname() },
+    `process ${process.pid}`,
+  ],
+  ["without a number", { started: "1", host: "elsewhere" }, "another program"],
+  ["without a start", { pid: 1, host: "elsewhere" }, "another program"],
+  ["without a machine", { pid: 1, started: "1" }, "another program"],
+])("the lock of a program %s is respected", (_, holder, who) => {
+  write(holder);
+  const text = fs.readFileSync(path, "utf8");
+  expect(() => lockFile(path)).toThrow(who);
+  expect(fs.readFileSync(path, "utf8")).toBe(text);
+});
+
+test("a file that is no lock is respected", () => {
+  fs.writeFileSync(path, "precious");
+  expect(() => lockFile(path)).toThrow("another program works on this job");
+  expect(fs.readFileSync(path, "utf8")).toBe("precious");
+});
+
+test("somebody else who takes over the same lock in the same moment keeps it", () => {
+  const other = { pid: process.pid, started: startOf(process.pid), host: hostname() };
+  write({ pid: 2 ** 22 + 1, started: "1", host: hostname() });
+  beforeRename = () => write(other);
+  expect(() => lockFile(path)).toThrow(`process ${process.pid}`);
+  expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
+  expect(JSON.parse(fs.readFileSync(path, "utf8"))).toEqual(other);
+});
+
+test("a lock that somebody else has just removed is free", () => {
+  write({ pid: 2 ** 22 + 1, started: "1", host: hostname() });
+  beforeRename = () => fs.rmSync(path);
+  lockFile(path)();
+});
+
+test("a folder that does not exist is an error of the system", () => {
+  expect(() => lockFile(join(folder, "missing", "job.lock"))).toThrow("ENOENT");
+});
+
+function write(holder: object): void {
+  fs.writeFileSync(path, JSON.stringify(holder));
+}
+
+function statOf(pid: number): string[] {
+  return fs
+    .readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+}
+
+function stateOf(pid: number): string | undefined {
+  return statOf(pid)[0];
+}
+
+function startOf(pid: number): string | undefined {
+  return statOf(pid)[19];
+}
