@@ -1,6 +1,8 @@
 import type { IBufferCell, Terminal } from "@xterm/headless";
+import { boundedGrid, boundEmulator, sliceBytes } from "../../../../base/emulator-bounds.ts";
 import { Fifo } from "../../../../base/fifo.ts";
 import type { TerminalSize } from "../../../../native/spawn.ts";
+import { awaitTurn } from "./emulator-turns.ts";
 import { Unfinished } from "./unfinished.ts";
 
 /** How a cell looks. */
@@ -52,28 +54,30 @@ interface Core {
   readonly _charsetService: { readonly glevel: number; readonly _charsets: readonly Charset[] };
   readonly _inputHandler: {
     readonly _curAttrData: Style;
-    readonly _parser: { readonly currentState: number };
+    readonly _parser: {
+      readonly currentState: number;
+      clearOscHandler(code: number): void;
+      clearDcsHandler(sequence: { readonly intermediates: string; readonly final: string }): void;
+    };
     parse(bytes: Uint8Array): void;
-    eraseInDisplay(params: { readonly params: readonly number[] }): boolean;
   };
 }
 
 /** State of the parser between escape sequences. */
 const GROUND = 0;
-/** Bytes parsed at once. */
-const PIECE_BYTES = 4 * 1024;
-/** How long the server may be busy with one emulator before others get their turn. */
-export const TURN_MS = 2;
-/** The shortest delay of a timer. */
-const REST_MS = 1;
-/** Every cell of a terminal costs memory, and a client may ask for any size. */
-const MAX_COLUMNS = 1000;
-const MAX_ROWS = 300;
+/** A resize takes as long as some output, and a program that causes many has to wait for it alike. */
+const RESIZE_BYTES = 4 * 1024;
+/**
+ * Titles, colours and links, which no screen contains. Without these handlers the emulator does not collect the strings,
+ * each of which may have 10 MB, and neither splits them nor keeps a list of links.
+ */
+const UNUSED_STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
+const STATUS_REQUEST = { intermediates: "$", final: "q" };
 
 type Cells = { readonly rows: number; readonly cols: number };
 
 type Task =
-  | { readonly bytes: Uint8Array }
+  | { readonly bytes: Uint8Array; start: number }
   | { readonly size: Cells }
   | { readonly look: () => Promise<void> };
 
@@ -130,9 +134,7 @@ export class Emulator {
   write(bytes: Uint8Array): void {
     this.#unreadBytes += bytes.length;
     // Not `slice`, which shares the memory of a Buffer.
-    const copy = Buffer.from(bytes);
-    for (let start = 0; start < copy.length; start += PIECE_BYTES)
-      this.#tasks.push({ bytes: copy.subarray(start, start + PIECE_BYTES) });
+    this.#tasks.push({ bytes: Buffer.from(bytes), start: 0 });
     this.#work();
   }
 
@@ -140,6 +142,7 @@ export class Emulator {
     const { rows, cols } = cells(size);
     if (this.#size.cols === cols && this.#size.rows === rows) return;
     this.#size = { rows, cols };
+    this.#unreadBytes += RESIZE_BYTES;
     this.#tasks.push({ size: this.#size });
     this.#work();
   }
@@ -154,28 +157,27 @@ export class Emulator {
     });
   }
 
-  #work({ rested = true }: { rested?: boolean } = {}): void {
+  #work(): void {
     if (this.#busy) return;
     this.#busy = true;
-    // A flood leaves time for everything else.
-    if (rested) setImmediate(() => this.#turn());
-    else setTimeout(() => this.#turn(), REST_MS);
+    awaitTurn((isOver) => this.#turn(isOver));
   }
 
-  #turn(): void {
+  #turn(isOver: () => boolean): void {
     this.#busy = false;
-    const end = performance.now() + TURN_MS;
     do {
-      const task = this.#tasks.shift();
+      const task = this.#tasks.peek();
       if (task === undefined) break;
       if ("look" in task) {
+        this.#tasks.shift();
         this.#wait(task.look());
         return;
       }
       if ("size" in task) this.#resize(task.size);
-      else this.#read(task.bytes);
-    } while (performance.now() < end);
-    if (this.#tasks.size > 0) this.#work({ rested: false });
+      else if (!this.#read(task)) continue;
+      this.#tasks.shift();
+    } while (!isOver());
+    if (this.#tasks.size > 0) this.#work();
     this.#progress();
   }
 
@@ -188,17 +190,22 @@ export class Emulator {
   }
 
   #resize({ rows, cols }: Cells): void {
+    this.#unreadBytes -= RESIZE_BYTES;
     this.#guard({ rows, cols }, () => this.#terminal.resize(cols, rows));
   }
 
-  #read(bytes: Uint8Array): void {
-    this.#unreadBytes -= bytes.length;
+  /** Reads a little of it. Returns whether that was the rest. */
+  #read(task: { readonly bytes: Uint8Array; start: number }): boolean {
     const { _inputHandler: input } = this.core;
     const { rows, cols } = this.#terminal;
+    const slice = task.bytes.subarray(task.start, task.start + sliceBytes({ rows, cols }));
+    task.start += slice.length;
+    this.#unreadBytes -= slice.length;
     this.#guard({ rows, cols }, () => {
-      input.parse(bytes);
-      this.#unfinished.read(bytes, input._parser.currentState !== GROUND);
+      input.parse(slice);
+      this.#unfinished.read(slice, input._parser.currentState !== GROUND);
     });
+    return task.start === task.bytes.length;
   }
 
   /** Output is anybody's: a fault of the emulator must not be one of the server. */
@@ -221,12 +228,10 @@ export class Emulator {
       // It would report faults of programs on the console.
       logLevel: "off",
     });
-    // The emulator fails if everything up to the last cell is erased. That is the whole screen.
-    terminal.parser.registerCsiHandler({ final: "J" }, ([kind]) => {
-      const { cursorX, cursorY } = terminal.buffer.active;
-      const isAtEnd = cursorY === terminal.rows - 1 && cursorX >= terminal.cols - 1;
-      return kind === 1 && isAtEnd && coreOf(terminal)._inputHandler.eraseInDisplay({ params: [2] });
-    });
+    boundEmulator(terminal);
+    const { _parser: parser } = coreOf(terminal)._inputHandler;
+    for (const code of UNUSED_STRINGS) parser.clearOscHandler(code);
+    parser.clearDcsHandler(STATUS_REQUEST);
     return terminal;
   }
 }
@@ -236,5 +241,5 @@ function coreOf(terminal: Terminal): Core {
 }
 
 function cells({ rows, columns }: TerminalSize): Cells {
-  return { rows: Math.min(rows, MAX_ROWS), cols: Math.min(columns, MAX_COLUMNS) };
+  return boundedGrid({ rows, cols: columns });
 }

@@ -1,5 +1,6 @@
 import type { IBuffer, IBufferCell } from "@xterm/headless";
-import { type Charset, type Emulator, type ScreenMemory, type Style, TURN_MS } from "./emulator.ts";
+import type { Charset, Emulator, ScreenMemory, Style } from "./emulator.ts";
+import { readRows } from "./read-rows.ts";
 
 const ESC = "\u001b";
 const CSI = `${ESC}[`;
@@ -25,17 +26,8 @@ export async function paintScreen(emulator: Emulator): Promise<Uint8Array> {
   return Buffer.concat([Buffer.from(text), emulator.unfinished]);
 }
 
-/** A large screen in many colours takes a while; others get their turn in between. */
 async function rowsOf(buffer: IBuffer, rows: number): Promise<string> {
-  let text = "";
-  let end = performance.now() + TURN_MS;
-  for (let row = 0; row < rows; row += 1) {
-    text += rowOf(buffer, row);
-    if (performance.now() < end) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    end = performance.now() + TURN_MS;
-  }
-  return text;
+  return (await readRows(rows, (row) => rowOf(buffer, row))).join("");
 }
 
 function rowOf(buffer: IBuffer, row: number): string {

@@ -2,6 +2,7 @@ import type { TerminalSize } from "../../../../native/spawn.ts";
 import type { Chunk, ProcessEvent } from "../output-log.ts";
 import { Emulator } from "./emulator.ts";
 import { paintScreen } from "./paint-screen.ts";
+import { readRows } from "./read-rows.ts";
 
 /** The output that a terminal shows: the retained part, and what follows. */
 export interface TerminalOutput {
@@ -138,9 +139,9 @@ async function screenOf(
 ): Promise<Screen> {
   const { terminal } = emulator;
   const { active } = terminal.buffer;
-  const lines = Array.from(
-    { length: terminal.rows },
-    (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+  const lines = await readRows(
+    terminal.rows,
+    (row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
   );
   return {
     lines,
