@@ -5,3 +5,11 @@ export interface ConnectionEnds {
   readonly localAddress: string;
   readonly localPort: number;
 }
+
+/** Undefined for a Unix socket, and for a connection that its peer has reset. */
+export function endsOf(socket: {
+  readonly [Key in keyof ConnectionEnds]?: ConnectionEnds[Key] | undefined;
+}): ConnectionEnds | undefined {
+  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
+  return remoteAddress === undefined ? undefined : { remoteAddress, remotePort, localAddress, localPort };
+}

@@ -30,6 +30,15 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
   return found;
 }
 
+/**
+ * Whether this program's user opened the other end of a connection on this machine, or root, who could do everything
+ * anyway. False if it is closed or its user cannot be found.
+ */
+export function isOwnUsers(ends: ConnectionEnds): boolean {
+  const owner = ownerOf(ends);
+  return owner !== undefined && (owner === process.geteuid?.() || owner === 0);
+}
+
 /** The user who opened the other end of a connection on this machine; undefined if it is closed or cannot be found. */
 export function ownerOf(ends: ConnectionEnds): number | undefined {
   const users = new Set(findSockets(ends).map(({ user }) => user));

@@ -23,6 +23,11 @@ const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
 const TOO_MANY = plainAnswer(503, "too many connections of this process");
 
+/** Answer to a connection whose requests are not read. */
+export const HTTP_REFUSAL: string = formatAnswer(
+  plainAnswer(403, "this proxy serves the user who runs its process, and no other"),
+);
+
 /** The HTTP proxy of one process: requests with absolute URLs, CONNECT, and upgrades. Node parses; this decides. */
 export function createHttpProxy(context: ProxyContext): Server {
   const server = createServer({
@@ -321,12 +326,16 @@ function send(response: ServerResponse, { status, headers, body }: BlockedAnswer
   response.end(body);
 }
 
-function sendRaw(socket: Socket, { status, headers, body }: BlockedAnswer): void {
-  const length = String(Buffer.byteLength(body));
+function sendRaw(socket: Socket, answer: BlockedAnswer): void {
   socket.on("error", () => socket.destroy());
   socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS, () => socket.destroy());
-  socket.end(headOf(status, [...headers, "content-length", length, "connection", "close"]) + body);
+  socket.end(formatAnswer(answer));
   socket.resume();
+}
+
+function formatAnswer({ status, headers, body }: BlockedAnswer): string {
+  const length = String(Buffer.byteLength(body));
+  return headOf(status, [...headers, "content-length", length, "connection", "close"]) + body;
 }
 
 function headOf(status: number, headers: readonly string[]): string {

@@ -1,9 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { closeSync } from "node:fs";
 import type { Server, Socket } from "node:net";
+import { endsOf } from "../../base/connection-ends.ts";
+import { isOwnUsers } from "../host/connection-owner.ts";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
-import { createHttpProxy } from "./http-proxy.ts";
+import { createHttpProxy, HTTP_REFUSAL } from "./http-proxy.ts";
 import { ExchangeSlots, type ProxyContext, type SharedLimit } from "./proxy-context.ts";
+import { SOCKS5_NO_METHOD } from "./socks5.ts";
 import { createSocksProxy } from "./socks-proxy.ts";
 
 /** Connections of a process to each of its proxies. */
@@ -29,6 +32,9 @@ export class NetworkProxy {
   readonly #socks: Server | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #ended = new AbortController();
+  readonly #limit: SharedLimit;
+  /** True where every user of the machine can connect. */
+  #isShared = false;
 
   constructor(options: NetworkProxyOptions) {
     // Every exchange listens to it.
@@ -39,12 +45,17 @@ export class NetworkProxy {
       slots: new ExchangeSlots(MAX_EXCHANGES, options.sockets),
       signal: this.#ended.signal,
     };
-    this.#http = this.#guarded(createHttpProxy(context), options.sockets);
-    this.#socks = options.socks ? this.#guarded(createSocksProxy(context), options.sockets) : undefined;
+    this.#limit = options.sockets;
+    this.#http = this.#guarded(createHttpProxy(context), HTTP_REFUSAL);
+    this.#socks = options.socks ? this.#guarded(createSocksProxy(context), SOCKS5_NO_METHOD) : undefined;
   }
 
-  /** Listens on free ports of this machine's loopback address. Rejects if the system refuses. */
+  /**
+   * Listens on free ports of this machine's loopback address, for programs of this user and of root. Rejects if the
+   * system refuses.
+   */
   async listen(): Promise<ProxyPorts> {
+    this.#isShared = true;
     try {
       await Promise.all(this.#servers.map(listenOnLoopback));
       return { http: portOf(this.#http), socks: this.#socks && portOf(this.#socks) };
@@ -71,25 +82,38 @@ export class NetworkProxy {
     return this.#socks === undefined ? [this.#http] : [this.#http, this.#socks];
   }
 
-  #guarded(server: Server, shared: SharedLimit): Server {
+  /** `refusal` is the answer to another user. */
+  #guarded(server: Server, refusal: string | Uint8Array): Server {
     server.maxConnections = MAX_CONNECTIONS;
+    // Those of Node and of the proxy would read from a connection that is refused.
+    const serve = server.listeners("connection");
+    server.removeAllListeners("connection");
     server.on("connection", (socket) => {
       // Whoever has it learns of its end by other events, but an error without a listener would end the program.
       socket.on("error", () => {});
-      if (this.#ended.signal.aborted || !shared.take()) {
-        socket.destroy();
-        return;
+      if (this.#isShared && !isOwn(socket)) {
+        // At once, because connections of others must not take the place of the user's own.
+        socket.write(refusal);
+        socket.destroySoon();
+      } else if (this.#ended.signal.aborted || !this.#limit.take()) socket.destroy();
+      else {
+        this.#sockets.add(socket);
+        socket.once("close", () => {
+          this.#sockets.delete(socket);
+          this.#limit.free();
+        });
+        for (const each of serve) Reflect.apply(each, server, [socket]);
       }
-      this.#sockets.add(socket);
-      socket.once("close", () => {
-        this.#sockets.delete(socket);
-        shared.free();
-      });
     });
     // Accepting fails without free descriptors; the next connection is another try.
     server.on("error", () => {});
     return server;
   }
+}
+
+function isOwn(socket: Socket): boolean {
+  const ends = endsOf(socket);
+  return ends !== undefined && isOwnUsers(ends);
 }
 
 function listenOnLoopback(server: Server): Promise<void> {

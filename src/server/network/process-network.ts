@@ -46,6 +46,8 @@ export class ProcessNetworks {
     request: StartRequest,
     { launch, client }: { launch: NetworkLaunch; client: PolicyClient },
   ): Promise<ProcessNetwork> {
+    const network = request.confinement?.network;
+    if (network === "restricted") return unreachable(request, launch);
     const { rules, socks, askTimeoutMs: timeoutMs } = launch;
     const proxy = new NetworkProxy({
       rules,
@@ -58,7 +60,7 @@ export class ProcessNetworks {
         ? {}
         : { ask: (attempt, signal) => client.ask(processId, attempt, { timeoutMs, signal }) }),
     });
-    return request.confinement?.network === "proxied"
+    return network === "proxied"
       ? insideSandbox(proxy, request, launch)
       : this.#onThisMachine(proxy, request, launch);
   }
@@ -94,10 +96,19 @@ function maxSockets(): number {
   return Math.max(MIN_SOCKETS, Math.floor(maxOpenFiles() * SOCKETS_SHARE));
 }
 
+/** A process without a network could not connect to a proxy, but other programs could: so nothing listens. */
+function unreachable(request: StartRequest, launch: NetworkLaunch): ProcessNetwork {
+  return {
+    request: { ...request, env: withProxy(request.env, innerPorts(launch), launch) },
+    started: () => {},
+    close: () => {},
+  };
+}
+
 /** The sandbox itself listens, and hands its listeners out. Nothing that it runs can do that, or undo it. */
 function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: NetworkLaunch): ProcessNetwork {
   const { own, childs } = openSocketPair();
-  const ports = { http: INNER_PORTS.http, socks: launch.socks ? INNER_PORTS.socks : undefined };
+  const ports = innerPorts(launch);
   const listened = Object.values(ports).filter((port) => port !== undefined);
   const waiting = new AbortController();
   const close = (): void => {
@@ -118,6 +129,10 @@ function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: Netwo
     },
     close,
   };
+}
+
+function innerPorts({ socks }: NetworkLaunch): ProxyPorts {
+  return { http: INNER_PORTS.http, socks: socks ? INNER_PORTS.socks : undefined };
 }
 
 function withProxy(

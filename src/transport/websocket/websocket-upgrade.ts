@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocketServer } from "ws";
-import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { type ConnectionEnds, endsOf } from "../../base/connection-ends.ts";
 import type { RefusedConnection } from "../../base/refused-connection.ts";
 import { selectSubprotocol, subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
@@ -154,8 +154,10 @@ export function refuseHolder(
   socket: Socket,
   { exclude, excludeUser }: Pick<UpgradeOptions, "exclude" | "excludeUser">,
 ): Promise<Refusal | undefined> | undefined {
-  const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
-  const ends = remoteAddress && { remoteAddress, remotePort, localAddress, localPort };
+  const ends = endsOf(socket);
+  // What the peer sent before it reset the connection can still be read. A Unix socket has no address at all.
+  if (ends === undefined && socket.localAddress !== undefined && (exclude ?? excludeUser) !== undefined)
+    return Promise.resolve({ cause: "user", status: 403, body: "the connection has no other end" });
   const excluded = ends && exclude?.(ends);
   const foreign = ends && excludeUser?.(ends);
   if (!excluded && !foreign) return undefined;
