@@ -7,9 +7,11 @@ export interface ConnectionEnds {
 }
 
 /** Undefined for a Unix socket, and for a connection that its peer has reset. */
-export function endsOf(socket: {
-  readonly [Key in keyof ConnectionEnds]?: ConnectionEnds[Key] | undefined;
-}): ConnectionEnds | undefined {
+export function endsOf(
+  socket: {
+    readonly [Key in keyof ConnectionEnds]?: ConnectionEnds[Key] | undefined;
+  },
+): ConnectionEnds | undefined {
   const { remoteAddress, remotePort = 0, localAddress = "", localPort = 0 } = socket;
   return remoteAddress === undefined ? undefined : { remoteAddress, remotePort, localAddress, localPort };
 }

@@ -1,4 +1,5 @@
-import { libc } from "./libc.ts";
+import { CapabilityError } from "../base/errors.ts";
+import { type Libc, libc } from "./libc.ts";
 
 const AF_NETLINK = 16;
 const SOCK_RAW_NONBLOCK_CLOEXEC = 3 | 0o4000 | 0o2000000;
@@ -40,16 +41,27 @@ export interface SocketOwner {
  * none; undefined if the kernel does not answer such questions here.
  */
 export function diagnoseSocket(ends: SocketEnds): SocketOwner | null | undefined {
-  const fd = libc().socket(AF_NETLINK, SOCK_RAW_NONBLOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return undefined;
+  const system = loadedLibc();
+  const fd = system?.socket(AF_NETLINK, SOCK_RAW_NONBLOCK_CLOEXEC, NETLINK_SOCK_DIAG) ?? -1;
+  if (system === undefined || fd < 0) return undefined;
   try {
     const answer = Buffer.alloc(1024);
-    if (libc().write(fd, requestFor(ends), REQUEST_BYTES) !== REQUEST_BYTES) return undefined;
+    if (system.write(fd, requestFor(ends), REQUEST_BYTES) !== REQUEST_BYTES) return undefined;
     // The kernel has answered before it returned from the write.
-    const length = libc().read(fd, answer, answer.length);
+    const length = system.read(fd, answer, answer.length);
     return length < ERROR + 4 ? undefined : ownerIn(answer.subarray(0, length), ends);
   } finally {
-    libc().close(fd);
+    system.close(fd);
+  }
+}
+
+/** Clients may be installed without the library that calls C functions; /proc answers them. */
+function loadedLibc(): Libc | undefined {
+  try {
+    return libc();
+  } catch (error) {
+    if (error instanceof CapabilityError) return undefined;
+    throw error;
   }
 }
 

@@ -158,6 +158,32 @@ test.concurrent("a reset on either side reaches the other", async () => {
   server.close();
 });
 
+test.runIf(process.getuid?.() === 0)(
+  "other users of the machine do not get through on loopback",
+  async () => {
+    const nobody = 65_534;
+    const tunnel = await tunnelTo(portOf(echo));
+    const script = 'exec 3<>"/dev/tcp/127.0.0.1/$0"; echo through >&3; timeout 20 head -1 <&3';
+    const heardBy = async (user: number): Promise<string> => {
+      const child = spawn("/bin/bash", ["-c", script, String(tunnel.port)], {
+        uid: user,
+        gid: user,
+        cwd: "/",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      return (await withDeadline(buffer(child.stdout), DEADLINE_MS, () => `the end for ${user}`)).toString();
+    };
+    expect(await heardBy(nobody)).toBe("");
+    expect(await complaint(tunnel)).toBe(
+      "exec-server: refused a connection to the tunnel: on a loopback address it serves your own programs and root's; give another address to listen on to serve everybody\n",
+    );
+    expect(await heardBy(0)).toBe("through\n");
+    expect(await heardBy(nobody)).toBe("");
+    // One line, however often they try.
+    expect(tunnel.stderr().split("\n")).toHaveLength(2);
+  },
+);
+
 test.concurrent("it ends when it is interrupted", async () => {
   const { child } = await tunnelTo(portOf(echo));
   child.kill("SIGINT");

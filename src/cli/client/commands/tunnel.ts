@@ -13,9 +13,10 @@ interface TunnelOptions extends TargetOptions {
 }
 
 const EXAMPLES = `
-It listens on this machine, by default on the loopback address only, until it is
-interrupted. The connections leave from the machine of the server, with its names
-and its network. Port 0 picks one, which is printed.
+It listens on this machine until it is interrupted, by default on the loopback
+address only, where other users do not get through. The connections leave from the
+machine of the server, with its names and its network. Port 0 picks one, which is
+printed.
 
 Examples:
   exec-server tunnel 8080:localhost:80

@@ -1,20 +1,40 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { endsOf } from "../../../base/connection-ends.ts";
 import { messageOf } from "../../../base/errors.ts";
+import { isOwnUsers } from "../../../capabilities/host/connection-owner.ts";
+import { isLoopbackIp } from "../../../capabilities/network-proxy/ip-address.ts";
 import type { Host } from "../../../client/host.ts";
 import { Failure } from "../failure.ts";
 import { complain } from "../print/complain.ts";
 import { carry } from "./carry.ts";
 import { shownAddress, type TunnelAddress } from "./tunnel-address.ts";
 
-/** Listens on this machine, and connects whoever comes through the host. */
+const REFUSED =
+  "refused a connection to the tunnel: on a loopback address it serves your own programs and root's; give another address to listen on to serve everybody";
+
+/**
+ * Listens on this machine, and connects whoever comes through the host. Other users of this machine do not get through
+ * on a loopback address: they have no right to what the host reaches.
+ */
 export async function openTunnel(host: Host, address: TunnelAddress): Promise<AddressInfo> {
+  let hasRefused = false;
   // What comes before the other side is connected waits in the socket.
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (local) => {
     local.on("error", () => {}); // Whoever reads or writes learns of it.
-    void connect(host, address, local);
+    if (isLoopbackIp((server.address() as AddressInfo).address) && isForeign(local)) {
+      local.destroy();
+      if (!hasRefused) complain(REFUSED);
+      hasRefused = true;
+    } else void connect(host, address, local);
   });
   await listening(server, address);
   return server.address() as AddressInfo;
+}
+
+/** Elsewhere than on Linux nobody can tell whose connection it is. */
+function isForeign(local: Socket): boolean {
+  const ends = endsOf(local);
+  return process.platform === "linux" && (ends === undefined || !isOwnUsers(ends));
 }
 
 /** A connection that fails concerns only itself. */
