@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { CapabilityError } from "../base/errors.ts";
 import type { NumberedAccount } from "./account.ts";
 import { libc } from "./libc.ts";
@@ -6,6 +7,7 @@ import { libc } from "./libc.ts";
 const CAP_SETGID = 6n;
 const CAP_SETUID = 7n;
 const CAPABILITY_VERSION_3 = 0x2008_0522;
+const PR_SET_PDEATHSIG = 1;
 const PR_SET_DUMPABLE = 4;
 const PR_CAP_AMBIENT = 47;
 const PR_CAP_AMBIENT_CLEAR_ALL = 4;
@@ -48,6 +50,14 @@ export function becomeUser({ name, uid, gid }: NumberedAccount): void {
   const keyctl = KEYCTL[process.arch as keyof typeof KEYCTL];
   if (keyctl !== undefined) systemCall(keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0);
   assertIs({ name, uid, gid });
+}
+
+/**
+ * Has the system kill this program when the one that started it ends, unless that one lacks the right to do it. Becoming
+ * another user undoes it.
+ */
+export function endWithParent(): void {
+  libc().prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL, 0, 0, 0);
 }
 
 /** Belt and braces: nothing is served with an id or a capability too many. */

@@ -108,6 +108,7 @@ export function createServerCore(
     onFailure: options.audit?.onFailure,
     observers: options.observers ?? [],
     logger,
+    controlGroups: starter.createControlGroups(),
     ports: () => listeners.ports,
     enter: () => occupancy.enter(),
     cordon,

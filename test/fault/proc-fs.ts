@@ -59,6 +59,9 @@ export function descendantsOf(pid: number): ProcessIdentity[] {
 export const isStillAlive = ({ pid, startTime }: ProcessIdentity): boolean =>
   isAlive(pid) && statFields(pid)[19] === startTime;
 
+/** `T` for one that is stopped. */
+export const stateOf = (pid: number): string => statFields(pid)[0] ?? "";
+
 export const sessionOf = (pid: number): number => Number(statFields(pid)[3]);
 
 /** Resident bytes. */

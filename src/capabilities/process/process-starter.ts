@@ -58,7 +58,7 @@ export class ProcessStarter {
   readonly #warden: Warden;
   readonly #groups = new ProcessGroups();
   readonly #sweeper = new Sweeper((pid) => this.#groups.has(pid));
-  readonly #controlGroups = new ControlGroups((home) => this.#warden.guardControlGroup(home));
+  readonly #controlGroups = this.createControlGroups();
   readonly #waiting = new Fifo<() => void>();
   readonly #running = new Set<ManagedProcess>();
   #starting = 0;
@@ -114,6 +114,11 @@ export class ProcessStarter {
       started();
       this.#giveTurn();
     }
+  }
+
+  /** Further control groups, which `killAll` leaves alone. They end with a server that is killed, too. */
+  createControlGroups(): ControlGroups {
+    return new ControlGroups((home) => this.#warden.guardControlGroup(home));
   }
 
   /** Sends SIGTERM to everything that runs. Resolves when it has ended, or after the deadline. */

@@ -58,6 +58,8 @@ export type ToUserServer =
   | { readonly kind: "auditFailing"; readonly isFailing: boolean }
   /** Whether the server is to get no new work. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
+  /** Is answered at once. */
+  | { readonly kind: "ping" }
   | { readonly kind: "drain" }
   | { readonly kind: "close" };
 
@@ -100,6 +102,7 @@ export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "buf
 /** From the server of a user. */
 export type FromUserServer =
   | { readonly kind: "ready" }
+  | { readonly kind: "pong" }
   /** It cannot serve, and ends. */
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "happened"; readonly happenings: readonly Happening[] }

@@ -5,7 +5,7 @@ import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts"
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { NumberedAccount } from "../../native/account.ts";
-import { becomeUser } from "../../native/user-switch.ts";
+import { becomeUser, endWithParent } from "../../native/user-switch.ts";
 import { createRights } from "../access/rights.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { Audit } from "../audit/audit.ts";
@@ -55,7 +55,8 @@ export function serveUser(parent: ParentServer, programFile: string): UserServic
         } catch (error) {
           parent.send({ kind: "fault", message: messageOf(error) }, () => parent.exit(1));
         }
-      } else if (message.kind === "close") close();
+      } else if (message.kind === "ping") parent.send({ kind: "pong" });
+      else if (message.kind === "close") close();
       else if (service === undefined) socket?.destroy();
       else service.take(message, socket);
     },
@@ -85,6 +86,8 @@ class Service {
     { parent, reporter, programFile }: { parent: ParentServer; reporter: Reporter; programFile: string },
   ) {
     becomeUser(account);
+    // The user may have stopped it by then, so that it could not learn of the end.
+    endWithParent();
     checkReadable(programFile, account);
     enterHome(account);
     this.#parent = parent;

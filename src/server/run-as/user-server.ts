@@ -4,6 +4,7 @@ import { createDeferred } from "../../base/deferred.ts";
 import { settledWithin } from "../../base/deadlines.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { ControlGroups } from "../../capabilities/process/ending/control-groups.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import { openSocketPair } from "../../native/descriptor-passing.ts";
@@ -15,6 +16,7 @@ import type { ServerLimits } from "../limits.ts";
 import type { ServerObserver } from "../observer.ts";
 import { findBundle } from "../own-bundle.ts";
 import { Happenings } from "./happenings.ts";
+import { LifeWatch } from "./life-watch.ts";
 import type { FromUserServer, SharedOptions, ToUserServer, UserSettings, UserState } from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
 import { UserControlGroup } from "./user-control-group.ts";
@@ -37,11 +39,14 @@ export interface UserServerOptions {
   /** Are told of requests. */
   readonly requests: RequestObservers;
   readonly logger: Logger;
+  readonly controlGroups: ControlGroups;
   readonly ports: () => readonly number[];
   /** A client of it has said whether the whole server is to get no new work. */
   cordon(isCordoned: boolean): void;
   /** It has had nothing to do for some time. */
   idle(): void;
+  /** It serves nobody any more. May be called twice. */
+  failed(): void;
   /** Nothing of it is left. */
   ended(): void;
 }
@@ -65,6 +70,8 @@ export class UserServer {
   /** Why it cannot serve. */
   #fault: string | undefined;
   #isAuditFailing = false;
+  /** From when it is ready. */
+  #life: LifeWatch | undefined;
   #isClosing = false;
 
   /** Throws a CapabilityError if it cannot be started. */
@@ -87,7 +94,8 @@ export class UserServer {
     this.#listen(this.#child);
     const { pid } = this.#child;
     // Before it starts anything.
-    this.#group = pid === undefined ? undefined : UserControlGroup.create(pid, account, options.logger);
+    const { controlGroups: groups, logger } = options;
+    this.#group = pid === undefined ? undefined : UserControlGroup.create(pid, account, { groups, logger });
     this.#timer = setTimeout(() => this.#fail("it did not start in time"), START_TIMEOUT_MS);
     this.#send({ kind: "settings", settings: this.#settings() });
   }
@@ -161,8 +169,14 @@ export class UserServer {
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.#send({ kind: "close" });
+    this.#child.kill("SIGCONT");
     await settledWithin(this.#exited.promise, graceMs + END_TIMEOUT_MS);
     this.#kill();
+    await this.gone();
+  }
+
+  /** Resolves when nothing is left of one that was killed, or after some time. */
+  async gone(): Promise<void> {
     await settledWithin(this.#exited.promise, END_TIMEOUT_MS);
   }
 
@@ -207,11 +221,24 @@ export class UserServer {
     child.on("close", (code, signal) => void this.#close(`it ended with ${signal ?? `code ${code}`}`));
   }
 
+  /** Any program of the user can stop it. */
+  #watchLife(): LifeWatch {
+    return new LifeWatch({
+      ask: () => this.#send({ kind: "ping" }),
+      revive: () => this.#child.kill("SIGCONT"),
+      lost: () => this.#fail("its server does not answer; a program of that user may have stopped it"),
+    });
+  }
+
   #take(message: FromUserServer): void {
+    this.#life?.heard();
     switch (message.kind) {
       case "ready":
         clearTimeout(this.#timer);
+        this.#life = this.#watchLife();
         this.#ready.resolve();
+        break;
+      case "pong":
         break;
       case "fault":
         this.#fail(message.message);
@@ -240,18 +267,26 @@ export class UserServer {
 
   #fail(reason: string): void {
     this.#fault ??= reason;
+    this.#abandon(reason);
     this.#kill();
   }
 
-  async #close(how: string): Promise<void> {
+  /** Tells everybody who waits for it. The next client of the user gets another one. */
+  #abandon(reason: string): void {
     clearTimeout(this.#timer);
-    const said = this.#stderr.trim();
-    const reason = this.#fault ?? `${how}${said === "" ? "" : `: ${said}`}`;
+    this.#life?.close();
     const error = new CapabilityError("OS_ERROR", `nothing can be run as ${this.#account.name}: ${reason}`);
     this.#ready.reject(error);
+    for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit?.log);
+    this.#options.failed();
+  }
+
+  async #close(how: string): Promise<void> {
+    const said = this.#stderr.trim();
+    const reason = this.#fault ?? `${how}${said === "" ? "" : `: ${said}`}`;
     if (!this.#isClosing)
       this.#options.logger.error("the server of a user has ended", { user: this.#account.name, reason });
-    for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit?.log);
+    this.#abandon(reason);
     this.#happenings.lost();
     this.#options.ended();
     await this.#group?.end();

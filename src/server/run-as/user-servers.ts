@@ -1,5 +1,6 @@
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { ControlGroups } from "../../capabilities/process/ending/control-groups.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
@@ -30,6 +31,8 @@ export interface UserServersOptions {
   /** Besides the audit log. */
   readonly observers: readonly ServerObserver[];
   readonly logger: Logger;
+  /** For those that the servers of users run in. */
+  readonly controlGroups: ControlGroups;
   readonly ports: () => readonly number[];
   /** Is shared with the servers of users. */
   readonly cordon: Cordon;
@@ -134,7 +137,7 @@ export class UserServers {
   }
 
   #start(account: NumberedAccount): UserServer {
-    const { shared, files, audit, onFailure, logger, ports, enter, cordon } = this.#options;
+    const { shared, files, audit, onFailure, logger, controlGroups, ports, enter, cordon } = this.#options;
     const leave = enter();
     const server = new UserServer(account, {
       shared,
@@ -143,15 +146,14 @@ export class UserServers {
       observer: this.#observer,
       requests: this.#requests,
       logger,
+      controlGroups,
       ports,
       cordon: (isCordoned) => cordon.set(isCordoned),
       idle: () => {
         if (server.connections === 0) this.#end(server, shared.limits.shutdownGraceMs);
       },
-      ended: () => {
-        this.#forget(server);
-        leave();
-      },
+      failed: () => this.#retire(server, server.gone()),
+      ended: leave,
     });
     if (cordon.isCordoned) server.tellCordon(true);
     if (audit !== undefined) {
@@ -163,15 +165,15 @@ export class UserServers {
     return server;
   }
 
-  /** From now on, new connections of the user get another one. */
   #end(server: UserServer, graceMs: number): void {
-    this.#forget(server);
-    const ending = server.close(graceMs).finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
+    this.#retire(server, server.close(graceMs));
   }
 
-  #forget(server: UserServer): void {
+  /** From now on, new connections of the user get another one. */
+  #retire(server: UserServer, ending: Promise<void>): void {
     if (this.#servers.get(server.uid) === server) this.#servers.delete(server.uid);
+    const ended = ending.finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
   }
 
   #sum(count: (server: UserServer) => number): number {

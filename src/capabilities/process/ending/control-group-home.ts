@@ -18,13 +18,10 @@ export function findOwnControlGroup(): string {
   throw new CapabilityError("UNSUPPORTED", "no control groups of version 2 (cgroup2) are mounted");
 }
 
-/**
- * Parent group of everything that a process contains, by default this one. Its name contains the process, so that others
- * can see whether it is gone.
- */
-export function homeGroup(own: string, pid = process.pid): ControlGroup {
-  const start = readStat(pid)?.startTicks ?? 0;
-  return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${pid}-${start}`);
+/** Parent of all groups of this process. Its name contains the process, so that others can see whether it is gone. */
+export function homeGroup(own: string): ControlGroup {
+  const start = readStat(process.pid)?.startTicks ?? 0;
+  return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${process.pid}-${start}`);
 }
 
 /**

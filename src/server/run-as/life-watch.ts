@@ -1,0 +1,57 @@
+/** How often the program is asked for a sign of life. */
+export const ASK_MS = 1_000;
+/** Silences after which it is given up, if it has not answered promptly in between. */
+export const MAX_SILENCES = 10;
+
+export interface LifeWatchOptions {
+  /** Asks the program for a message. */
+  ask(): void;
+  /** Lets the program go on if it was stopped. */
+  revive(): void;
+  /** It does not answer, or only when it is revived. Called once. */
+  lost(): void;
+}
+
+/**
+ * Watches a program that others can stop. One that is stopped once is revived. Silences are counted, and not time, which
+ * also passes while the whole machine sleeps.
+ */
+export class LifeWatch {
+  readonly #options: LifeWatchOptions;
+  readonly #timer: NodeJS.Timeout;
+  #isSilent = false;
+  #isRevived = false;
+  #silences = 0;
+
+  constructor(options: LifeWatchOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#look(), ASK_MS).unref();
+  }
+
+  /** It has sent something. */
+  heard(): void {
+    this.#isSilent = false;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    if (this.#isSilent) {
+      this.#silences += 1;
+      this.#isRevived = true;
+      if (this.#silences < MAX_SILENCES) this.#options.revive();
+      else {
+        this.close();
+        this.#options.lost();
+      }
+      return;
+    }
+    // An answer after a revival proves nothing: somebody may stop it again and again.
+    if (!this.#isRevived) this.#silences = 0;
+    this.#isRevived = false;
+    this.#isSilent = true;
+    this.#options.ask();
+  }
+}
