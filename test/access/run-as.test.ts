@@ -91,6 +91,8 @@ pwd
 const IDS = (uid: number, gid: number): string[] => [
   `Uid:\t${uid}\t${uid}\t${uid}\t${uid}`,
   `Gid:\t${gid}\t${gid}\t${gid}\t${gid}`,
+  // No other groups, in particular none of root's.
+  `Groups:\t${gid} `,
   ...["CapInh", "CapPrm", "CapEff", "CapAmb"].map((set) => `${set}:\t0000000000000000`),
 ];
 
