@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { expect } from "vitest";
+import { afterEach, expect } from "vitest";
+import { PageWitness } from "./page-witness.ts";
 
 const DEADLINE_MS = 60_000;
 /** What a browser says about a connection that was cut on purpose. */
@@ -19,6 +20,22 @@ export interface PageOptions extends BrowserContextOptions {
   readonly opensTabs?: boolean;
 }
 
+const openPages = new Set<ConsolePage>();
+/** What those that are closed showed last. */
+let closedPages: string[] = [];
+
+/** A wait that was in vain says what it waited for; what was there instead is here. */
+afterEach(async ({ task }) => {
+  const closed = closedPages;
+  closedPages = [];
+  const [error] = task.result?.state === "fail" ? (task.result.errors ?? []) : [];
+  if (error === undefined) return;
+  const open = await Promise.all(Array.from(openPages, (page) => page.describe()));
+  const told = [...closed, ...open].map((page) => `\n\n${page}`).join("");
+  error.message += told;
+  if (error.stack !== undefined) error.stack += told;
+});
+
 /**
  * A tab of a browser that shares nothing with other tabs. Errors of the page, violations of its policy and requests to
  * other hosts are collected, and `expectClean` finds none.
@@ -27,6 +44,7 @@ export class ConsolePage implements AsyncDisposable {
   readonly page: Page;
   readonly #context: BrowserContext;
   readonly #problems: string[] = [];
+  readonly #witness: PageWitness;
   readonly #expected: readonly RegExp[];
 
   static async open(browser: Browser, url: string, options: PageOptions = {}): Promise<ConsolePage> {
@@ -60,23 +78,27 @@ export class ConsolePage implements AsyncDisposable {
     this.#context = context;
     this.page = page;
     this.#expected = expected;
-    page.on("pageerror", (error) =>
-      this.#problems.push(`error of the page: ${error.stack ?? error.message}`),
-    );
-    page.on("crash", () => this.#problems.push("the page crashed"));
+    this.#witness = new PageWitness(page);
+    openPages.add(this);
+    const note = (problem: string): void => {
+      this.#problems.push(problem);
+      this.#witness.note(problem);
+    };
+    page.on("pageerror", (error) => note(`error of the page: ${error.stack ?? error.message}`));
+    page.on("crash", () => note("the page crashed"));
     page.on("dialog", (dialog) => {
-      this.#problems.push(`a dialog of the browser: ${dialog.message()}`);
+      note(`a dialog of the browser: ${dialog.message()}`);
       void dialog.dismiss();
     });
-    page.on("popup", (popup) => this.#problems.push(`another page: ${popup.url()}`));
-    page.on("download", (download) => this.#problems.push(`a download: ${download.url()}`));
+    page.on("popup", (popup) => note(`another page: ${popup.url()}`));
+    page.on("download", (download) => note(`a download: ${download.url()}`));
     page.on("console", (message) => {
-      if (message.type() === "error") this.#problems.push(`console: ${message.text()}`);
+      if (message.type() === "error") note(`console: ${message.text()}`);
     });
     const check = (url: string): void => {
       const target = new URL(url);
       if (target.host !== host && !["data:", "blob:"].includes(target.protocol))
-        this.#problems.push(`request to another host: ${url}`);
+        note(`request to another host: ${url}`);
     };
     context.on("request", (request) => check(request.url()));
     page.on("websocket", (socket) => check(socket.url()));
@@ -90,6 +112,11 @@ export class ConsolePage implements AsyncDisposable {
     return this;
   }
 
+  /** What it shows, its connection, and its errors. */
+  describe(): Promise<string> {
+    return this.#witness.describe();
+  }
+
   /** Nothing went wrong that a person would not see. */
   expectClean(): void {
     const isExpected = (problem: string): boolean => this.#expected.some((pattern) => pattern.test(problem));
@@ -97,6 +124,8 @@ export class ConsolePage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // Whether the test has failed is known only afterwards.
+    if (openPages.delete(this)) closedPages.push(await this.describe());
     await this.#context.close();
   }
 }
