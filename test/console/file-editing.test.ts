@@ -96,6 +96,29 @@ it("an editor that comes late does not take the keyboard from who types elsewher
   opened.expectClean();
 });
 
+it("a change that was made just now is not left without a question", async () => {
+  const directory = await directoryOf(scene.server, { "text.txt": "first\n" });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, dialog, opened } = files;
+  await files.goto(join(directory, "text.txt"));
+  await files.expectText("first\n");
+  // The next task after the change, before the page is drawn.
+  await page.evaluate(async () => {
+    document.querySelector<HTMLElement>(".cm-content")!.focus();
+    document.execCommand("insertText", false, "mine");
+    const { port1, port2 } = new MessageChannel();
+    await new Promise((resolve) => {
+      port1.addEventListener("message", resolve);
+      port1.start();
+      port2.postMessage(undefined);
+    });
+    document.querySelector<HTMLElement>('a[href="/p"]')!.click();
+  });
+  await dialog.getByText("Leave without saving?").waitFor();
+  await files.press("Cancel");
+  opened.expectClean();
+});
+
 it("what is not saved is kept: over a restart of the server, beside other tabs, and until somebody agrees to lose it", async () => {
   const directory = await directoryOf(scene.server, { "text.txt": "first\n" });
   const path = join(directory, "text.txt");

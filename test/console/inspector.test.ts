@@ -202,6 +202,30 @@ it("messages are shown as they pass, with their answers; one is opened in the fo
   opened.expectClean();
 });
 
+it("messages are kept from the first look on, also if the next view is chosen before the page has drawn it", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const go = (view: string): void => document.querySelector<HTMLElement>(`a[href="${view}"]`)!.click();
+        const observer = new MutationObserver(() => {
+          if (document.querySelector("h1")?.textContent !== "Inspector") return;
+          observer.disconnect();
+          go("/p");
+          resolve();
+        });
+        observer.observe(document.body, { childList: true, subtree: true });
+        go("/i");
+      }),
+  );
+  await page.getByRole("heading", { name: "Processes" }).waitFor();
+  await page.getByRole("link", { name: "Inspector" }).click();
+  await page.getByRole("link", { name: "Messages" }).click();
+  await page.getByText("process/list").first().waitFor();
+  opened.expectClean();
+});
+
 it("paused messages pass unseen, and cleared ones are gone", async () => {
   await using opened = await openInspector("server/status");
   const { page } = opened;

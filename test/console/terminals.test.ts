@@ -222,3 +222,20 @@ it("two people type on one terminal, each sees both, and who only looks types no
     await opened[Symbol.asyncDispose]();
   }
 });
+
+it("the button for a new terminal does not move while it is pressed, though others are listed meanwhile", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  await page.getByRole("link", { name: "Terminals" }).click();
+  await page.getByRole("button", { name: "New terminal" }).hover();
+  await page.mouse.down();
+  await using host = await scene.server.connect();
+  for (const name of ["late-1", "late-2", "late-3"]) await host.terminal(["cat"], { keep: { name } });
+  await page
+    .getByRole("button", { name: /late-3/ })
+    .first()
+    .waitFor();
+  await page.mouse.up();
+  await expectOnScreen(screenOf(page), /[$#]$/m);
+  opened.expectClean();
+});

@@ -1,5 +1,5 @@
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { useCommands } from "../shell/commands.ts";
 import { below, navigate, pathTo } from "../shell/router.ts";
@@ -23,10 +23,13 @@ let isWatched = false;
 export default function InspectorView({ path }: ViewProps) {
   const methods = useSignal<readonly WireMethod[] | undefined>(undefined);
   const failure = useSignal<unknown>(undefined);
-  useEffect(() => {
-    // From the first look on, so that the messages of other views are seen as well.
+  // From the first look on, so that the messages of other views are seen as well. Before the page is drawn: a person
+  // may go on to another view before that.
+  useLayoutEffect(() => {
     if (!isWatched) messageLog.start();
     isWatched = true;
+  }, []);
+  useEffect(() => {
     loadWireTable().then(
       (table) => {
         methods.value = table;

@@ -1,5 +1,5 @@
 import type { Signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { askBeforeLeaving } from "../../shell/router.ts";
 import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
@@ -8,7 +8,8 @@ import { nameOf } from "../paths.ts";
 /** Asks before a changed file is left, and before the page is closed. */
 export function useLeaveQuestion(isChanged: Signal<boolean>, path: string): void {
   const isAsking = isChanged.value;
-  useEffect(() => {
+  // Before the next key or click, which may leave.
+  useLayoutEffect(() => {
     if (!isAsking) return;
     const onUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
     addEventListener("beforeunload", onUnload);
