@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, write } from "node:fs";
+import { closeSync, fstat, fstatSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
+import { partToWrite } from "../../base/part-to-write.ts";
 import { BULK_BYTES, bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
@@ -10,6 +11,7 @@ import type { Place } from "./place.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
 
+const statAsync = promisify(fstat);
 const writeAsync = promisify(write);
 
 const MAX_OPEN_HANDLES = 128;
@@ -101,7 +103,9 @@ export class FileHandles {
     // Beyond this, Node cannot represent the offset, and no file system supports it.
     if (!Number.isSafeInteger(offset + bytes.length)) throw osError(ERRNO.EFBIG);
     await file.use(async (fd) => {
-      let written = 0;
+      const { skipped } = partToWrite(bytes);
+      // What is there must be overwritten, also by zeros.
+      let written = skipped > 0 && (await statAsync(fd)).size <= offset ? skipped : 0;
       while (written < bytes.length) {
         const { bytesWritten } = await writeAsync(
           fd,

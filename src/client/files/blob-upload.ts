@@ -1,6 +1,6 @@
 import { randomId } from "../../base/random-id.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
-import { FileError } from "./file-error.ts";
+import { aboutFile, FileError } from "./file-error.ts";
 import type { WriteBlobOptions } from "./file-options.ts";
 import { withRestarts } from "./restarts.ts";
 import type { TreeAccess } from "./trees.ts";
@@ -112,18 +112,6 @@ class BlobUpload {
       throw error;
     }
   }
-}
-
-/** Nobody who gave a path knows of its part. */
-function aboutFile(error: unknown, part: string, path: string): unknown {
-  if (!(error instanceof FileError) || error.path !== part) return error;
-  const { code, errno, rpcCode } = error;
-  return new FileError(code, error.message.replace(part, path), {
-    path,
-    errno,
-    ...(rpcCode === undefined ? {} : { rpcCode }),
-    cause: error,
-  });
 }
 
 function partBeside(path: string, id: string): string {

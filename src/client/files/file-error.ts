@@ -47,3 +47,15 @@ function codeOf({ code, rpcCode }: RpcError, errno: string | undefined): ErrorCo
       return "RPC_ERROR";
   }
 }
+
+/** An error about a part, as one about the file that it becomes: nobody who gave a path knows of its part. */
+export function aboutFile(error: unknown, part: string, path: string): unknown {
+  if (!(error instanceof FileError) || error.path !== part) return error;
+  const { code, errno, rpcCode } = error;
+  return new FileError(code, error.message.replace(part, path), {
+    path,
+    errno,
+    ...(rpcCode === undefined ? {} : { rpcCode }),
+    cause: error,
+  });
+}

@@ -114,6 +114,8 @@ export interface TreeProgress {
 export interface TreeResult extends Omit<TreeProgress, "path"> {
   /** Devices, pipes and sockets, which are not copied. */
   readonly skipped: readonly string[];
+  /** Present if copies lack set-user-ID or set-group-ID bits of their originals: how many, and the first of them. */
+  readonly withoutSetId?: { readonly count: number; readonly first: string };
   /** Present with `verify`: whether hashes were compared, which not every server can. */
   readonly verified?: boolean;
 }

@@ -16,6 +16,7 @@ import { describeCopyError } from "./copy-error.ts";
 import { checkTexts, type CopyPlace, kindOfPlace, landingOf } from "./copy-place.ts";
 import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
+import { complainAboutSetId } from "./set-id-warning.ts";
 import { isMark, UnfinishedTree } from "./unfinished-tree.ts";
 import { untilInterrupted } from "../until-interrupted.ts";
 
@@ -54,6 +55,7 @@ class CopyRun {
   readonly #line: ProgressLine | undefined;
   readonly #failed: { readonly path: string; readonly message: string }[] = [];
   readonly #skipped: string[] = [];
+  readonly #withoutSetId: NonNullable<TreeResult["withoutSetId"]>[] = [];
   #verified = true;
 
   constructor(options: CopyOptions, signal: AbortSignal) {
@@ -97,6 +99,7 @@ class CopyRun {
       const result = await this.#place(source, kind, destination);
       this.#progress.add(result);
       this.#skipped.push(...result.skipped);
+      if (result.withoutSetId !== undefined) this.#withoutSetId.push(result.withoutSetId);
       this.#verified &&= result.verified === true;
     } catch (error) {
       if (error instanceof FileError) this.#fail(error, source, destination);
@@ -135,6 +138,8 @@ class CopyRun {
   async #merge(source: CopyPlace, target: CopyPlace, destination: CopyPlace): Promise<TreeResult> {
     const isThere = (await kindOfPlace(target)) === "directory";
     const mark = UnfinishedTree.in(isThere ? target : destination);
+    for (const directory of isThere ? [destination, target] : [destination])
+      await UnfinishedTree.sweep(directory);
     try {
       // Whoever may not write there may still replace files below.
       await mark.mark().catch(() => {});
@@ -192,6 +197,7 @@ class CopyRun {
     const { seconds, summary } = this.#progress;
     if (this.#skipped.length > 0)
       complain(`not copied, because it is no file, directory or link: ${someOf(this.#skipped)}`);
+    complainAboutSetId(this.#withoutSetId);
     if (this.#options.json === true)
       await printJson({
         ...summary,

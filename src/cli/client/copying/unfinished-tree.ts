@@ -1,9 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { lstat, mkdir, realpath, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
+import { isRunning, machine } from "../../../client/files/local/temporary-names.ts";
 import { type CopyPlace, inPlace, isMissing, placeFailure, siblingOf } from "./copy-place.ts";
 
 const MARK = /^\.exec-server-part-[0-9a-f]{16}-[0-9a-f]{16}$/;
+/** Made by `in`: the machine and the process that has made it, and something random. */
+const MADE_BY = /^\.exec-server-part-([0-9a-f]{8})([0-9a-f]{8})-[0-9a-f]{16}$/;
 
 /** Whether a name is that of a mark of this or another copy. Those are not copied. */
 export function isMark(name: string): boolean {
@@ -31,8 +34,19 @@ export class UnfinishedTree {
 
   /** A mark in a directory that is copied into, for the time of the copy. */
   static in(directory: CopyPlace): UnfinishedTree {
-    const random = (): string => randomBytes(8).toString("hex");
-    return new UnfinishedTree(inPlace(directory, markName(random(), random())));
+    const pid = process.pid.toString(16).padStart(8, "0");
+    const name = markName(`${machine()}${pid}`, randomBytes(8).toString("hex"));
+    return new UnfinishedTree(inPlace(directory, name));
+  }
+
+  /** Removes marks of that kind whose command was killed before it could. Never rejects: the copy does not need it. */
+  static async sweep(directory: CopyPlace): Promise<void> {
+    try {
+      for (const name of await namesIn(directory))
+        if (isAbandoned(name)) await removeEmpty(inPlace(directory, name)).catch(() => {});
+    } catch {
+      // The copy itself tells what cannot be reached.
+    }
   }
 
   private constructor(place: CopyPlace) {
@@ -84,6 +98,22 @@ async function isDirectory({ files, path }: CopyPlace): Promise<boolean> {
     if (isMissing(error)) return false;
     throw error;
   }
+}
+
+async function namesIn({ files, path }: CopyPlace): Promise<readonly string[]> {
+  if (files === undefined) return readdir(path);
+  return (await files.list(path)).map(({ name }) => name);
+}
+
+/** Commands of other machines may be running. */
+function isAbandoned(name: string): boolean {
+  const [, madeOn, pid = ""] = MADE_BY.exec(name) ?? [];
+  return madeOn === machine() && !isRunning(Number.parseInt(pid, 16));
+}
+
+async function removeEmpty({ files, path }: CopyPlace): Promise<void> {
+  if (files === undefined) await rmdir(path);
+  else await files.remove(path, { recursive: false, force: true });
 }
 
 function canonical({ files, path }: CopyPlace): Promise<string> {

@@ -1,5 +1,6 @@
 import { ConnectedPlaces } from "../copying/connected-places.ts";
 import { checkTexts, type CopyPlace } from "../copying/copy-place.ts";
+import { complainAboutSetId } from "../copying/set-id-warning.ts";
 import { untilInterrupted } from "../until-interrupted.ts";
 import { usageFailure } from "../failure.ts";
 import { complain } from "../print/complain.ts";
@@ -58,6 +59,7 @@ async function syncAndReport(
 ): Promise<boolean> {
   const result = await syncOnce(source, destination, passOptions(source, options), signal);
   complainAboutSkipped(result);
+  complainAboutSetId(result.tree.withoutSetId === undefined ? [] : [result.tree.withoutSetId]);
   const isDry = options.dryRun === true;
   if (options.json === true)
     await printJson({

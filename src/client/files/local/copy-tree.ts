@@ -123,8 +123,10 @@ class Copier {
     const entries = await this.#source.list(from, signal);
     const { path: to, isNew, isUnfinished } = await make(signal);
     const mode = this.#files.modeOf(found);
-    if ((isNew || isUnfinished) && mode !== undefined)
+    if ((isNew || isUnfinished) && mode !== undefined) {
+      this.#copy.keepsMode(found.mode, path);
       this.#copy.setModeLater(path, (later) => this.#destination.setMode(to, "directory", mode, later));
+    }
     this.#copy.copied("directories", path);
     const parent = { isNew, above, seen: isNew ? NOTHING : await this.#look(to, signal) };
     // The last one pushed is the first one taken. A copy into the tree itself would find its own unfinished files.

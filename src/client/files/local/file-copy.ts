@@ -57,6 +57,7 @@ export class FileCopy {
 
   /** Copies a file, whatever is there. */
   async run(job: Job, seen: Seen | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#modes) this.#copy.keepsMode(job.found.mode, job.path);
     let names: readonly string[] = [...(seen?.keys() ?? [])];
     if (isLarge(job.found) || !(await this.#small(job, signal)))
       await this.#copy.largeFile(signal, async () => {

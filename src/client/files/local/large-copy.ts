@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
-import { FileError } from "../file-error.ts";
+import { aboutFile, FileError } from "../file-error.ts";
 import { withRestarts } from "../restarts.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
 import type { Destination, Hasher, Job, LargeFile, Source, Version } from "./sides.ts";
@@ -8,6 +8,7 @@ import { ChangedFileError, differs, type TreeCopy } from "./tree-copy.ts";
 
 /** Beginning of the names of files that are continued by the next copy. */
 const PART = ".exec-server-part-";
+const OUT_OF_SPACE = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 /** How often in a row a range that differs is copied again. */
 const MAX_DIFFERENCES = 3;
 
@@ -59,8 +60,9 @@ export class LargeCopy {
       await this.#checkUnchanged(signal);
       await this.#target!.finish(signal);
     } catch (error) {
-      await this.#target?.abandon();
-      if (!(await this.#isElsewhereDone(error, signal))) throw error;
+      await this.#target?.abandon({ keepsPart: !isOutOfSpace(error) });
+      if (await this.#isElsewhereDone(error, signal)) return;
+      throw this.#target === undefined ? error : aboutFile(error, this.#target.path, this.#options.job.to);
     }
   }
 
@@ -76,7 +78,7 @@ export class LargeCopy {
     const { size, modifiedMs } = this.#version ?? {};
     if (this.#target !== undefined && size === current.size && modifiedMs === current.modifiedMs)
       return this.#target;
-    await this.#target?.abandon();
+    await this.#target?.abandon({ keepsPart: true });
     this.#version = current;
     this.#trusted = 0;
     const part = this.#partName();
@@ -178,6 +180,11 @@ export class LargeCopy {
       copy.copiedBytes(block.length, job.path);
     }
   }
+}
+
+/** A part would hold the space that is needed to go on, or by somebody else. */
+function isOutOfSpace(error: unknown): boolean {
+  return error instanceof FileError && OUT_OF_SPACE.has(error.errno ?? "");
 }
 
 /** Removes what copies of earlier versions of the source have left behind. */

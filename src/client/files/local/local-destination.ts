@@ -10,6 +10,7 @@ import {
   stat,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { partToWrite } from "../../../base/part-to-write.ts";
 import { FileError } from "../file-error.ts";
 import { chmodDirectory, createInPlace, linkInPlace, openPartInPlace, openToRead } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
@@ -261,7 +262,8 @@ class LargeLocalFile implements LargeFile {
     await this.#on((file) => file.truncate(offset));
     let position = offset;
     for await (const block of await read()) {
-      await this.#on((file) => writeAll(file, block, position));
+      const { skipped, bytes } = partToWrite(block);
+      await this.#on((file) => writeAll(file, bytes, position + skipped));
       position += block.length;
     }
   }
@@ -273,9 +275,9 @@ class LargeLocalFile implements LargeFile {
     await onLocal(operation, path, () => rename(this.path, path));
   }
 
-  async abandon(): Promise<void> {
+  async abandon({ keepsPart }: { keepsPart: boolean }): Promise<void> {
     await this.#options.file.close().catch(() => {}); // It was closed before.
-    if (!this.#options.isPart) await rm(this.path, { force: true }).catch(() => {});
+    if (!(keepsPart && this.#options.isPart)) await rm(this.path, { force: true }).catch(() => {});
   }
 
   #on<T>(work: (file: FileHandle) => Promise<T>): Promise<T> {

@@ -55,7 +55,9 @@ export class MirroredSide {
     const setMode = (path: string, mode: number, later: AbortSignal): Promise<void> =>
       this.#destination.setMode(path, "directory", mode, later);
     if (there === "unfinished root") {
-      if (mode !== undefined && !isDry) this.#copy.setModeLater(path, (later) => setMode(to, mode, later));
+      if (mode === undefined || isDry) return to;
+      this.#copy.keepsMode(found.mode, path);
+      this.#copy.setModeLater(path, (later) => setMode(to, mode, later));
       return to;
     }
     if (there === undefined) {
@@ -67,7 +69,9 @@ export class MirroredSide {
         path === ""
           ? await this.#destination.makeRoot(to, options, signal)
           : await this.#destination.makeDirectory(to, options, signal);
-      if (mode !== undefined) this.#copy.setModeLater(path, (later) => setMode(made.path, mode, later));
+      if (mode === undefined) return made.path;
+      this.#copy.keepsMode(found.mode, path);
+      this.#copy.setModeLater(path, (later) => setMode(made.path, mode, later));
       return made.path;
     }
     const isUnfinished = ((there.mode ?? 0) & 0o7777) === UNFINISHED_MODE;

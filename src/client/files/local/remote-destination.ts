@@ -226,5 +226,8 @@ class LargeRemotePart implements LargeFile {
     });
   }
 
-  async abandon(): Promise<void> {}
+  async abandon({ keepsPart }: { keepsPart: boolean }): Promise<void> {
+    // What stopped the copy is the failure to report.
+    if (!keepsPart) await this.#access.files.remove(this.path, { force: true }).catch(() => {});
+  }
 }

@@ -142,8 +142,8 @@ export interface LargeFile {
   write(offset: number, read: ReadBlocks, signal: AbortSignal): Promise<void>;
   /** Puts it in its place. */
   finish(signal: AbortSignal): Promise<void>;
-  /** Leaves nothing behind but a part. */
-  abandon(): Promise<void>;
+  /** Leaves nothing behind but a part, and not even that without `keepsPart`. */
+  abandon(options: { readonly keepsPart: boolean }): Promise<void>;
 }
 
 /** One entry being copied. */

@@ -25,11 +25,12 @@ export class TemporaryNames {
   }
 }
 
-function machine(): string {
+/** Tells machines apart, as far as their names do. */
+export function machine(): string {
   return createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

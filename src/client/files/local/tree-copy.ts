@@ -13,6 +13,7 @@ const LARGE_FILES_AT_ONCE = 2;
 export const SMALL_FILE_BYTES = BLOCK_BYTES;
 /** Set-user-ID and similar bits grant rights that the original's owner has only on the other machine. */
 export const COPIED_MODE_BITS = 0o777;
+const SET_ID_BITS = 0o6000;
 
 /** What is counted. */
 interface Counts {
@@ -32,6 +33,7 @@ export class TreeCopy {
   readonly #concurrency: number;
   readonly #counts: Counts;
   readonly #skipped: string[] = [];
+  #withoutSetId: TreeResult["withoutSetId"];
   readonly #lanes = Array.from({ length: LARGE_FILES_AT_ONCE }, () => Promise.resolve());
   #largeFiles = 0;
   /** Created when all files are there, so that nothing can be written through a link. */
@@ -70,7 +72,11 @@ export class TreeCopy {
     await this.#runAll(this.#links);
     await this.#runAll(this.#deletions);
     for (const level of this.#directoryModes.reverse()) await this.#runAll(level ?? []);
-    return { ...this.#counts, skipped: this.#skipped };
+    return {
+      ...this.#counts,
+      skipped: this.#skipped,
+      ...(this.#withoutSetId && { withoutSetId: this.#withoutSetId }),
+    };
   }
 
   async #runAll(tasks: readonly Task[]): Promise<void> {
@@ -124,6 +130,13 @@ export class TreeCopy {
   setModeLater(path: string, set: (signal: AbortSignal) => Promise<void>): void {
     const depth = path === "" ? 0 : path.split("/").length;
     (this.#directoryModes[depth] ??= []).push((_, signal) => this.attempt(path, () => set(signal)));
+  }
+
+  /** A copy gets the permissions of an original with this mode. */
+  keepsMode(mode: number | undefined, path: string): void {
+    if (((mode ?? 0) & SET_ID_BITS) === 0) return;
+    const { count, first } = this.#withoutSetId ?? { count: 0, first: path };
+    this.#withoutSetId = { count: count + 1, first };
   }
 
   copied(what: "files" | "directories" | "links" | "same" | "deleted", path: string): void {

@@ -1,0 +1,15 @@
+/**
+ * The part of a block that must be written so that a file that ends before it contains it. Of nothing but zeros that is
+ * the last one: file systems leave out what is skipped, and read zeros there.
+ */
+export function partToWrite(block: Uint8Array): { readonly skipped: number; readonly bytes: Uint8Array } {
+  const skipped = isZero(block) ? block.length - 1 : 0;
+  return { skipped, bytes: skipped === 0 ? block : block.subarray(skipped) };
+}
+
+function isZero(block: Uint8Array): boolean {
+  if (block.length === 0 || block[0] !== 0 || block[block.length - 1] !== 0) return false;
+  // Each byte is the same as the one before it.
+  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
+  return bytes.subarray(1).equals(bytes.subarray(0, -1));
+}
