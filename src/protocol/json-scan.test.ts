@@ -50,6 +50,30 @@ describe("what is too much is refused before it is parsed", () => {
   });
 });
 
+describe("different keys", () => {
+  const members = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, index) => `"k${from + index}":0`).join(",");
+
+  it("are refused above 16384 in one object, before they are parsed", () => {
+    const { parsed, fault } = attempt(`{"params":{${members(0, 16_384)}}}`);
+    expect({ parsed, fault }).toEqual({
+      parsed: false,
+      fault: expect.stringMatching(/exceeds the limit of 16384 different keys at line 1 column/),
+    });
+    expect(attempt(`{"params":{${members(0, 16_383)}}}`).parsed).toBe(true);
+  });
+
+  it("are counted in all objects together", () => {
+    const objects = Array.from({ length: 200 }, (_, index) => `{${members(index * 100, 100)}}`);
+    expect(attempt(`[${objects.join(",")}]`)).toMatchObject({ parsed: false });
+  });
+
+  it("are counted once each, however often they come", () => {
+    const object = '{"name":"x","value":"y"}';
+    expect(attempt(`[${`${object},`.repeat(80_000)}${object}]`)).toEqual({ parsed: true, fault: undefined });
+  });
+});
+
 it.each([
   ["escapes", `{"a":"${"\\n".repeat(20 * MIB)}"}`, /limit of 524288 escapes at position/],
   ["escapes after plain text", `["${"x".repeat(5000)}${"\\u0041".repeat(5 * MIB)}"]`, /escapes at position/],

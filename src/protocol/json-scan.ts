@@ -24,6 +24,13 @@ const MAX_DEPTH = 127;
 const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
 /** Keys are interned, so they cost more than other strings. */
 const MAX_KEY_CHARACTERS = 1024 * 1024;
+/**
+ * Maximum number of different keys in one message. An object whose keys no other has costs many times what others of
+ * the same shape do: with 262 144 different keys, `JSON.parse` alone can take more than a second.
+ */
+const MAX_DIFFERENT_KEYS = 16_384;
+/** No shorter text has more keys: each takes quotes, a colon and a value. */
+const MANY_KEYS_CHARACTERS = MAX_DIFFERENT_KEYS * 4;
 /** Maximum escapes in all strings together; each costs far more than a plain character. */
 const MAX_ESCAPES = 512 * 1024;
 /** Line and column are counted only up to this offset. */
@@ -69,6 +76,7 @@ function scanJson(text: string, member: string): JsonScan {
   let keyEnd = 0;
   let index = 0;
   const length = text.length;
+  const differentKeys = length > MANY_KEYS_CHARACTERS ? new Set<string>() : undefined;
   /** Offset at which too many characters would be outside strings. */
   let limit = MAX_OUTSIDE_STRINGS;
 
@@ -97,6 +105,13 @@ function scanJson(text: string, member: string): JsonScan {
         throw new Error(
           `JSON object key exceeds the limit of ${MAX_KEY_CHARACTERS} characters at ${position(text, keyEnd)}`,
         );
+      if (differentKeys !== undefined) {
+        differentKeys.add(text.slice(keyStart, keyEnd));
+        if (differentKeys.size > MAX_DIFFERENT_KEYS)
+          throw new Error(
+            `JSON-RPC message exceeds the limit of ${MAX_DIFFERENT_KEYS} different keys at ${position(text, keyEnd)}`,
+          );
+      }
       values -= 1;
       keys += 1;
       index += 1;

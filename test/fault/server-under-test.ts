@@ -103,7 +103,7 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
   for (const name of ["cli.js", "program.js", "client.js", "sandbox-helper.js", "package.json"])
     await cp(join(packageRoot, "dist", name), join(home, "dist", name));
   // Dependencies outside the bundle, with the binary for this machine.
-  for (const name of ["koffi", "@koromix"])
+  for (const name of ["koffi", "@koromix", "@xterm/headless"])
     await cp(join(packageRoot, "node_modules", name), join(home, "node_modules", name), { recursive: true });
   return [program, join(home, "dist", "cli.js"), ...rest];
 }

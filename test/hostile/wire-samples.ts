@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { SeededRandom } from "../fault/seeded-random.ts";
 import { methods } from "../../src/protocol/index.ts";
 
@@ -18,13 +19,17 @@ interface Definition {
   readonly shape?: Record<string, Schema>;
   readonly element?: Schema;
   readonly innerType?: Schema;
-  readonly valueType?: Schema;
   readonly options?: readonly Schema[];
   readonly entries?: Record<string, string>;
   readonly values?: readonly (string | number)[];
 }
-interface Schema {
+export interface Schema {
   readonly _zod: { readonly def: Definition };
+}
+
+/** The schema of a record's values. Records are of our own making; see `record` in the protocol. */
+export function recordValue(schema: Schema): Schema | undefined {
+  return z.globalRegistry.get(schema as unknown as z.ZodType)?.["valueType"] as Schema | undefined;
 }
 
 export const METHOD_NAMES = Object.keys(methods) as (keyof typeof methods)[];
@@ -57,8 +62,8 @@ function sample(schema: Schema, field: string, choices: Choices): Json {
       const element = def.element as Schema;
       return Array.from({ length: random.between(1, 3) }, () => sample(element, field, choices));
     }
-    case "record": {
-      const value = def.valueType as Schema;
+    case "custom": {
+      const value = recordValue(schema)!;
       const names = ["A", "B_TOKEN", "PATH"].slice(0, random.between(1, 3));
       return Object.fromEntries(names.map((name) => [name, sample(value, field, choices)]));
     }

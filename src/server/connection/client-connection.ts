@@ -26,6 +26,7 @@ import { messageTooLong } from "../limit-error.ts";
 import { isFull, type Peer, type PeerHooks } from "./peer.ts";
 import { ProcessOrder } from "../processes/process-order.ts";
 import { RequestIntake } from "./request-intake.ts";
+import { RequestTurn } from "./request-turn.ts";
 import type { Session } from "../sessions/session.ts";
 import { sessionLabel } from "../sessions/session-label.ts";
 import type { SessionHolder, SessionRegistry } from "../sessions/session-registry.ts";
@@ -114,7 +115,11 @@ export class ClientConnection implements SessionHolder {
       logger: options.logger,
     });
     this.#validity = watchValidity(options.credential, (reason) => this.#withdraw(reason));
-    this.#requests = new RequestQueue(options.concurrency, () => !this.#resuming && this.budget.hasRoom);
+    const turn = new RequestTurn(() => this.#requests.resume());
+    this.#requests = new RequestQueue(
+      options.concurrency,
+      () => !this.#resuming && this.budget.hasRoom && !turn.isOver(),
+    );
   }
 
   /** See `SessionHolder`. */

@@ -23,6 +23,8 @@ type RequestParams = Params<"http/request">;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const MAX_URL_TEXT = 256 * 1024;
+/** Far more than any server accepts: Node's stops at 2 000. */
+const MAX_HEADERS = 4096;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 export function httpHandlers(environment: Environment, sandboxes: Sandboxes) {
@@ -155,7 +157,10 @@ function decodeRequest(
   const url = parseUrl(params.url);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw invalidParams(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
-  const headers = (params.headers ?? []).map((header) => decodeHeader(header, environment));
+  const { headers: given = [] } = params;
+  if (given.length > MAX_HEADERS)
+    throw invalidParams(`http/request accepts at most ${MAX_HEADERS} headers, got ${given.length}`);
+  const headers = given.map((header) => decodeHeader(header, environment));
   return { method: params.method, url, headers, body: attachment?.bytes ?? decodeBody(params) };
 }
 

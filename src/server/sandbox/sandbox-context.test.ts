@@ -245,3 +245,29 @@ describe("an invalid context is refused", () => {
     expect(failure(context([path("file:///")], legacy), PROCESS)).toHaveProperty("files");
   });
 });
+
+describe("a context with very many paths", () => {
+  const roots = (count: number): string[] => Array.from({ length: count }, (_, index) => `file:///r${index}`);
+  const refused = (count: number): unknown => [
+    -32602,
+    `a sandbox context has at most 10000 paths, this one has ${count}`,
+  ];
+
+  it.each([
+    ["workspace roots", { workspaceRoots: roots(200_000) }],
+    ["temporary directories", { temporaryDirectories: roots(200_000) }],
+    ["roots of a policy context", { policyContext: { workspaceRoots: roots(200_000) } }],
+  ])("is refused: %s", (_, more) => {
+    expect(failure(context([], more), PROCESS)).toEqual(refused(200_000));
+    expect(failure(context([], more), FILES)).toEqual(refused(200_000));
+  });
+
+  it("is refused for what its entries and roots multiply to", () => {
+    const entries = Array.from({ length: 200 }, () => ROOTS);
+    expect(failure(context(entries, { workspaceRoots: roots(200) }), PROCESS)).toEqual(refused(40_400));
+  });
+
+  it("is resolved up to the limit", () => {
+    expect(rules([ROOTS], { workspaceRoots: roots(4_999) })).toHaveLength(4_999);
+  });
+});

@@ -36,6 +36,9 @@ function withoutNetwork(permissions: PermissionProfile): boolean {
   return permissions.type === "external" && permissions.network === "restricted";
 }
 
+/** Ten times what a sandbox can mount. */
+const MAX_CONTEXT_PATHS = 10_000;
+
 type Managed = Extract<PermissionProfile, { type: "managed" }>;
 
 /**
@@ -43,6 +46,10 @@ type Managed = Extract<PermissionProfile, { type: "managed" }>;
  * of the wire: a process and a file call word the same fault differently.
  */
 export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject): SandboxPolicy | undefined {
+  const count = countPaths(context);
+  // Before any of them is decoded.
+  if (count > MAX_CONTEXT_PATHS)
+    throw invalidParams(`a sandbox context has at most ${MAX_CONTEXT_PATHS} paths, this one has ${count}`);
   decodePaths(context);
   const { permissions } = context;
   const managed = permissions.type === "managed" ? permissions : undefined;
@@ -100,12 +107,28 @@ function processCwd(context: SandboxContext): string | undefined {
   return native(uri, (why) => invalidParams(`sandbox cwd URI \`${uri}\` ${NOT_VALID}: ${why}`));
 }
 
+/** How many paths a context names. Entries that stand for every workspace root multiply. */
+export function countPaths(context: SandboxContext): number {
+  const { permissions, workspaceRoots, temporaryDirectories, policyContext } = context;
+  const entries =
+    permissions.type === "managed" && permissions.file_system.type === "restricted"
+      ? permissions.file_system.entries
+      : [];
+  const lists = [entries, workspaceRoots, temporaryDirectories, policyContext?.workspaceRoots];
+  const forEveryRoot = entries.filter(
+    ({ path }) => path.type === "special" && specialPlace(path.value).kind === "projectRoots",
+  );
+  return (
+    lists.reduce((sum, list) => sum + (list?.length ?? 0), 0) + forEveryRoot.length * rootsOf(context).length
+  );
+}
+
 /** What is not a path at all is refused first, wherever it is, used or not. */
 function decodePaths(context: SandboxContext): void {
   const { permissions, cwd, workspaceRoots, userHomeDir, temporaryDirectories, policyContext } = context;
   const uris = [cwd, userHomeDir, policyContext?.cwd];
   for (const list of [workspaceRoots, temporaryDirectories, policyContext?.workspaceRoots])
-    if (list) uris.push(...list);
+    for (const uri of list ?? []) uris.push(uri);
   if (permissions.type === "managed" && permissions.file_system.type === "restricted")
     for (const { path } of permissions.file_system.entries) if (path.type === "path") uris.push(path.path);
   for (const uri of uris) {

@@ -6,10 +6,12 @@ import { isHidden, type ServerFiles } from "../../../capabilities/sandbox/view/s
 import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Rights } from "../../access/rights.ts";
+import { countPaths } from "../sandbox-context.ts";
 import { confinesFiles, coversDisk } from "./confines-files.ts";
 
-/** Contexts that are remembered, and their length: clients repeat theirs with every call. */
+/** Contexts that are remembered, and their size: clients repeat theirs with every call. */
 const MAX_RECENT = 32;
+const MAX_CONTEXT_PATHS = 1000;
 const MAX_CONTEXT_LENGTH = 16 * 1024;
 
 type PolicyOf<Policy> = (
@@ -25,7 +27,7 @@ export function filePolicies(policyOf: PolicyOf<SandboxPolicy>, files: ServerFil
       const policy = policyOf(context, client);
       return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, files) : undefined;
     };
-    if (context === null || context === undefined) return find();
+    if (context === null || context === undefined || countPaths(context) > MAX_CONTEXT_PATHS) return find();
     const text = JSON.stringify(context);
     if (text.length > MAX_CONTEXT_LENGTH) return find();
     const recent = recentOf.get(client.rights) ?? new Map<string, FilePolicy | undefined>();
