@@ -30,6 +30,20 @@ test("equal answers are printed once, with the machines that gave them", async (
   });
 });
 
+test("as many machines as there are print nothing but their answers", async () => {
+  const ids = Array.from({ length: 12 }, (_, index) => `batch-${10 + index}`);
+  const joined = await Promise.all(ids.map((id) => desk.join(id, { zone: "batch" })));
+  try {
+    expect(await run("--on", "zone=batch", "--", "echo", "out")).toMatchObject({
+      status: 0,
+      stdout: `--- ${ids.join(", ")} (12 machines)\nout\n`,
+      stderr: "",
+    });
+  } finally {
+    await Promise.all(joined.map((server) => server.close()));
+  }
+});
+
 test("different answers are told apart, and the highest status is that of the command", async () => {
   // The first to make the directory is another one than the rest.
   const place = `${desk.person.home}/first`;
