@@ -56,6 +56,8 @@ const ALLOWED = {
     "client/browser.ts",
     // How any page shows its token.
     "base/subprotocol-token.ts",
+    // What any program shows of names that others chose.
+    "base/visible-text.ts",
     "preact",
     "@preact/signals",
     "@xterm",

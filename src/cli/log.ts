@@ -1,5 +1,5 @@
 import type { LogFields, Logger } from "../base/logger.ts";
-import { printableJsonText } from "../base/printable-json.ts";
+import { visibleJson } from "../base/visible-text.ts";
 import { BoundedLogFile } from "./bounded-log-file.ts";
 import { describeFileError } from "./describe-file-error.ts";
 import { writeErr } from "./standard-streams.ts";
@@ -46,7 +46,7 @@ interface LogLine {
 }
 
 function jsonLine(line: LogLine, fields: LogFields | undefined): string {
-  return printableJsonText(JSON.stringify({ ...line, ...fields }));
+  return visibleJson(JSON.stringify({ ...line, ...fields }));
 }
 
 function textLine({ time, level, message }: LogLine, fields: LogFields = {}): string {
@@ -60,5 +60,5 @@ function textLine({ time, level, message }: LogLine, fields: LogFields = {}): st
 function plain(value: unknown): string {
   return typeof value === "string" && /^[\w.:/@+-]+$/.test(value)
     ? value
-    : printableJsonText(JSON.stringify(value));
+    : visibleJson(JSON.stringify(value));
 }

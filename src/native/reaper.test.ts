@@ -71,3 +71,13 @@ test("nobody listens to signals any more when the last child has ended", async (
     expect(process.listenerCount("SIGCHLD")).toBe(before);
   }
 });
+
+test("any number of them share one listener, which leaves with the last child", async () => {
+  const before = process.listenerCount("SIGCHLD");
+  const children = Array.from({ length: 12 }, (_, status) => startChild(status));
+  const ends = children.map((child) => watched(new Reaper(), child));
+  expect(process.listenerCount("SIGCHLD")).toBe(before + 1);
+  for (const child of children) child.end();
+  expect((await Promise.all(ends)).map(({ exitCode }) => exitCode)).toEqual(children.map((_, status) => status));
+  expect(process.listenerCount("SIGCHLD")).toBe(before);
+});

@@ -47,17 +47,19 @@ export class Reaper {
   readonly #background = new Set<number>();
   #keepAlive: NodeJS.Timeout | undefined;
   #soon = false;
-  #listening = false;
-  readonly #onSignal = (): void => this.#reap();
+  /** Those of all servers in this program. One listener serves them: Node warns of a leak if there are many. */
+  static readonly #listening = new Set<Reaper>();
+  static readonly #onSignal = (): void => {
+    for (const reaper of Reaper.#listening) reaper.#reap();
+  };
 
   /**
    * Call it before starting a child: an end before anyone listens is never reported. It listens until the last child
    * has ended, so that a program can have any number of servers one after another.
    */
   listen(): void {
-    if (this.#listening) return;
-    this.#listening = true;
-    process.on("SIGCHLD", this.#onSignal);
+    if (Reaper.#listening.size === 0) process.on("SIGCHLD", Reaper.#onSignal);
+    Reaper.#listening.add(this);
   }
 
   /** Never calls back synchronously, although the child may have ended before its pid was known. */
@@ -113,8 +115,8 @@ export class Reaper {
       this.#keepAlive = undefined;
     }
     if (this.#children.size === 0) {
-      this.#listening = false;
-      process.off("SIGCHLD", this.#onSignal);
+      Reaper.#listening.delete(this);
+      if (Reaper.#listening.size === 0) process.off("SIGCHLD", Reaper.#onSignal);
     }
     onExit?.({
       exitCode: signal === 0 ? (status >> 8) & 0xff : 128 + signal,

@@ -1,4 +1,4 @@
-import { visibleText } from "../ui/visible-text.ts";
+import { DECEIVING, visibleText } from "../../base/visible-text.ts";
 
 /** A colour of the palette by its number, or red, green and blue as one number above `TRUE_COLOUR`. */
 export type Colour = number;
@@ -37,14 +37,12 @@ export interface ParsedLine {
 export const PLAIN: Style = {};
 
 const TAB = 8;
-/** Characters that need a closer look: controls, invisible ones, marks of direction, halves of pairs. */
-const SPECIAL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{E0100}-\u{E01EF}]/u;
-/** These join what stands beside them, as in emoji and some scripts, and change no direction. */
-const JOINERS = new Set([0x200c, 0x200d]);
+/** These belong to what stands beside them, as in emoji and some scripts, and change no direction. */
+const JOINERS = new Set([0x200c, 0x200d, 0xfe0e, 0xfe0f]);
 
 /** Whether a text has nothing to parse. */
 export function isPlain(text: string): boolean {
-  return !SPECIAL.test(text);
+  return !DECEIVING.test(text);
 }
 
 /**
@@ -101,7 +99,7 @@ class LineParser {
   /** Takes plain characters up to the next special one, or one special character. */
   #characters(code: number): void {
     const rest = this.#raw.slice(this.#at);
-    const special = rest.search(SPECIAL);
+    const special = rest.search(DECEIVING);
     if (special !== 0) {
       const plain = special < 0 ? rest : rest.slice(0, special);
       this.#write(plain);

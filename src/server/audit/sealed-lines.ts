@@ -1,5 +1,5 @@
 import { hash as hashOf } from "node:crypto";
-import { printableJsonText } from "../../base/printable-json.ts";
+import { visibleJson } from "../../base/visible-text.ts";
 import type { AuditHead } from "./chain.ts";
 
 /** Room for the lines of a busy server. Larger batches have a buffer of their own. */
@@ -38,7 +38,7 @@ export class SealedLines {
    */
   add(members: string): void {
     const line = this.#head.line + 1;
-    const covered = printableJsonText(`{"n":${line},"prev":"${this.#head.hash}",${members}`);
+    const covered = visibleJson(`{"n":${line},"prev":"${this.#head.hash}",${members}`);
     const hash = hashOf("sha256", covered);
     this.#text += `${covered},"hash":"${hash}"}\n`;
     this.#head = { line, hash };
