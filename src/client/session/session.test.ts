@@ -9,6 +9,7 @@ const OPTIONS = {
   connectTimeoutMs: 20_000,
   initializeTimeoutMs: 20_000,
   recoveryTimeoutMs: 20_000,
+  answerTimeoutMs: Number.POSITIVE_INFINITY,
   logger: silentLogger,
 };
 

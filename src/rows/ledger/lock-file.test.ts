@@ -62,8 +62,8 @@ test.each([
 });
 
 test("the lock of a program that has ended, and whose parent does not know it yet, is taken over", async () => {
-  const parent = spawn("sh", ["-c", "read line & echo $!; exec sleep 60"], {
-    stdio: ["pipe", "pipe", "ignore"],
+  const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"], {
+    stdio: ["ignore", "pipe", "ignore"],
   });
   onTestFinished(() => void parent.kill("SIGKILL"));
   const [line] = (await once(createInterface(parent.stdout), "line")) as [string];
