@@ -58,6 +58,8 @@ const ALLOWED = {
     "base/subprotocol-token.ts",
     // What any program shows of names that others chose.
     "base/visible-text.ts",
+    // What one sequence may cost an emulator, here and on the server.
+    "base/emulator-bounds.ts",
     "preact",
     "@preact/signals",
     "@xterm",

@@ -74,8 +74,7 @@ describe("a count that is far larger than the screen", () => {
 
   test.each([
     ["in insert mode, where each moves a row", `${CSI}4hA`, 1000],
-    ["with as many combining characters as fit", `e${"\u0301".repeat(100)}\u0008\u001b[C`, 300_000],
-    ["with 31 characters in a cell", `e${"\u0301".repeat(30)}`, 9678],
+    ["with as many combining characters as fit", `e${"\u0301".repeat(8)}`, 33_333],
   ])("repeats less on a huge screen %s", (_name, text, most) => {
     const [terminal, counts] = observed({ cols: 1000, rows: 300 }, "b");
     write(terminal, `${text}${CSI}${LARGEST}b`);
@@ -157,13 +156,19 @@ test("whatever the counts are, the screen is the one of an emulator without boun
   }
 });
 
-test("a cell holds 30 combining characters, and the next one the rest", () => {
+test("a cell holds 8 combining characters; each further one has its own, which is not shown", () => {
   const terminal = emulator({ cols: 10, rows: 2 });
   boundEmulator(terminal);
-  write(terminal, `e${"\u0301".repeat(30)}x${"\u0302".repeat(32)}y`);
+  write(terminal, `e${"\u0301".repeat(8)}x${"\u0302".repeat(10)}y`);
   const line = terminal.buffer.active.getLine(0)!;
-  const cells = Array.from({ length: 5 }, (_, column) => line.getCell(column)!.getChars());
-  expect(cells).toEqual([`e${"\u0301".repeat(30)}`, `x${"\u0302".repeat(30)}`, "\u0302\u0302", "y", ""]);
+  const cells = Array.from({ length: 5 }, (_, column) => line.getCell(column)!);
+  expect(cells.map((cell) => [cell.getChars(), cell.getWidth()])).toEqual([
+    [`e${"\u0301".repeat(8)}`, 1],
+    [`x${"\u0302".repeat(8)}`, 1],
+    ["\u0302", 0],
+    ["\u0302", 0],
+    ["y", 1],
+  ]);
 });
 
 test.each(["", "?"])("everything up to the last cell can be erased with CSI %s1 J", (prefix) => {

@@ -59,8 +59,8 @@ const MAX_SLICE_BYTES = 256;
 const MIN_SLICE_BYTES = 4;
 /** Cells that one REP may write or move. */
 const MAX_REPEAT_WORK = 300_000;
-/** Combining characters on one character, as in the Stream-Safe Text Format of Unicode (UAX #15). */
-const MAX_COMBINED = 30;
+/** Combining characters on one character: what scripts need, and little enough that a painted screen fits a message. */
+const MAX_COMBINED = 8;
 
 /** The part of a terminal that an emulator shows. */
 export function boundedGrid({ cols, rows }: Grid): Grid {
@@ -121,7 +121,7 @@ function repetitions({ cols, rows, modes, buffer }: Xterm, count: number): numbe
   return excess === 0 ? most : most - perRow + excess;
 }
 
-/** Further combining characters continue in the next cell. */
+/** Each further combining character takes a cell and is not shown, as after an escape sequence. */
 function boundedWidths(widths: CharacterWidths): CharacterWidths {
   return {
     version: `${widths.version}-bounded`,
@@ -130,7 +130,7 @@ function boundedWidths(widths: CharacterWidths): CharacterWidths {
       const properties = widths.charProperties(codepoint, preceding);
       if ((properties & 1) === 0) return properties;
       const combined = (preceding >> 3) + 1;
-      return combined > MAX_COMBINED ? 1 << 1 : (combined << 3) | properties;
+      return combined > MAX_COMBINED ? 0 : (combined << 3) | properties;
     },
   };
 }

@@ -3,11 +3,13 @@ import type { SearchAddon } from "@xterm/addon-search";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal } from "@xterm/xterm";
+import { boundedGrid, boundEmulator } from "../../base/emulator-bounds.ts";
 import { openLink } from "./links.ts";
 import { clearAfter } from "./sequences.ts";
 import { fontSize, screenReader } from "./settings.ts";
+import { SlicedWrites } from "./sliced-writes.ts";
 import { terminalColours } from "./terminal-colours.ts";
-import type { GridSize } from "./terminal-session.ts";
+import type { GridSize, TerminalSurface } from "./terminal-session.ts";
 
 const SCROLLBACK = 10_000;
 /** Below that, colours of programs are changed until they can be read. */
@@ -16,9 +18,14 @@ const LEAST: GridSize = { cols: 2, rows: 1 };
 /** Smaller text is hard to read. */
 const LEAST_FONT_PX = 9;
 const FONT_STEP_PX = 0.5;
+/** Titles, colours and links of programs: longer ones are ignored, because xterm.js takes minutes for some. */
+const STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
+const MAX_STRING = 4096;
+/** Places of links and of search results. Each line that scrolls visits all of them. */
+const MAX_MARKERS = 2500;
 
 /** xterm.js with what the page wants of it. */
-export class Emulator {
+export class Emulator implements TerminalSurface {
   readonly terminal: Terminal;
   /** Gets the target of the link under the mouse. */
   onHover: (address: string | undefined) => void = () => {};
@@ -30,6 +37,7 @@ export class Emulator {
   #isClipped = false;
   /** Where the cursor was when the page last scrolled to it. */
   #shownCursor = "";
+  readonly #writes: SlicedWrites;
 
   constructor(element: HTMLElement) {
     this.#element = element;
@@ -44,6 +52,8 @@ export class Emulator {
       fontFamily: getComputedStyle(element).getPropertyValue("--font-code"),
       fontSize: fontSize.value,
       lineHeight: 1.15,
+      // It would report faults of programs on the browser's console.
+      logLevel: "off",
       minimumContrastRatio: CONTRAST,
       screenReaderMode: screenReader.value,
       scrollback: SCROLLBACK,
@@ -54,9 +64,36 @@ export class Emulator {
     const webLinks = new WebLinksAddon((_event, text) => openLink(text), links);
     for (const addon of [this.#fit, new Unicode11Addon(), webLinks]) this.terminal.loadAddon(addon);
     this.terminal.unicode.activeVersion = "11";
+    boundEmulator(this.terminal);
+    this.#writes = new SlicedWrites(this.terminal, () => this.#forgetOldMarkers());
+    for (const code of STRINGS)
+      this.terminal.parser.registerOscHandler(code, (text) => text.length > MAX_STRING);
     // Programs must not reach the clipboard.
     this.terminal.parser.registerOscHandler(52, () => true);
     this.terminal.open(element);
+  }
+
+  get cols(): number {
+    return this.terminal.cols;
+  }
+
+  get rows(): number {
+    return this.terminal.rows;
+  }
+
+  resize(cols: number, rows: number): void {
+    const grid = boundedGrid({ cols, rows });
+    this.terminal.resize(grid.cols, grid.rows);
+  }
+
+  /** Shows output. `parsed` is called when the screen has all of it. */
+  write(data: string | Uint8Array, parsed?: () => void): void {
+    this.#writes.write(data, parsed);
+  }
+
+  #forgetOldMarkers(): void {
+    const { markers } = this.terminal;
+    for (let excess = markers.length - MAX_MARKERS; excess > 0; excess -= 1) markers[0]?.dispose();
   }
 
   /** What finds text. It is loaded when somebody searches. */
@@ -80,7 +117,7 @@ export class Emulator {
   /** Moves what the screen shows out of sight, above it, followed by a line of explanation. */
   putAside(notice: string): void {
     this.isAside = true;
-    this.terminal.write(clearAfter(this.terminal.rows, notice));
+    this.write(clearAfter(this.terminal.rows, notice));
   }
 
   /** Is shown in another place, with all that is on it. */
@@ -95,7 +132,10 @@ export class Emulator {
     this.#clip(false);
     const size = this.#fit.proposeDimensions();
     if (size === undefined || !Number.isFinite(size.cols) || !Number.isFinite(size.rows)) return undefined;
-    return { cols: Math.max(LEAST.cols, size.cols), rows: Math.max(LEAST.rows, size.rows) };
+    return boundedGrid({
+      cols: Math.max(LEAST.cols, size.cols),
+      rows: Math.max(LEAST.rows, size.rows),
+    });
   }
 
   /** Makes the text smaller until all of the screen can be seen, unless that would be too small to be read. */

@@ -70,7 +70,7 @@ export class PaneModel {
     terminal.options.disableStdin = false;
     terminal.resize(room.cols, room.rows);
     this.grid.value = room;
-    this.#session = new TerminalSession(host, terminal, {
+    this.#session = new TerminalSession(host, this.emulator, {
       ...pane,
       room,
       ...(left === undefined || left.isAside ? {} : { above: RESTARTED }),

@@ -1,3 +1,4 @@
+import { boundedGrid } from "../../base/emulator-bounds.ts";
 import {
   ExecError,
   type ExitReport,
@@ -57,10 +58,10 @@ export interface TerminalSessionOptions extends TerminalAddress {
 /** Written to the emulator, but not parsed: at most this much, and less before more is written. */
 const MOST_UNPARSED = 256 * 1024;
 const ENOUGH_PARSED = 64 * 1024;
-/** Parsed at once: a few milliseconds' work, also before the parser is warm. */
-const PIECE = 4 * 1024;
 /** Input on its way. More is refused, or a page without a connection would collect it for ever. */
 const MOST_UNSENT = 64 * 1024 * 1024;
+/** With more input on its way, questions of a program that does not read the answers are not answered. */
+const MOST_UNSENT_REPLIES = 4 * 1024;
 /** Typed before the terminal is open: at most this many characters. */
 const MOST_EARLY = 64 * 1024;
 /** A person who has typed just now is the one whose terminal answers a program's questions. */
@@ -134,7 +135,7 @@ export class TerminalSession {
   /** Passes on what a person typed, or what the emulator answers to a program. */
   input(data: string): void {
     const reply = isReply(data);
-    if (reply && (this.#repeating > 0 || !this.#answers())) return;
+    if (reply && (this.#repeating > 0 || this.#unsent > MOST_UNSENT_REPLIES || !this.#answers())) return;
     if (!reply) this.#typedMs = performance.now();
     if (!reply && this.#state.kind === "opening") {
       if (this.#early.length + data.length <= MOST_EARLY) this.#early += data;
@@ -176,8 +177,9 @@ export class TerminalSession {
 
   /** The window has this size, as a list said that was asked for at `askedMs`. */
   async sizeIs(size: GridSize, askedMs: number): Promise<void> {
-    if (this.#state.kind !== "open" || askedMs < this.#sizedMs || isSameSize(size, this.#surface)) return;
-    this.#surface.resize(size.cols, size.rows);
+    const grid = boundedGrid(size);
+    if (this.#state.kind !== "open" || askedMs < this.#sizedMs || isSameSize(grid, this.#surface)) return;
+    this.#surface.resize(grid.cols, grid.rows);
     await this.#paint(CLEAR);
   }
 
@@ -302,10 +304,7 @@ export class TerminalSession {
   async #write(data: string | Uint8Array): Promise<void> {
     if (data.length === 0) return;
     this.#unparsed += data.length;
-    // The emulator looks at the clock between two pieces, and stops for a while when it has taken too long.
-    const last = Math.floor((data.length - 1) / PIECE) * PIECE;
-    for (let start = 0; start < last; start += PIECE) this.#surface.write(data.slice(start, start + PIECE));
-    this.#surface.write(data.slice(last), () => {
+    this.#surface.write(data, () => {
       this.#unparsed -= data.length;
       if (this.#unparsed <= ENOUGH_PARSED) this.#parsed?.();
     });

@@ -38,15 +38,19 @@ function rowOf(buffer: IBuffer, row: number): string {
   let visible = 0;
   let style: Pick<Style, "fg" | "bg"> = { fg: 0, bg: 0 };
   const scratch = buffer.getNullCell();
-  for (let column = 0; column < line.length; column += 1) {
+  for (let column = 0, before = 0; column < line.length; column += 1) {
     const cell = line.getCell(column, scratch) as (IBufferCell & Style) | undefined;
-    // The second half of a wide character.
-    if (cell === undefined || cell.getWidth() === 0) continue;
+    if (cell === undefined) continue;
+    const width = cell.getWidth();
+    const isSecondHalf = width === 0 && before === 2;
+    before = width;
+    if (isSecondHalf) continue;
     if (cell.fg !== style.fg || cell.bg !== style.bg) {
       text += sgr(cell);
       style = { fg: cell.fg, bg: cell.bg };
     }
-    const chars = cell.getChars() || " ";
+    // A combining character without one before it takes a cell, and is not shown.
+    const chars = (width > 0 && cell.getChars()) || " ";
     text += chars;
     if (chars !== " " || cell.bg !== 0 || cell.fg !== 0) visible = text.length;
   }

@@ -182,6 +182,15 @@ describe("a painted screen", () => {
   });
 });
 
+test("a combining character without one before it takes a cell, also in what paints the screen", async () => {
+  const output = new FakeOutput();
+  output.write("some\u001b[m\u0301 words 漢 more");
+  const { paint } = await new TerminalScreen(output, () => SIZE).read({ paint: true });
+  const viewer = new Viewer();
+  await viewer.write(paint!);
+  expect(viewer.terminal.buffer.active.getLine(0)!.translateToString(true)).toBe("some  words 漢 more");
+});
+
 /** Everything a program might write, by a seed. */
 function garbage(seed: number, length: number): Buffer {
   let state = seed;
