@@ -16,7 +16,7 @@ const USUAL = { rows: 24, cols: 80 };
 /** The largest screen that a server follows. */
 const HUGE = { rows: 300, cols: 1000 };
 /** Each byte can cost milliseconds there. */
-const HUGE_FLOOD_BYTES = 256;
+const HUGE_FLOOD_BYTES = 160;
 const FLOOD_BYTES = 8192;
 const STRING_BYTES = 2 * 1024 * 1024;
 const TERMINALS = 24;
