@@ -22,7 +22,7 @@ import { Occupancy } from "./occupancy.ts";
 import { ProcessQuota } from "./processes/process-quota.ts";
 import { resolveRunAs, type RunAs } from "./run-as/run-as.ts";
 import { UserServers } from "./run-as/user-servers.ts";
-import { operatorPolicy } from "./sandbox/operator-policy.ts";
+import { operatorPolicy, refuseExposed } from "./sandbox/operator-policy.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { ServerOptions } from "./server-options.ts";
 import type { ServerState } from "./server-state.ts";
@@ -56,6 +56,8 @@ export interface ServerCore {
   readonly occupancy: Occupancy;
   readonly starter: ProcessStarter;
   readonly sandbox: Sandbox;
+  /** Out of reach in every sandbox. */
+  readonly files: ServerFiles;
   readonly sessions: SessionRegistry;
   readonly kept: KeptProcesses;
   readonly users: UserServers;
@@ -142,6 +144,7 @@ export function createServerCore(
     occupancy,
     starter,
     sandbox,
+    files,
     sessions,
     kept,
     users,
@@ -159,10 +162,10 @@ function createSandboxes(
   }: ServerFiles & { environment: Environment; logger: Logger; cwd: string | undefined },
 ): Sandboxes {
   const temporaryDirectory = environment["TMPDIR"];
+  const name = "the sandbox of the server";
   const operator =
-    sandbox === undefined
-      ? undefined
-      : operatorPolicy(sandbox, { ...files, temporaryDirectory, logger, cwd });
+    sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger, cwd }, name);
+  if (operator !== undefined) refuseExposed(operator, files, { name });
   return new Sandboxes({ files, operator, isRequired: requireSandbox });
 }
 

@@ -299,7 +299,7 @@ it("a token does not get at what was started with other rights of the same name"
   await full.start(["cat"], { keep: "shell", stdin: "pipe" });
   await full.detach();
   await using witness = await openSocket(server.url, "ann");
-  await write(entry("ann", `preset = "sandboxed"\npolicy = { write = ["${directory}"] }`));
+  await write(entry("ann", 'preset = "sandboxed"\npolicy = "read-only"'));
   expect(await inTime(witness.closed, "the new rights")).toBe(CREDENTIAL_ENDED);
   await using narrow = await connect(server.url, { token: "ann" });
   expect(await narrow.processes({ scope: "kept" })).toEqual([]);

@@ -81,7 +81,7 @@ my %edits = (
   "denied-file" => sub { drop_at("$place/secret") },
   "denied-pattern" => sub { drop_at("$place/work/deep/er/token.hidden") },
   "fixed-directories" => sub { drop_at("$place/work/deep") },
-  "hidden-token" => sub { drop_at("$world/server/token") },
+  "hidden-token" => sub { drop_at("$world/server") },
   "hidden-socket" => sub { drop_at("$world/server/socket") },
   "own-proc" => sub { drop(sub { $_[2] =~ m{^/proc/} }); swap(sub { $_[0] eq "--proc" }, "--bind", "/proc", "/proc") },
   "read-only-proc-sys" => sub { drop(sub { $_[2] =~ m{^/proc/} }) },

@@ -11,7 +11,7 @@ import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "../limits.ts";
 import { resolveRunAs, type RunAs } from "../run-as/run-as.ts";
-import { operatorPolicy } from "../sandbox/operator-policy.ts";
+import { operatorPolicy, refuseExposed } from "../sandbox/operator-policy.ts";
 import { type Preset, PRESET_RIGHTS } from "./presets.ts";
 
 /** Limits that a principal can have of its own, below those of the server. */
@@ -131,6 +131,7 @@ function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): S
   const confining = operatorPolicy(policy, context, "policy");
   if (confining === undefined || isOpen(confining))
     throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
+  refuseExposed(confining, context, { name: "policy", walk: context.walk });
   return confining;
 }
 

@@ -5,18 +5,11 @@ import type { Logger } from "../../base/logger.ts";
 import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
 import { exposedFile } from "../../capabilities/sandbox/view/exposed-file.ts";
-import type { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
+import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
+import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";
 import { sandboxPolicy } from "./sandbox-context.ts";
-
-interface OperatorContext extends ServerFiles {
-  readonly temporaryDirectory: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly logger: Logger;
-  /** Has looked at the server's files already. */
-  readonly walk?: PathWalk | undefined;
-}
 
 /**
  * The policy for all clients of a server, or of a token, which `name` names. Relative paths start at the server's own directory: clients choose those of
@@ -24,20 +17,39 @@ interface OperatorContext extends ServerFiles {
  */
 export function operatorPolicy(
   sandbox: Sandbox,
-  { temporaryDirectory, cwd = process.cwd(), logger, walk, ...files }: OperatorContext,
-  name = "the sandbox of the server",
+  {
+    temporaryDirectory,
+    cwd = process.cwd(),
+    logger,
+  }: { temporaryDirectory: string | undefined; cwd?: string | undefined; logger: Logger },
+  name: string,
 ): SandboxPolicy | undefined {
   const context = sandboxContext(sandbox, uriFromPath(cwd));
   try {
     const policy = sandboxPolicy(context, { kind: "process", cwd: () => cwd, temporaryDirectory });
-    if (policy === undefined) return undefined;
-    warnOfMissing(policy, logger);
-    const fault = exposedFile(policy, files, walk === undefined ? {} : { walk });
-    if (fault !== undefined) throw new UsageError(`${name} ${fault}`);
+    if (policy !== undefined) warnOfMissing(policy, logger);
     return policy;
   } catch (error) {
-    if (!(error instanceof RpcError) && !(error instanceof SandboxRefusal)) throw error;
+    if (!(error instanceof RpcError)) throw error;
     throw new UsageError(`${name} is invalid: ${error.message}`);
+  }
+}
+
+/**
+ * Throws a UsageError for a policy under which a client could reach a file of the server. `walk` may have looked at the
+ * files already.
+ */
+export function refuseExposed(
+  policy: SandboxPolicy,
+  files: ServerFiles,
+  { name, walk = new PathWalk(systemDisk) }: { name: string; walk?: PathWalk | undefined },
+): void {
+  try {
+    const fault = exposedFile(policy, files, { disk: systemDisk, walk });
+    if (fault !== undefined) throw new UsageError(`${name} ${fault}`);
+  } catch (error) {
+    if (error instanceof SandboxRefusal) throw new UsageError(`${name} is invalid: ${error.message}`);
+    throw error;
   }
 }
 

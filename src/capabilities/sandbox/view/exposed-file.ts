@@ -1,8 +1,8 @@
 import type { SandboxPolicy } from "../policy/sandbox-policy.ts";
 import { type AccessMap, weakest } from "./access-map.ts";
-import { type Disk, systemDisk } from "./disk.ts";
+import type { Disk } from "./disk.ts";
 import { parentOf } from "./path-names.ts";
-import { PathWalk } from "./path-walk.ts";
+import type { PathWalk } from "./path-walk.ts";
 import { layersOf } from "./policy-layer.ts";
 import { hideDirectories, hidingPlaces, type ServerFiles } from "./server-files.ts";
 
@@ -13,7 +13,7 @@ import { hideDirectories, hidingPlaces, type ServerFiles } from "./server-files.
 export function exposedFile(
   policy: SandboxPolicy,
   { hiddenPaths, socketPaths = [], trustedPaths = [] }: ServerFiles,
-  { disk = systemDisk, walk = new PathWalk(disk) }: { disk?: Disk; walk?: PathWalk } = {},
+  { disk, walk }: { disk: Disk; walk: PathWalk },
 ): string | undefined {
   const maps = layersOf(policy, walk, disk).map(({ access }) => access);
   const given = weakest(maps);

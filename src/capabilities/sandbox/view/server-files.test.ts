@@ -4,6 +4,7 @@ import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
 import { FULL, look, path, policy, READ_ALL, shown } from "../../../../test/fixtures/sandbox-policies.ts";
 import { narrow, type FileRule } from "../policy/sandbox-policy.ts";
 import { exposedFile } from "./exposed-file.ts";
+import { PathWalk } from "./path-walk.ts";
 import { isHidden, type ServerFiles } from "./server-files.ts";
 import { viewOf } from "./view-of.ts";
 
@@ -145,8 +146,9 @@ describe("the policy of an operator", () => {
     etc: { table: "" },
     ws: { conf: { link: "/conf" }, table: { link: "/conf/table" } },
   };
+  const disk = new FakeDisk(tree);
   const fault = (rules: FileRule[], files: Partial<ServerFiles>) =>
-    exposedFile(policy(rules), { hiddenPaths: [], ...files }, { disk: new FakeDisk(tree) });
+    exposedFile(policy(rules), { hiddenPaths: [], ...files }, { disk, walk: new PathWalk(disk) });
 
   it.each(["hiddenPaths", "socketPaths", "trustedPaths"] as const)(
     "makes nothing writable in which one of the %s lies, or a link that leads there",

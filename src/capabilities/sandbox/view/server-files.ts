@@ -76,6 +76,12 @@ function homes(): string[] {
   }
 }
 
+/** Secrets and records that sandboxes can hide only one by one, as they are when a sandbox starts. */
+export function filesInSharedDirectories({ hiddenPaths }: ServerFiles, disk = systemDisk): string[] {
+  const shared = hidingPlaces(hiddenPaths, new PathWalk(disk)).filter(({ isShared }) => isShared);
+  return [...new Set(shared.map(({ path }) => path))];
+}
+
 /** Hides the directories of files in each set of rules, so that only one that names them all can show them. */
 export function hideDirectories(
   maps: readonly AccessMap[],
