@@ -16,7 +16,10 @@ export interface ServerOptions {
   readonly concurrentRequests?: number;
   /** Limits that differ from their defaults; see `LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
-  /** Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. */
+  /**
+   * Absolute paths that no sandbox shows, whatever its policy: the secrets of the server, and its records. A file is
+   * hidden with its directory, because another file can take its place while programs run.
+   */
   readonly hiddenPaths?: readonly string[];
   /**
    * Confines every process and every call on files, of all clients; relative paths in it start at the working directory

@@ -66,19 +66,19 @@ it("the token goes to stdout alone, and the lines for the table to stderr or int
   expect(bare.stderr).not.toContain(bare.stdout.trim());
   expect(await read(bare.stderr)).toMatchObject([{ name: "ci", rights: { preset: "observe" } }]);
 
-  await line.run("mkdir -p data build");
+  await line.run("mkdir -p data build conf");
   const files = await line.run(
-    "exec-server token new backup --table t.toml --preset files --root data --read-only --limit max_sessions=3",
+    "exec-server token new backup --table conf/t.toml --preset files --root data --read-only --limit max_sessions=3",
   );
   const sandboxed = await line.run(
-    "exec-server token new ci --table t.toml --preset sandboxed --write build --network --see '*' --expires 2099-01-31 --json",
+    "exec-server token new ci --table conf/t.toml --preset sandboxed --write build --network --see '*' --expires 2099-01-31 --json",
   );
-  expect(files).toMatchObject({ status: 0, stderr: "exec-server: 'backup' was added to t.toml\n" });
+  expect(files).toMatchObject({ status: 0, stderr: "exec-server: 'backup' was added to conf/t.toml\n" });
   expect(sandboxed).toMatchObject({ status: 0, stderr: "" });
   const { token, lines } = JSON.parse(sandboxed.stdout) as { token: string; lines: string };
-  expect(textOf("t.toml")).toContain(lines);
-  expect(textOf("t.toml")).not.toContain(token);
-  const [backup, ci, ...others] = await read(textOf("t.toml"));
+  expect(textOf("conf/t.toml")).toContain(lines);
+  expect(textOf("conf/t.toml")).not.toContain(token);
+  const [backup, ci, ...others] = await read(textOf("conf/t.toml"));
   expect(others).toEqual([]);
   expect(backup).toMatchObject({ name: "backup", expiresAtMs: undefined, rights: { preset: "files" } });
   expect(backup?.rights.files?.roots).toEqual([pathOf("data")]);
@@ -91,16 +91,16 @@ it("the token goes to stdout alone, and the lines for the table to stderr or int
   });
   expect(ci?.rights.grant("name:anyone")).toBe("follow");
 
-  expect((await line.run("exec-server token list t.toml")).stdout).toBe(
+  expect((await line.run("exec-server token list conf/t.toml")).stdout).toBe(
     "NAME    PRESET     TOKENS  EXPIRES\nbackup  files           1  never\nci      sandboxed       1  2099-01-31T00:00Z\n",
   );
-  expect(JSON.parse((await line.run("exec-server token list --json t.toml")).stdout)).toEqual([
+  expect(JSON.parse((await line.run("exec-server token list --json conf/t.toml")).stdout)).toEqual([
     { name: "backup", preset: "files", tokens: 1 },
     { name: "ci", preset: "sandboxed", expires: "2099-01-31T00:00:00.000Z", tokens: 1 },
   ]);
-  expect(await line.run("exec-server token check t.toml")).toEqual({
+  expect(await line.run("exec-server token check conf/t.toml")).toEqual({
     status: 0,
-    stdout: "t.toml: 2 tokens, nothing wrong\n",
+    stdout: "conf/t.toml: 2 tokens, nothing wrong\n",
     stderr: "",
   });
 });
