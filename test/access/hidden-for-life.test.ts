@@ -121,18 +121,14 @@ it("a running program never sees what takes the place of a file of the server", 
   writeFileSync(config, "metrics = true\n");
   const rights = ["--preset", "sandboxed", "--write", at("work")];
   const token = operate("token", "new", "ann", "--table", table, ...rights);
-  const server = await start([
-    ...[
-      "--listen",
-      "wss://127.0.0.1:0",
-      "--tls-cert",
-      at("live", "cert.pem"),
-      "--tls-key",
-      at("live", "key.pem"),
-    ],
-    ...["--ws-auth", "token-table", "--ws-token-table", table, "--config", config],
-    ...["--audit", audit, "--audit-max-bytes", "4096", "--log-file", log, "--log-level", "debug"],
-  ]);
+  const server = await start(
+    [
+      ["--listen", "wss://127.0.0.1:0"],
+      ["--tls-cert", at("live", "cert.pem"), "--tls-key", at("live", "key.pem")],
+      ["--ws-auth", "token-table", "--ws-token-table", table, "--config", config],
+      ["--audit", audit, "--audit-max-bytes", "4096", "--log-file", log, "--log-level", "debug"],
+    ].flat(),
+  );
   const host = await open(await server.banner(), { token, ca: authority.ca });
   const places = ["conf", "records", "live", "archive"].map((name) => at(name));
   const program = await watch(host, places);
@@ -170,7 +166,7 @@ it("a policy of an operator under which a file of the server is writable, or can
     try {
       return operate("token", "new", "ann", "--preset", "sandboxed", "--table", table, ...flags);
     } catch (error) {
-      return String((error as { stderr: string }).stderr);
+      return (error as { stderr: string }).stderr;
     }
   };
   expect(make("--write", at("conf"))).toContain(

@@ -52,8 +52,6 @@ export interface RightsContext extends ServerFiles {
   readonly cwd?: string;
   readonly logger: Logger;
   readonly fsRoots: readonly string[];
-  /** Looks at each path once, for many tokens. Default: each looks by itself. */
-  readonly walk?: PathWalk;
 }
 
 /** What a client may do. */
@@ -80,6 +78,11 @@ export const FULL_RIGHTS: Rights = makeRights({ preset: "full" });
 
 /** Throws a UsageError for options that make no sense, or would give more than they say. */
 export function createRights(options: RightsOptions, context: RightsContext): Rights {
+  return createRightsOnWalk(options, context, new PathWalk(systemDisk));
+}
+
+/** The same for one of many, with a walk that looks at each path once for all of them. */
+export function createRightsOnWalk(options: RightsOptions, context: RightsContext, walk: PathWalk): Rights {
   const { preset, policy, roots, readOnly, runAs, see = [], control = [] } = options;
   const only = (name: string, value: unknown, wanted: Preset): void => {
     if (value !== undefined && preset !== wanted)
@@ -92,9 +95,9 @@ export function createRights(options: RightsOptions, context: RightsContext): Ri
   if (control.length > 0 && (preset === "files" || preset === "observe"))
     throw new UsageError(`control is not for the preset ${preset}`);
   return makeRights(options, {
-    ...(preset === "sandboxed" ? { sandbox: confiningPolicy(policy, context) } : {}),
+    ...(preset === "sandboxed" ? { sandbox: confiningPolicy(policy, context, walk) } : {}),
     ...(preset === "files"
-      ? { files: confiningRoots(roots, readOnly ? { ...context, trustedPaths: [] } : context) }
+      ? { files: confiningRoots(roots, readOnly ? { ...context, trustedPaths: [] } : context, walk) }
       : {}),
     ...(runAs === undefined ? {} : { runAs: resolveRunAs(runAs) }),
   });
@@ -126,12 +129,12 @@ function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "fil
   };
 }
 
-function confiningPolicy(policy: Sandbox | undefined, context: RightsContext): SandboxPolicy {
+function confiningPolicy(policy: Sandbox | undefined, context: RightsContext, walk: PathWalk): SandboxPolicy {
   if (policy === undefined) throw new UsageError("the preset sandboxed needs a policy");
   const confining = operatorPolicy(policy, context, "policy");
   if (confining === undefined || isOpen(confining))
     throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
-  refuseExposed(confining, context, { name: "policy", walk: context.walk });
+  refuseExposed(confining, context, { name: "policy", walk });
   return confining;
 }
 
@@ -147,7 +150,8 @@ function isOpen(policy: SandboxPolicy): boolean {
 /** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
 function confiningRoots(
   roots: readonly string[] | undefined,
-  { hiddenPaths, socketPaths = [], trustedPaths = [], fsRoots, walk }: RightsContext,
+  { hiddenPaths, socketPaths = [], trustedPaths = [], fsRoots }: RightsContext,
+  walk: PathWalk,
 ): NonNullable<Rights["files"]> {
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
   const access = new AllowedRoots(roots, "roots");
@@ -168,7 +172,7 @@ function isWithin(path: string, directory: string): boolean {
 }
 
 /** Where a path can be made to lead elsewhere: the links on its way, and its end. */
-function placesOnTheWay(path: string, walk = new PathWalk(systemDisk)): string[] {
+function placesOnTheWay(path: string, walk: PathWalk): string[] {
   const { path: end, links } = walk.follow(path);
   return [...links.map((link) => link.path), end];
 }

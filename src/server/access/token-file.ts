@@ -4,7 +4,7 @@ import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import { readOwnFile } from "../read-own-file.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
-import { createRights, type Rights, type RightsContext } from "./rights.ts";
+import { createRightsOnWalk, type Rights, type RightsContext, type RightsOptions } from "./rights.ts";
 
 const MAX_TOKENS = 1_000;
 /** Two, so that clients can change from one to the other. */
@@ -44,14 +44,14 @@ export async function parseTokens(path: string, text: string, context: RightsCon
   // An empty file is one that is being written.
   if (!Array.isArray(tokens) || tokens.length === 0) throw fault(1, "there is no [[token]]");
   if (tokens.length > MAX_TOKENS) throw fault(1, `there are more than ${MAX_TOKENS} tokens`);
-  const looking = { ...context, walk: new PathWalk(systemDisk) };
+  const walk = new PathWalk(systemDisk);
   const entries = tokens.map((table: unknown, index) => {
     const start = startOf(text, index);
     const refuse = (key: string, why: string): UsageError =>
       fault(lineOf(text, start, key.split(".").at(-1) ?? key), `${key} ${why}`);
     if (!isTable(table)) throw fault(start + 1, "token must be a table: [[token]]");
     try {
-      return readToken(table, refuse, looking);
+      return readToken(table, refuse, (rights) => createRightsOnWalk(rights, context, walk));
     } catch (error) {
       if (!(error instanceof UsageError) || error.message.startsWith(`${path}:`)) throw error;
       throw fault(start + 1, error.message);
@@ -64,7 +64,7 @@ export async function parseTokens(path: string, text: string, context: RightsCon
 function readToken(
   table: Readonly<Record<string, unknown>>,
   refuse: (key: string, why: string) => UsageError,
-  context: RightsContext,
+  rightsOf: (options: RightsOptions) => Rights,
 ): TokenEntry {
   for (const key of Object.keys(table)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
   const { name, sha256, expires } = table;
@@ -80,7 +80,7 @@ function readToken(
   return {
     name,
     sha256: hashes.map((hash) => Buffer.from(hash, "hex")),
-    rights: createRights(readRights(table, refuse), context),
+    rights: rightsOf(readRights(table, refuse)),
     expiresAtMs: expires === undefined ? undefined : readTime(expires, refuse),
   };
 }

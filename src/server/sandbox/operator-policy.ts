@@ -42,7 +42,7 @@ export function operatorPolicy(
 export function refuseExposed(
   policy: SandboxPolicy,
   files: ServerFiles,
-  { name, walk = new PathWalk(systemDisk) }: { name: string; walk?: PathWalk | undefined },
+  { name, walk = new PathWalk(systemDisk) }: { name: string; walk?: PathWalk },
 ): void {
   try {
     const fault = exposedFile(policy, files, { disk: systemDisk, walk });
