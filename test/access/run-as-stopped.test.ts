@@ -99,7 +99,7 @@ describe.runIf(process.getuid?.() === 0)("the part of a server that is another u
     await pollUntil(
       () => !isStillAlive(part) && processesMarked(mark).length === 0,
       DEADLINE_MS,
-      () => `the end of ${processesMarked(mark).map(commandLine)}`,
+      () => `the end of ${processesMarked(mark).map(commandLine).join()}`,
     );
     await host.close();
   });
