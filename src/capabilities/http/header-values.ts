@@ -14,6 +14,7 @@ const DENIED = new Set([
   "AZURE_CLIENT_SECRET",
   "AZURE_FEDERATED_TOKEN_FILE",
   "GOOGLE_APPLICATION_CREDENTIALS",
+  "CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
 ]);
 
 /** The value of an environment variable of this machine, for a header. */
