@@ -6,7 +6,7 @@ import { attachWebSocket, isAttached } from "../transport/websocket/attach-webso
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
 import { createAuthenticator } from "./access/authentication.ts";
 import { rightsContext } from "./access/rights-context.ts";
-import { createServerFor, type Server } from "./server.ts";
+import { createServerFor, type ObservedServer, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** On which path of an HTTP server to serve, and whom to admit. */
@@ -44,7 +44,13 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
     authentication === undefined
       ? undefined
       : createAuthenticator(authentication, rightsContext(options, files));
-  const server = createServerFor(listeners, options, { files });
+  let server: ObservedServer;
+  try {
+    server = createServerFor(listeners, options, { files });
+  } catch (error) {
+    authenticator?.close();
+    throw error;
+  }
   const detach = attachWebSocket(http, {
     path,
     ...admissionFor(server, options, { authenticator, requiresCertificate: false, isLocal: () => false }),

@@ -3,11 +3,11 @@ import { CapabilityError, UsageError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../native/os-error.ts";
-import { listenWebSocket } from "../transport/websocket/websocket-server.ts";
+import { listenWebSocket, type WebSocketListener } from "../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./access/admission.ts";
 import { Console } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console-options.ts";
-import { createAuthenticator } from "./access/authentication.ts";
+import { type Authenticator, createAuthenticator } from "./access/authentication.ts";
 import { LoginLog } from "./access/refused-logins.ts";
 import { rightsContext } from "./access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
@@ -15,7 +15,7 @@ import { metricsPage } from "./metrics/metrics-page.ts";
 import type { FleetOptions } from "./fleet/fleet-options.ts";
 import type { FleetPlace } from "./fleet/join-fleet.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { createServerFor, type Server } from "./server.ts";
+import { createServerFor, type ObservedServer, type Server } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
@@ -108,29 +108,40 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
           isLocal: !isExposed(address),
           publicUrls: options.publicUrls ?? [],
           takesTokens: authentication !== undefined,
-          refused: (reason, from) => server.observer?.refused?.({ cause: "login", reason, from }),
+          refused: (reason, from) => server?.observer?.refused?.({ cause: "login", reason, from }),
         })
       : undefined;
-  // Whatever is given must be a policy: nothing else may leave the server open.
-  const authenticator =
-    authentication === undefined
-      ? undefined
-      : createAuthenticator(authentication, rightsContext(observed, ownFiles));
-  await authenticator?.ready;
-  const server = createServerFor(listeners, observed, { files: ownFiles, console });
+  let authenticator: Authenticator | undefined;
+  let server: ObservedServer | undefined;
   let place: FleetPlace | undefined;
+  let listener: WebSocketListener | undefined;
+  let unwatch: (() => void) | undefined;
+  const close = async (): Promise<void> => {
+    unwatch?.();
+    authenticator?.close();
+    await Promise.all([listener?.close(), server?.close()]);
+    await place?.leave();
+  };
   try {
-    await server.prepare();
+    // Whatever is given must be a policy: nothing else may leave the server open.
+    authenticator =
+      authentication === undefined
+        ? undefined
+        : createAuthenticator(authentication, rightsContext(observed, ownFiles));
+    await authenticator?.ready;
+    const opened = createServerFor(listeners, observed, { files: ownFiles, console });
+    server = opened;
+    await opened.prepare();
     if (options.fleet !== undefined) {
       // Only a fleet needs the library of NATS.
       const { enterFleet } = await import("./fleet/enter-fleet.ts");
       const maxMessageBytes = options.limits?.maxMessageBytes;
       const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
-      place = await enterFleet(server, options.fleet, { ...surroundings, waits: address.kind === "none" });
+      place = await enterFleet(opened, options.fleet, { ...surroundings, waits: address.kind === "none" });
     }
     const log = new LoginLog(logger);
     const localPreset = options.local?.preset ?? "full";
-    const listener =
+    listener =
       address.kind === "none"
         ? undefined
         : await listenWebSocket({
@@ -140,9 +151,9 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
               : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
             ...(metrics === undefined
               ? {}
-              : { pages: new Map([["/metrics", await metricsPage(metrics, server, localPreset)]]) }),
+              : { pages: new Map([["/metrics", await metricsPage(metrics, opened, localPreset)]]) }),
             ...admissionFor(
-              server,
+              opened,
               { ...options, observers },
               {
                 authenticator,
@@ -152,26 +163,20 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
               },
             ),
           });
-    const unwatch = files?.watch((renewed) => listener?.renewTls(renewed));
+    unwatch = files?.watch((renewed) => listener?.renewTls(renewed));
     const url = listener?.url ?? `fleet:${options.fleet?.id}`;
     console?.listensOn(url);
     if ("port" in address) listeners.add(Number(new URL(url).port));
-    const close = async (): Promise<void> => {
-      unwatch?.();
-      authenticator?.close();
-      await Promise.all([listener?.close(), server.close()]);
-      await place?.leave();
-    };
     return {
       url,
       consoleLink: () => console?.link(),
-      refusal: (credential) => server.refusal(credential),
-      exclude: (ends) => server.exclude(ends),
-      accept: (transport, accepted) => server.accept(transport, accepted),
-      link: (events) => server.link(events),
-      state: () => server.state(),
+      refusal: (credential) => opened.refusal(credential),
+      exclude: (ends) => opened.exclude(ends),
+      accept: (transport, accepted) => opened.accept(transport, accepted),
+      link: (events) => opened.link(events),
+      state: () => opened.state(),
       drain: () => {
-        const drained = server.drain();
+        const drained = opened.drain();
         place?.tell();
         return drained;
       },
@@ -179,10 +184,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
-    authenticator?.close();
-    await server.close();
-    await place?.leave();
-    throw listenError(error, address);
+    await close();
+    throw server === undefined ? error : listenError(error, address);
   }
 }
 
