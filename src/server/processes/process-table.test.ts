@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import type { ProcessSlot } from "./process-quota.ts";
+import { ProcessTable } from "./process-table.ts";
+
+const RETENTION_MS = 1_000;
+const REQUEST: StartRequest = { argv: ["x"], cwd: "/", env: new Map(), stdin: "none" };
+
+type Listener = Parameters<ManagedProcess["listen"]>[0];
+
+/** What the table sees of a process. */
+class FakeProcess {
+  readonly #listeners: Listener[] = [];
+  readonly state = { closed: false };
+  readonly outputBytes = { retained: 7 };
+  /** Nothing that it started is left. */
+  gone = false;
+  disposed = 0;
+
+  listen(listener: Listener): void {
+    this.#listeners.push(listener);
+  }
+
+  dispose(): void {
+    this.disposed += 1;
+    if (!this.state.closed) this.close();
+  }
+
+  close(): void {
+    this.state.closed = true;
+    for (const listener of this.#listeners) listener({ kind: "closed" } as Parameters<Listener>[0]);
+  }
+}
+
+class FakeSlot {
+  readonly calls: string[] = [];
+  closed(bytes: number): void {
+    this.calls.push(`closed with ${bytes}`);
+  }
+  free(): void {
+    this.calls.push("freed");
+  }
+}
+
+function create(maxUnheard = 100) {
+  const processes: FakeProcess[] = [];
+  const slots: FakeSlot[] = [];
+  const closed: string[] = [];
+  let failure: Error | undefined;
+  const starter = {
+    start: async () => {
+      if (failure !== undefined) throw failure;
+      processes.push(new FakeProcess());
+      return processes.at(-1);
+    },
+  } as unknown as ProcessStarter;
+  const table = new ProcessTable({
+    starter,
+    retentionMs: RETENTION_MS,
+    maxUnheard,
+    takeSlot: () => {
+      slots.push(new FakeSlot());
+      return slots.at(-1) as unknown as ProcessSlot;
+    },
+    started: () => {},
+    closed: (processId) => void closed.push(processId),
+  });
+  const start = async (id: string, key?: string): Promise<FakeProcess> => {
+    await table.start(id, REQUEST, key === undefined ? {} : { idempotency: { key, body: id } });
+    return processes.at(-1)!;
+  };
+  return { table, start, slots, closed, fail: (error: Error) => (failure = error) };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it("what a forgotten process has left running is killed with the table", async () => {
+  const { table, start } = create();
+  const [lingering, gone] = [await start("lingering"), await start("gone")];
+  gone.gone = true;
+  for (const process of [lingering, gone]) process.close();
+  for (const id of ["lingering", "gone"]) {
+    table.heard(table.get(id)!);
+    expect(table.forget(id)).toBe(true);
+  }
+  expect(table.size).toBe(0);
+  await table.killAll();
+  expect([lingering.disposed, gone.disposed]).toEqual([1, 0]);
+});
+
+it("leftovers that have ended meanwhile are let go when another process closes", async () => {
+  const { table, start } = create();
+  const [ended, left, other] = [await start("ended"), await start("left"), await start("other")];
+  for (const [id, process] of [
+    ["ended", ended],
+    ["left", left],
+  ] as const) {
+    process.close();
+    table.heard(table.get(id)!);
+    table.forget(id);
+  }
+  ended.gone = true;
+  other.close();
+  await table.killAll();
+  expect([ended.disposed, left.disposed]).toEqual([0, 1]);
+});
+
+it("a closed process stays until its client has heard of it, and for a while after that", async () => {
+  const { table, start, slots, closed } = create();
+  (await start("p", "key")).close();
+  expect(closed).toEqual(["p"]);
+  vi.advanceTimersByTime(10 * RETENTION_MS);
+  expect([table.get("p") !== undefined, table.forget("p")]).toEqual([true, false]);
+  table.heard(table.get("p")!);
+  vi.advanceTimersByTime(RETENTION_MS - 1);
+  expect([table.get("p") !== undefined, table.startedWith("key")]).toEqual([
+    true,
+    { processId: "p", body: "p" },
+  ]);
+  vi.advanceTimersByTime(1);
+  expect([table.get("p"), table.startedWith("key"), slots[0]!.calls]).toEqual([
+    undefined,
+    undefined,
+    ["closed with 7", "freed"],
+  ]);
+});
+
+it("processes are forgotten in the order in which their ends were heard, by one timer", async () => {
+  const { table, start } = create();
+  for (const id of ["a", "b"]) (await start(id)).close();
+  table.heard(table.get("b")!);
+  vi.advanceTimersByTime(RETENTION_MS / 2);
+  table.heard(table.get("a")!);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(RETENTION_MS / 2);
+  expect([...table].map(([id]) => id)).toEqual(["a"]);
+  vi.advanceTimersByTime(RETENTION_MS / 2);
+  expect(table.size).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("beyond so many unheard ends the oldest counts as heard", async () => {
+  const { table, start } = create(1);
+  for (const id of ["a", "b"]) (await start(id)).close();
+  expect([table.forget("b"), table.forgetOldest(), table.forgetOldest()]).toEqual([false, true, false]);
+  expect([...table].map(([id]) => id)).toEqual(["b"]);
+});
+
+it("counts what has not closed, and frees the slot and the key of a start that fails", async () => {
+  const { table, start, slots, fail } = create();
+  const process = await start("p");
+  const starting = table.start("q", REQUEST);
+  expect(table.unclosed).toBe(2);
+  await starting;
+  process.close();
+  expect(table.unclosed).toBe(1);
+  fail(new Error("no such program"));
+  await expect(start("r", "key")).rejects.toThrow("no such program");
+  await table.starting("r");
+  expect([table.unclosed, table.startedWith("key"), slots[2]!.calls, table.starting("r")]).toEqual([
+    1,
+    undefined,
+    ["freed"],
+    undefined,
+  ]);
+});
+
+it("killing all ends what runs, also what is still being started, and frees every slot", async () => {
+  const { table, start, slots } = create();
+  const running = await start("p");
+  const starting = start("q");
+  await table.killAll();
+  const late = await starting;
+  expect([running.disposed, late.disposed > 0, table.size]).toEqual([1, true, 0]);
+  expect(slots.map(({ calls }) => calls.at(-1))).toEqual(["freed", "freed"]);
+  expect(vi.getTimerCount()).toBe(0);
+});
