@@ -78,6 +78,8 @@ test("any number of them share one listener, which leaves with the last child", 
   const ends = children.map((child) => watched(new Reaper(), child));
   expect(process.listenerCount("SIGCHLD")).toBe(before + 1);
   for (const child of children) child.end();
-  expect((await Promise.all(ends)).map(({ exitCode }) => exitCode)).toEqual(children.map((_, status) => status));
+  expect((await Promise.all(ends)).map(({ exitCode }) => exitCode)).toEqual(
+    children.map((_, status) => status),
+  );
   expect(process.listenerCount("SIGCHLD")).toBe(before);
 });
