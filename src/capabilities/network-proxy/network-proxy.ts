@@ -5,7 +5,7 @@ import { endsOf } from "../../base/connection-ends.ts";
 import { isOwnUsers } from "../host/connection-owner.ts";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
 import { createHttpProxy, HTTP_REFUSAL } from "./http-proxy.ts";
-import { ExchangeSlots, type ProxyContext, type SharedLimit } from "./proxy-context.ts";
+import { ExchangeSlots, type ProxyContext, SharedLimit } from "./proxy-context.ts";
 import { SOCKS5_NO_METHOD } from "./socks5.ts";
 import { createSocksProxy } from "./socks-proxy.ts";
 
@@ -13,6 +13,10 @@ import { createSocksProxy } from "./socks-proxy.ts";
 const MAX_CONNECTIONS = 128;
 /** Requests and tunnels of a process at once. */
 const MAX_EXCHANGES = 128;
+/** Time for another user to read why it is refused. */
+const LINGER_MS = 1_000;
+/** Connections of other users to all proxies that may read it. Further ones are closed at once. */
+const lingering = new SharedLimit(16);
 
 export interface NetworkProxyOptions extends GatekeeperOptions {
   readonly socks: boolean;
@@ -84,31 +88,56 @@ export class NetworkProxy {
 
   /** `refusal` is the answer to another user. */
   #guarded(server: Server, refusal: string | Uint8Array): Server {
-    server.maxConnections = MAX_CONNECTIONS;
+    const slots = new SharedLimit(MAX_CONNECTIONS);
     // Those of Node and of the proxy would read from a connection that is refused.
     const serve = server.listeners("connection");
     server.removeAllListeners("connection");
     server.on("connection", (socket) => {
       // Whoever has it learns of its end by other events, but an error without a listener would end the program.
       socket.on("error", () => {});
-      if (this.#isShared && !isOwn(socket)) {
-        // At once, because connections of others must not take the place of the user's own.
-        socket.write(refusal);
-        socket.destroySoon();
-      } else if (this.#ended.signal.aborted || !this.#limit.take()) socket.destroy();
-      else {
-        this.#sockets.add(socket);
-        socket.once("close", () => {
-          this.#sockets.delete(socket);
-          this.#limit.free();
-        });
+      if (this.#ended.signal.aborted) socket.destroy();
+      else if (this.#isShared && !isOwn(socket)) turnAway(socket, refusal);
+      else if (this.#take(socket, [slots, this.#limit]))
         for (const each of serve) Reflect.apply(each, server, [socket]);
-      }
+      else socket.destroy();
     });
     // Accepting fails without free descriptors; the next connection is another try.
     server.on("error", () => {});
     return server;
   }
+
+  /** False if there is no room for it. */
+  #take(socket: Socket, limits: readonly SharedLimit[]): boolean {
+    const taken = limits.filter((limit) => limit.take());
+    const free = (): void => {
+      for (const limit of taken) limit.free();
+    };
+    if (taken.length < limits.length) {
+      free();
+      return false;
+    }
+    this.#sockets.add(socket);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      free();
+    });
+    return true;
+  }
+}
+
+/** Says why, and reads on for a moment: an end with unread bytes would be a reset, which the peer may see first. */
+function turnAway(socket: Socket, refusal: string | Uint8Array): void {
+  if (!lingering.take()) {
+    socket.destroy();
+    return;
+  }
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once("close", () => {
+    clearTimeout(timer);
+    lingering.free();
+  });
+  socket.end(refusal);
+  socket.resume();
 }
 
 function isOwn(socket: Socket): boolean {
