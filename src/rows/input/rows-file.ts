@@ -50,11 +50,15 @@ export class RowsFile {
     this.#stamp = found.stamp;
   }
 
-  /** Reads a whole file, and throws a UsageError with one line for the first thing that is wrong with it. */
+  /**
+   * Reads a whole file, and throws a UsageError with one line for the first thing that is wrong with it, or the reason of
+   * the signal.
+   */
   static async open(
     path: string,
     options: RowsFileOptions = {},
     check?: (columns: readonly string[]) => CheckRow,
+    signal?: AbortSignal,
   ): Promise<RowsFile> {
     if (path === "-")
       throw new UsageError("rows cannot come from stdin, because they are read more than once; give a file");
@@ -65,6 +69,7 @@ export class RowsFile {
     let count = 0;
     let checkRow: CheckRow | undefined;
     for await (const raw of reader.read(checkedBytes(path, (chunk) => hash.update(chunk)))) {
+      signal?.throwIfAborted();
       if (count === 0) checkIdColumn(path, reader.columns, options);
       const item = itemOf(raw, count, options);
       checkId(path, item, raw, options);

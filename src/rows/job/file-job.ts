@@ -85,6 +85,11 @@ export interface JobSummary extends RowsSummary {
   readonly total: number;
   /** Every row of the file by how it ended. */
   readonly groups: readonly OutcomeGroup[];
+  /**
+   * False if the run was given up, and ordering so many results would have taken too long: the output has the rows that
+   * have ended, in the order of their ends, and there are no groups.
+   */
+  readonly isOrdered: boolean;
 }
 
 /**
@@ -100,7 +105,8 @@ export async function runFileJob(
   const ledgerPath = files.ledger ?? `${output}.ledger`;
   checkPlaces(files, ledgerPath);
   checkLimits(options);
-  const input = await RowsFile.open(path, files, work.check);
+  const { signal } = options;
+  const input = await RowsFile.open(path, files, work.check, signal);
   const header: JobHeader = {
     kind: "job",
     version: 1,
@@ -119,7 +125,7 @@ export async function runFileJob(
     : await FileLedger.create(ledgerPath, header);
   const results = new OutputFile(output, input, ledger);
   try {
-    await results.begin();
+    await results.begin({ isResumed: resume, signal });
   } catch (error) {
     // Nothing has begun, so nothing is left.
     if (!resume) await rm(ledgerPath, { force: true });
@@ -148,11 +154,19 @@ export async function runFileJob(
     });
   } catch (error) {
     // What is known is written as well as it can be; the error matters more.
-    await results.finish().catch(() => {});
+    await results.finish(signal).catch(() => {});
     throw error;
   }
-  const groups = (await results.finish()).list();
-  return { ...summary, input: path, output, ledger: ledgerPath, total: input.count, groups };
+  const groups = await results.finish(signal);
+  return {
+    ...summary,
+    input: path,
+    output,
+    ledger: ledgerPath,
+    total: input.count,
+    groups: groups?.list() ?? [],
+    isOrdered: groups !== undefined,
+  };
 }
 
 function checkPlaces({ input, output, resume }: JobFiles, ledger: string): void {

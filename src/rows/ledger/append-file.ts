@@ -72,7 +72,8 @@ export class AppendFile {
 /** An error of the system that says which file it is about; others stay as they are. */
 export function cannotWrite(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof ExecError || code === undefined) return error;
+  // The reason of a signal may be a DOMException, whose code is a number.
+  if (error instanceof ExecError || typeof code !== "string") return error;
   return new ExecError("OS_ERROR", `cannot write ${path}: ${code}`, { cause: error });
 }
 

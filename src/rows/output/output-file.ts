@@ -10,6 +10,11 @@ import { type OutputFormat, outputFormat, type RowState } from "./result-row.ts"
 /** The name under which an output is written before it replaces the one of that name. */
 export const partOf = (output: string): string => `${output}.part`;
 
+/** How long a run that is given up may take to order its results. */
+const PATIENCE_MS = 5_000;
+
+class Unfinished extends Error {}
+
 /** The file with the results. While a run lasts, rows are appended as they end. */
 export class OutputFile {
   readonly #path: string;
@@ -25,9 +30,20 @@ export class OutputFile {
     this.#format = outputFormat(path, input.columns, ledger.jobId);
   }
 
-  /** Writes the rows that have ended, and is ready for more. */
-  async begin(): Promise<void> {
-    await this.#rewrite((status) => status === "completed" || status === "failed" || status === "lost");
+  /** Writes the rows that have ended, of a job that is resumed, and is ready for more. */
+  async begin({
+    isResumed,
+    signal,
+  }: {
+    isResumed: boolean;
+    signal?: AbortSignal | undefined;
+  }): Promise<void> {
+    const ended = isResumed ? this.#input.rows() : [];
+    await this.#write(ended, (item) => {
+      signal?.throwIfAborted();
+      const status = this.#ledger.statusOf(item.index);
+      return status === "completed" || status === "failed" || status === "lost";
+    });
     const file = await open(this.#path, "a");
     this.#appended = new AppendFile(file, { path: this.#path, size: 0, sync: false });
   }
@@ -37,14 +53,32 @@ export class OutputFile {
     if (state.status !== "cancelled") await this.#appended?.append(this.#format.rows([{ item, state }]));
   }
 
-  /** Writes every row, in the order of the input. */
-  async finish(): Promise<OutcomeGroups> {
+  /**
+   * Writes every row, in the order of the input. Undefined if that takes too long after the signal was aborted: the file
+   * has the rows that have ended, in the order of their ends.
+   */
+  async finish(signal?: AbortSignal): Promise<OutcomeGroups | undefined> {
     await this.#appended?.close();
     this.#appended = undefined;
-    return await this.#rewrite(() => true);
+    let until = Number.POSITIVE_INFINITY;
+    try {
+      return await this.#write(this.#input.rows(), () => {
+        if (signal?.aborted !== true) return true;
+        const now = performance.now();
+        until = Math.min(until, now + PATIENCE_MS);
+        if (now >= until) throw new Unfinished();
+        return true;
+      });
+    } catch (error) {
+      if (error instanceof Unfinished) return undefined;
+      throw error;
+    }
   }
 
-  async #rewrite(has: (status: string) => boolean): Promise<OutcomeGroups> {
+  async #write(
+    rows: AsyncIterable<RowItem> | Iterable<RowItem>,
+    has: (item: RowItem) => boolean,
+  ): Promise<OutcomeGroups> {
     const part = partOf(this.#path);
     const groups = new OutcomeGroups();
     try {
@@ -52,8 +86,8 @@ export class OutputFile {
       try {
         await file.appendFile(this.#format.head);
         const batch = new RowBatch();
-        for await (const item of this.#input.rows()) {
-          if (!has(this.#ledger.statusOf(item.index))) continue;
+        for await (const item of rows) {
+          if (!has(item)) continue;
           const state = await this.#stateOf(item);
           groups.add(item, state);
           batch.add(item, state);

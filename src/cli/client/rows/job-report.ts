@@ -58,6 +58,7 @@ function asJson(summary: JobSummary): Record<string, unknown> {
     ...(summary.leftovers === undefined ? {} : { leftovers: summary.leftovers }),
     durationMs: Math.round(summary.durationMs),
     groups: summary.groups,
+    ordered: summary.isOrdered,
   };
 }
 
@@ -90,7 +91,7 @@ function summaryLines(summary: JobSummary): string[] {
       ? []
       : [`out of reach, and perhaps still running commands of the job: ${someOf(unreached)}`]),
     ...leftoverLines(summary.leftovers ?? []),
-    `results: ${printable(output)}`,
+    `results: ${printable(output)}${summary.isOrdered ? "" : " (only rows that have ended, in that order; --resume orders them)"}`,
   ];
 }
 

@@ -3,10 +3,15 @@ import type { JobOptions, JobSummary, StartedJob } from "../../../rows/job/file-
 import type { End } from "../end-with.ts";
 import { asFailure, Failure } from "../failure.ts";
 import { untilInterrupted } from "../until-interrupted.ts";
+import { complain } from "../print/complain.ts";
 import type { JobFlags } from "./job-flags.ts";
 import { JobProgress } from "./job-progress.ts";
 import { isSuccess, reportJob } from "./job-report.ts";
 
+/** What takes longer after Ctrl-C is said. */
+const NOTICE_MS = 1_000;
+const ENDING =
+  "interrupted; ending what runs, and ordering the results; a second Ctrl-C does not wait for that";
 const REMEDY = "the same command with --resume continues the job";
 
 /** Runs a job with its progress and its summary, until it ends or is interrupted. Resolves with the exit status. */
@@ -18,11 +23,14 @@ export async function runJob<S extends JobSummary>(
   const progress = new JobProgress();
   let started: StartedJob | undefined;
   let interruption: Failure | undefined;
+  const isResumed = flags.resume === true || flags.onlyFailed === true;
+  let notice: NodeJS.Timeout | undefined;
   let summary: S;
   try {
     summary = await untilInterrupted((signal) => {
       signal.addEventListener("abort", () => {
         interruption = signal.reason as Failure;
+        if (flags.quiet !== true) notice = setTimeout(() => complain(ENDING), NOTICE_MS).unref();
       });
       return run({
         signal,
@@ -34,14 +42,17 @@ export async function runJob<S extends JobSummary>(
       });
     }, REMEDY);
   } catch (error) {
+    if (started === undefined && interruption !== undefined && !isResumed)
+      throw new Failure("interrupted; nothing has begun", interruption.exitCode);
     if (started === undefined || !(error instanceof ExecError)) throw error;
     const message = asFailure(error, 1)?.message ?? messageOf(error);
     throw new Failure(`${message}; ${REMEDY}`, 1);
   } finally {
+    clearTimeout(notice);
     progress.end();
   }
   if (flags.quiet !== true || flags.json === true)
     await reportJob(summary, { json: flags.json === true, more: more(summary) });
-  if (interruption !== undefined && summary.end === "interrupted") throw interruption;
+  if (interruption !== undefined && (summary.end === "interrupted" || !summary.isOrdered)) throw interruption;
   return isSuccess(summary, flags) ? 0 : 1;
 }
