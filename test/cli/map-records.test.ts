@@ -36,10 +36,10 @@ beforeEach(async () => {
   return () => rm(directory, { recursive: true });
 });
 
-const map = (...flags: string[]): string[] => [
-  ...["map", "--url", url, "--cwd", directory, "-o", "out.csv", "-j", String(ROWS), ...flags],
-  ...["rows.csv", "--", "sh", "-c", SCRIPT],
-];
+const map = (...flags: string[]): string[] => {
+  const options = ["--url", url, "--cwd", directory, "-o", "out.csv", "-j", String(ROWS), ...flags];
+  return ["map", ...options, "rows.csv", "--", "sh", "-c", SCRIPT];
+};
 const linesOf = (name: string): string[] => {
   try {
     return readFileSync(join(directory, name), "utf8").trimEnd().split("\n");

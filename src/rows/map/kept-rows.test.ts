@@ -44,8 +44,8 @@ it("ends everything side by side, and names what has not ended when the time for
 
 it("gives up on a server that does not answer", async () => {
   const { host } = hostWith(["rows.job.0.1"], {});
-  const silent = { ...host, attachKept: () => new Promise(() => {}) } as unknown as Host;
-  const swept = new KeptRows(silent, { hasInput: false }).sweep("job");
+  vi.spyOn(host, "attachKept").mockReturnValue(new Promise(() => {}));
+  const swept = new KeptRows(host, { hasInput: false }).sweep("job");
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await swept).toEqual(["rows.job.0.1"]);
 });
