@@ -187,6 +187,19 @@ it("search, copy, and a question before several lines are pasted", async () => {
   opened.expectClean();
 });
 
+it("output that the emulator fails on does not stop the terminal, which shows what the server has", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  const screen = await openTerminal(page);
+  // Erases everything up to the last cell of a screen without anything above it.
+  await typeLine(page, "clear; printf 'gone\\033[999;999H\\033[1J'; echo; echo goes''-on");
+  await expectOnScreen(screen, /^goes-on$/m);
+  await typeLine(page, "echo an''d-on");
+  await expectOnScreen(screen, /^and-on$/m);
+  expect(await textOf(screen)).not.toContain("gone");
+  opened.expectClean();
+});
+
 it("two people type on one terminal, each sees both, and who only looks types nothing", async () => {
   await using host = await scene.server.connect();
   const kept = await host.terminal(["sh", "-c", "stty -echo; echo ready; exec cat"], {

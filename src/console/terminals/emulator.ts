@@ -24,9 +24,18 @@ const MAX_STRING = 4096;
 /** Places of links and of search results. Each line that scrolls visits all of them. */
 const MAX_MARKERS = 2500;
 
+/** Part of xterm.js that its interface does not show. The version is pinned; check it at every update. */
+interface Core {
+  readonly _inputHandler: {
+    parse(data: string | Uint8Array, result?: boolean): undefined | Promise<boolean>;
+  };
+}
+
 /** xterm.js with what the page wants of it. */
 export class Emulator implements TerminalSurface {
   readonly terminal: Terminal;
+  /** The screen may be wrong: the emulator has failed on some output, which was left out. */
+  onFault: () => void = () => {};
   /** Gets the target of the link under the mouse. */
   onHover: (address: string | undefined) => void = () => {};
   /** Whether what was shown last is above the screen already. */
@@ -70,6 +79,7 @@ export class Emulator implements TerminalSurface {
       this.terminal.parser.registerOscHandler(code, (text) => text.length > MAX_STRING);
     // Programs must not reach the clipboard.
     this.terminal.parser.registerOscHandler(52, () => true);
+    this.#surviveFaults();
     this.terminal.open(element);
   }
 
@@ -94,6 +104,20 @@ export class Emulator implements TerminalSurface {
   #forgetOldMarkers(): void {
     const { markers } = this.terminal;
     for (let excess = markers.length - MAX_MARKERS; excess > 0; excess -= 1) markers[0]?.dispose();
+  }
+
+  /** An error while it reads would stop it for ever: it keeps the piece that it failed on, and waits for its end. */
+  #surviveFaults(): void {
+    const { _inputHandler: input } = (this.terminal as unknown as { _core: Core })._core;
+    const parse = input.parse.bind(input);
+    input.parse = (data, result) => {
+      try {
+        return parse(data, result);
+      } catch {
+        this.onFault();
+        return undefined;
+      }
+    };
   }
 
   /** What finds text. It is loaded when somebody searches. */

@@ -54,6 +54,7 @@ export class PaneModel {
   readonly #session: TerminalSession;
   readonly #undo: (() => void)[];
   #leavesScreen = false;
+  #repainting: Promise<void> | undefined;
   #fitTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(host: Host, pane: PaneLayout, element: HTMLElement) {
@@ -65,6 +66,7 @@ export class PaneModel {
     this.emulator.onHover = (address) => {
       this.hovered.value = address && visibleText(address);
     };
+    this.emulator.onFault = () => void this.#repaint();
     const { terminal } = this.emulator;
     const room = this.emulator.measureRoom() ?? DEFAULT_SIZE;
     terminal.options.disableStdin = false;
@@ -204,6 +206,19 @@ export class PaneModel {
       void this.#session.sizeIs(size, list.askedMs).catch(() => {
         // The connection is lost; the next list says it again.
       });
+  }
+
+  /** Once for all faults that come before it is done. */
+  #repaint(): Promise<void> {
+    this.#repainting ??= this.#session
+      .repaint()
+      .catch(() => {
+        // The connection is lost; the screen is painted again with the next one.
+      })
+      .finally(() => {
+        this.#repainting = undefined;
+      });
+    return this.#repainting;
   }
 
   #look(): void {

@@ -84,6 +84,8 @@ export class TerminalSession {
   #room: GridSize;
   /** Events before this one are on the screen. */
   #nextSeq = 0;
+  /** Settles when the screen has been painted again. Output waits for it, or an older screen would be painted over it. */
+  #repainted: Promise<void> = Promise.resolve();
   #unparsed = 0;
   #parsed: (() => void) | undefined;
   /** While old output is parsed again, the questions in it are not answered a second time. */
@@ -180,7 +182,15 @@ export class TerminalSession {
     const grid = boundedGrid(size);
     if (this.#state.kind !== "open" || askedMs < this.#sizedMs || isSameSize(grid, this.#surface)) return;
     this.#surface.resize(grid.cols, grid.rows);
-    await this.#paint(CLEAR);
+    await this.repaint();
+  }
+
+  /** Shows what the server has, instead of what is shown. */
+  async repaint(): Promise<void> {
+    if (this.#state.kind !== "open") return;
+    const painted = this.#paint(CLEAR);
+    this.#repainted = painted.catch(() => {});
+    await painted;
   }
 
   /** Ends the process, and waits for its end. */
@@ -218,9 +228,14 @@ export class TerminalSession {
   async #follow(remote: RemoteProcess): Promise<void> {
     const events = remote.events({ signal: this.#stop.signal });
     try {
-      if (this.#mode === "control" && !remote.isClosed) await this.#sendSize(this.#room);
+      const room = this.#room;
+      if (this.#mode === "control" && !remote.isClosed) await this.#sendSize(room);
       const late = await this.#paintFirst(remote, events);
       this.#become({ kind: "open", mode: this.#mode });
+      // What was measured meanwhile.
+      const measured = this.#room;
+      this.#room = room;
+      this.fit(measured);
       if (this.#early !== "") this.input(this.#early);
       this.#early = "";
       for (const event of late) await this.#show(event);
@@ -264,7 +279,10 @@ export class TerminalSession {
     else if (event.kind === "exited") {
       const { kind: _kind, seq: _seq, ...report } = event;
       this.#become({ kind: "ended", mode: this.#mode, report });
-    } else if (event.kind === "output" && event.seq >= this.#nextSeq) await this.#write(event.bytes);
+    } else if (event.kind === "output") {
+      await this.#repainted;
+      if (event.seq >= this.#nextSeq) await this.#write(event.bytes);
+    }
   }
 
   /** Paints the screen again from the server's copy. */

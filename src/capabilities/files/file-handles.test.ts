@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { FileHandles } from "./file-handles.ts";
+import { ownPlace } from "./place.ts";
+
+const BLOCK = 64 * 1024;
+const zeros = new Uint8Array(BLOCK);
+const ones = new Uint8Array(BLOCK).fill(1);
+
+let directory: string;
+let handles: FileHandles;
+const path = (): string => join(directory, "file");
+const has = (contents: Buffer): boolean => readFileSync(path()).equals(contents);
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "file-handles-"));
+  handles = new FileHandles();
+  handles.open("h", ownPlace(path()), "replace");
+});
+afterEach(() => {
+  handles.closeAll();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+it("zeros after the end of a file are a hole, of the right length", async () => {
+  for (let block = 0; block < 16; block += 1) await handles.write("h", block * BLOCK, zeros);
+  expect(has(Buffer.alloc(16 * BLOCK))).toBe(true);
+  expect(statSync(path()).blocks * 512).toBeLessThan(8 * BLOCK);
+});
+
+it("zeros overwrite what is there, wholly or in part", async () => {
+  await handles.write("h", 0, ones);
+  await handles.write("h", 100, zeros);
+  expect(has(Buffer.concat([ones.subarray(0, 100), zeros]))).toBe(true);
+});
+
+it("blocks that arrive in another order, or at once, are all there", async () => {
+  const blocks = [zeros, ones, zeros, zeros, ones, zeros];
+  const order = [5, 1, 0, 4, 3, 2];
+  await Promise.all(order.map((block) => handles.write("h", block * BLOCK, blocks[block]!)));
+  expect(has(Buffer.concat(blocks))).toBe(true);
+});
