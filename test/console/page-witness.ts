@@ -60,24 +60,31 @@ export class PageWitness {
     };
     const methods = this.#unanswered;
     socket.on("framesent", ({ payload }) => {
-      const { id, method } = headOf(payload);
+      const { id, method, text } = headOf(payload);
       if (id !== undefined) methods.set(`${number} ${id}`, method);
-      if (!REGULAR.has(method)) note(`> ${payload.slice(0, MOST_MESSAGE)}`);
+      if (!REGULAR.has(method)) note(`> ${text}`);
     });
     socket.on("framereceived", ({ payload }) => {
-      const key = `${number} ${headOf(payload).id}`;
+      const { id, text } = headOf(payload);
+      const key = `${number} ${id}`;
       const method = methods.get(key) ?? "";
       methods.delete(key);
-      if (!REGULAR.has(method)) note(`< ${method} ${payload.slice(0, MOST_MESSAGE)}`);
+      if (!REGULAR.has(method)) note(`< ${method} ${text}`);
     });
     socket.on("socketerror", (error) => note(`failed: ${error}`));
     socket.on("close", () => note("closed"));
   }
 }
 
-function headOf(payload: string | Buffer): { readonly id: string | undefined; readonly method: string } {
-  const head = payload.slice(0, MOST_MESSAGE).toString();
-  return { id: /"id":(\d+)/.exec(head)?.[1], method: /"method":"([^"]+)/.exec(head)?.[1] ?? "" };
+interface MessageHead {
+  readonly id: string | undefined;
+  readonly method: string;
+  readonly text: string;
+}
+
+function headOf(payload: string | Buffer): MessageHead {
+  const text = payload.slice(0, MOST_MESSAGE).toString();
+  return { id: /"id":(\d+)/.exec(text)?.[1], method: /"method":"([^"]+)/.exec(text)?.[1] ?? "", text };
 }
 
 /** Runs in the page. */
