@@ -62,6 +62,9 @@ async function run({ changed, tests, modules, carriers }) {
   for (const file of [GROUP, last, changed])
     for (const instance of instances.values()) (await instance).invalidateFile(resolve(file));
   last = changed;
+  // Otherwise failures of earlier runs would count.
+  vitest.state.filesMap.clear();
+  vitest.state.idMap.clear();
   const specifications = (isGrouped ? [GROUP] : tests).map((test) =>
     vitest.getRootProject().createSpecification(resolve(test)),
   );
