@@ -26,8 +26,9 @@ export class Lane {
   /** The program that runs tests, and others. */
   #running = new Set();
   #runner;
-  /** Test files that pass without a mutation, and those that do not. */
+  /** Test files that pass without a mutation, those that do so only without the modules of others, and the rest. */
   #sound = new Set();
+  #apart = new Set();
   #unsound = new Set();
   #isStopped = false;
 
@@ -76,16 +77,19 @@ export class Lane {
     const job = { changed: mutant.file, carriers };
     const unit = await this.#notice({ ...job, tests: units, modules: "shared" }, withMutation);
     if (unit.state !== "passed") return unit;
+    const apart = units.filter((test) => this.#apart.has(test));
+    const alone = await this.#notice({ ...job, tests: apart, modules: "isolated" }, withMutation);
+    if (alone.state !== "passed") return alone;
     for (const check of checks) {
       const state = await withMutation(() => this.#execute([check, "--check"], UNIT_LIMIT_MS));
       if (state !== "passed") return { state, test: check };
     }
-    const isConformance = (test) => test.startsWith("test/conformance/");
-    const grouped = { ...job, tests: suites.filter(isConformance), modules: "grouped" };
+    const isGrouped = (test) => test.startsWith("test/conformance/") && !this.#apart.has(test);
+    const grouped = { ...job, tests: suites.filter(isGrouped), modules: "grouped" };
     const conformance = await this.#notice(grouped, withMutation);
     if (conformance.state !== "passed") return conformance;
-    const isolated = { ...job, tests: suites.filter((test) => !isConformance(test)), modules: "isolated" };
-    return this.#notice(isolated, withMutation);
+    const others = { ...job, tests: suites.filter((test) => !isGrouped(test)), modules: "isolated" };
+    return this.#notice(others, withMutation);
   }
 
   /** Ends what runs. */
@@ -100,7 +104,9 @@ export class Lane {
    */
   async #notice(job, withMutation) {
     for (;;) {
-      const tests = job.tests.filter((test) => !this.#unsound.has(test));
+      const isIn = (test) =>
+        !this.#unsound.has(test) && (job.modules === "isolated" || !this.#apart.has(test));
+      const tests = job.tests.filter(isIn);
       if (tests.length === 0) return { state: "passed" };
       const outcome = await withMutation(() => this.#run({ ...job, tests }));
       if (outcome.state !== "failed" || this.#isStopped) return outcome;
@@ -113,7 +119,11 @@ export class Lane {
   async #areSound(job) {
     if (job.tests.every((test) => this.#sound.has(test))) return true;
     const { state } = await this.#run(job);
-    for (const test of job.tests) (state === "passed" ? this.#sound : this.#unsound).add(test);
+    for (const test of job.tests) {
+      if (state === "passed") this.#sound.add(test);
+      else if (job.modules === "isolated") this.#unsound.add(test);
+      else this.#apart.add(test);
+    }
     return state === "passed";
   }
 
@@ -175,7 +185,7 @@ export class Lane {
 function usesPrograms({ tests, modules, carriers }) {
   if (modules === "grouped")
     return carriers !== "ours-memory" || tests.some((test) => test.includes("sandbox"));
-  return modules === "isolated";
+  return modules === "isolated" && tests.some((test) => test.startsWith("test/"));
 }
 
 /** Longer if the machine does more than it has cores for. */
