@@ -1,13 +1,14 @@
 // `npm run mutate`: changes the sources in small ways, one at a time, and counts the changes that no test notices.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { draw, findMutants, keyOf } from "./mutate/drawing.mjs";
+import { Coverage } from "./mutate/coverage.mjs";
+import { draw, findMutants } from "./mutate/drawing.mjs";
 import { Lane } from "./mutate/lane.mjs";
-import { nearestTests } from "./mutate/nearest-tests.mjs";
-import { suitesOf, TARGETS } from "./mutate/targets.mjs";
+import { findUnitTests, planOf, suitesOf, targetOf } from "./mutate/plan.mjs";
+import { TARGETS } from "./mutate/targets.mjs";
 
 const USAGE = `Usage: npm run mutate -- [options]
 
@@ -18,6 +19,7 @@ what \`npm test\` needs; run \`npm run build\` first.
   --count <n>            how many are drawn (default: 300)
   --files <part>         only files whose path contains this
   --units                only unit tests, which is quick
+  --fresh                look again which tests run what
   --list                 print what is drawn, and try nothing
   --survivors-of <file>  try what this file lists: a report of an earlier run (.cache/mutate/survivors.json)
   --lanes <n>            how many are tried at a time (default: one for each core)
@@ -36,6 +38,7 @@ function readOptions() {
       count: { type: "string", default: "300" },
       files: { type: "string" },
       units: { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
       list: { type: "boolean" },
       "survivors-of": { type: "string" },
       lanes: { type: "string", default: String(availableParallelism()) },
@@ -48,8 +51,8 @@ function readOptions() {
 function choose(options) {
   const all = findMutants(ROOT, options.files);
   if (options["survivors-of"] !== undefined) {
-    const wanted = new Set(JSON.parse(readFileSync(options["survivors-of"], "utf8")).map(keyOf));
-    const found = all.filter((mutant) => wanted.has(keyOf(mutant)));
+    const wanted = new Set(JSON.parse(readFileSync(options["survivors-of"], "utf8")).map(({ key }) => key));
+    const found = all.filter((mutant) => wanted.has(mutant.key));
     console.log(`${found.length} of ${wanted.size} mutations of ${options["survivors-of"]} still exist`);
     return found;
   }
@@ -59,52 +62,73 @@ function choose(options) {
   return drawn;
 }
 
-async function tryAll(mutants, { lanes: laneCount, units: onlyUnits }) {
-  const unitsOf = nearestTests(ROOT);
-  const waiting = [...mutants];
-  const tried = [];
-  const lanes = Array.from(
-    { length: laneCount },
-    (_, index) => new Lane(ROOT, join(FOLDER, `lane-${index + 1}`)),
-  );
-  let isInterrupted = false;
-  const interrupt = () => {
-    isInterrupted = true;
+/** Runs `work` in each of some private copies at once, until it is done or interrupted. */
+async function inLanes(count, work) {
+  const lanes = Array.from({ length: count }, (_, at) => new Lane(ROOT, join(FOLDER, `lane-${at + 1}`)));
+  const stop = () => {
     for (const lane of lanes) lane.stop();
   };
-  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  await Promise.all(
-    lanes.map(async (lane) => {
-      for (let mutant = waiting.shift(); mutant !== undefined && !isInterrupted; mutant = waiting.shift()) {
-        const started = performance.now();
-        const tests = {
-          ...suitesOf(mutant.file),
-          ...(onlyUnits ? { checks: [], suites: [] } : {}),
-          units: unitsOf(mutant.file),
-        };
-        const outcome = await lane.try(mutant, tests);
-        if (isInterrupted) return;
-        tried.push({
-          ...mutant,
-          ...outcome,
-          seconds: Math.round((performance.now() - started) / 1000),
-          ...tests,
-        });
-        tell(tried, mutants.length);
-        writeReport(tried);
-      }
-    }),
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  await Promise.all(lanes.map(work));
+  stop();
+  process.off("SIGINT", stop).off("SIGTERM", stop);
+  return lanes;
+}
+
+/** Finds out which tests run what. */
+async function look(mutants, options, units) {
+  const file = join(FOLDER, "coverage.json");
+  if (options.fresh) rmSync(file, { force: true });
+  const coverage = new Coverage(ROOT, file);
+  const targets = new Set(mutants.map((mutant) => targetOf(mutant.file)));
+  const wanted = [...units, ...(options.units ? [] : [...targets].flatMap(suitesOf))];
+  const missing = coverage.missing(wanted);
+  if (missing.length === 0) return coverage;
+  const waiting = [...missing];
+  await inLanes(Number(options.lanes), (lane) =>
+    coverage.collect(
+      lane,
+      () => (lane.isStopped ? undefined : waiting.shift()),
+      ({ test }) => console.log(`looked at ${missing.length - waiting.length}/${missing.length} | ${test}`),
+    ),
   );
-  for (const lane of lanes) lane.stop();
+  coverage.save();
+  return coverage;
+}
+
+async function tryAll(mutants, options) {
+  const units = findUnitTests(ROOT);
+  const coverage = await look(mutants, options, units);
+  const waiting = [...mutants];
+  const tried = [];
+  const lanes = await inLanes(Number(options.lanes), async (lane) => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const started = performance.now();
+      const plan = planOf(mutant, { coverage, units, isUnitsOnly: options.units });
+      const outcome = await lane.try(mutant, plan);
+      if (lane.isStopped) return;
+      const seconds = Math.round((performance.now() - started) / 1000);
+      tried.push({ ...mutant, ...outcome, seconds, tests: countOf(plan) });
+      tell(tried, mutants.length);
+      writeReport(tried);
+    }
+  });
   for (const test of new Set(lanes.flatMap((lane) => lane.unsound)))
     console.log(`${test} fails without a mutation, and was left out`);
   return tried;
 }
 
+/** How many tests, and whole files, try a mutation. */
+function countOf({ jobs }) {
+  const titles = jobs.flatMap((job) => job.titles ?? []).length;
+  const files = jobs.filter((job) => job.titles === undefined).flatMap((job) => job.tests).length;
+  return `${titles} tests, ${files} files`;
+}
+
 function tell(tried, count) {
-  const { file, line, operator, state, test, seconds } = tried.at(-1);
+  const { file, line, operator, state, test, tests, seconds } = tried.at(-1);
   const alive = tried.filter(isAlive).length;
-  const fate = state === "passed" ? "SURVIVED" : `${state}: ${test ?? "the tests"}`;
+  const fate = state === "passed" ? `SURVIVED (${tests})` : `${state}: ${test ?? "the tests"}`;
   console.log(
     `${tried.length}/${count}, ${alive} alive | ${seconds} s | ${file}:${line} ${operator} | ${fate}`,
   );
@@ -132,11 +156,11 @@ function shown(mutant) {
 
 function printResult(tried) {
   const explained = JSON.parse(readFileSync(join(ROOT, "scripts/mutate/explained.json"), "utf8"));
-  const whyOf = new Map(explained.map((entry) => [keyOf(entry), entry.why]));
+  const whyOf = new Map(Object.entries(explained));
   const survivors = tried.filter(isAlive);
   for (const mutant of survivors) {
     console.log(`\n${mutant.file}:${mutant.line} ${mutant.operator} in ${mutant.within}\n${mutant.diff}`);
-    console.log(`  ${whyOf.get(keyOf(mutant)) ?? "NOT EXPLAINED"}`);
+    console.log(`  ${whyOf.get(mutant.key) ?? "NOT EXPLAINED"}`);
   }
   const rows = TARGETS.map(({ folder }) => {
     const own = tried.filter(({ file }) => file.startsWith(`${folder}/`));
@@ -148,7 +172,7 @@ function printResult(tried) {
       console.log(`${folder.padEnd(28)} ${String(tried).padStart(5)} ${String(survived).padStart(8)}`);
   const share = survivors.length / Math.max(tried.length, 1);
   console.log(`\n${tried.length} mutations, ${survivors.length} survived (${(100 * share).toFixed(1)} %)`);
-  const unexplained = survivors.filter((mutant) => !whyOf.has(keyOf(mutant)));
+  const unexplained = survivors.filter((mutant) => !whyOf.has(mutant.key));
   return share <= MAX_SURVIVING && unexplained.length === 0;
 }
 

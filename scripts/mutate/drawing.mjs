@@ -1,8 +1,18 @@
 // Which mutations are tried: found by the fixed operators, drawn by a seed, and known again after lines have moved.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { mutantsOf } from "./operators.mjs";
+import { analyse, counter } from "./operators.mjs";
 import { EXCLUDED, TARGETS } from "./targets.mjs";
+
+/** The files that are mutated. */
+export function findFiles(root) {
+  return TARGETS.flatMap(({ folder }) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .map((name) => `${folder}/${name}`)
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !EXCLUDED.includes(file))
+      .sort(),
+  );
+}
 
 /**
  * Every mutation of the files whose path contains `part`.
@@ -10,14 +20,13 @@ import { EXCLUDED, TARGETS } from "./targets.mjs";
  * @param {string} part
  */
 export function findMutants(root, part = "") {
-  return TARGETS.flatMap(({ folder }) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .map((name) => `${folder}/${name}`)
-      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !EXCLUDED.includes(file))
-      .filter((file) => file.includes(part))
-      .sort()
-      .flatMap((file) => numbered(mutantsOf(file, readFileSync(join(root, file), "utf8")))),
-  );
+  return findFiles(root)
+    .filter((file) => file.includes(part))
+    .flatMap((file) => {
+      const unique = counter();
+      const { mutants } = analyse(file, readFileSync(join(root, file), "utf8"));
+      return mutants.map((mutant) => ({ ...mutant, key: unique(nameOf(mutant)) }));
+    });
 }
 
 /**
@@ -42,19 +51,8 @@ export function draw(all, count, seed) {
 }
 
 /** What stays the same when lines move. */
-export function keyOf({ file, within, operator, from, nth = 1 }) {
-  return [file, within, operator, from.replaceAll(/\s+/g, " "), nth].join(" | ");
-}
-
-/** Tells those apart that look alike within one function. */
-function numbered(mutants) {
-  const seen = new Map();
-  return mutants.map((mutant) => {
-    const key = keyOf(mutant);
-    const nth = (seen.get(key) ?? 0) + 1;
-    seen.set(key, nth);
-    return nth === 1 ? mutant : { ...mutant, nth };
-  });
+function nameOf({ file, within, operator, from }) {
+  return [file, within, operator, from.replaceAll(/\s+/g, " ")].join(" | ");
 }
 
 /** Mulberry32. */

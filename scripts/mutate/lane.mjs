@@ -22,7 +22,8 @@ const AS_CHILD = ["sh", "-c", '"$@"; exit $?', "sh", process.execPath];
  */
 
 export class Lane {
-  #root;
+  /** Where the copy is. */
+  root;
   /** The program that runs tests, and others. */
   #running = new Set();
   #runner;
@@ -30,11 +31,12 @@ export class Lane {
   #sound = new Set();
   #apart = new Set();
   #unsound = new Set();
-  #isStopped = false;
+  /** True once it was told to end. */
+  isStopped = false;
 
   /** @param {string} project @param {string} root */
   constructor(project, root) {
-    this.#root = root;
+    this.root = root;
     rmSync(root, { recursive: true, force: true });
     const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {
       cwd: project,
@@ -59,11 +61,13 @@ export class Lane {
   }
 
   /**
-   * Tries one mutation, with the quickest tests first.
+   * Tries one mutation.
+   * @param {import("./operators.mjs").Mutant} mutant
+   * @param {{ checks: string[], jobs: import("./runner.mjs").Job[] }} tests the quickest first
    * @returns {Promise<Outcome>}
    */
-  async try(mutant, { units, checks, suites, carriers }) {
-    const path = join(this.#root, mutant.file);
+  async try(mutant, { checks, jobs }) {
+    const path = join(this.root, mutant.file);
     const source = readFileSync(path, "utf8");
     const mutated = source.slice(0, mutant.start) + mutant.to + source.slice(mutant.end);
     const withMutation = async (run) => {
@@ -74,27 +78,20 @@ export class Lane {
         writeFileSync(path, source);
       }
     };
-    const job = { changed: mutant.file, carriers };
-    const unit = await this.#notice({ ...job, tests: units, modules: "shared" }, withMutation);
-    if (unit.state !== "passed") return unit;
-    const apart = units.filter((test) => this.#apart.has(test));
-    const alone = await this.#notice({ ...job, tests: apart, modules: "isolated" }, withMutation);
-    if (alone.state !== "passed") return alone;
     for (const check of checks) {
       const state = await withMutation(() => this.#execute([check, "--check"], UNIT_LIMIT_MS));
       if (state !== "passed") return { state, test: check };
     }
-    const isGrouped = (test) => test.startsWith("test/conformance/") && !this.#apart.has(test);
-    const grouped = { ...job, tests: suites.filter(isGrouped), modules: "grouped" };
-    const conformance = await this.#notice(grouped, withMutation);
-    if (conformance.state !== "passed") return conformance;
-    const others = { ...job, tests: suites.filter((test) => !isGrouped(test)), modules: "isolated" };
-    return this.#notice(others, withMutation);
+    for (const job of jobs) {
+      const outcome = await this.#notice({ ...job, changed: mutant.file }, withMutation);
+      if (outcome.state !== "passed") return outcome;
+    }
+    return { state: "passed" };
   }
 
   /** Ends what runs. */
   stop() {
-    this.#isStopped = true;
+    this.isStopped = true;
     for (const child of this.#running) child.kill("SIGKILL");
   }
 
@@ -103,22 +100,28 @@ export class Lane {
    * @returns {Promise<Outcome>}
    */
   async #notice(job, withMutation) {
-    for (;;) {
-      const isIn = (test) =>
-        !this.#unsound.has(test) && (job.modules === "isolated" || !this.#apart.has(test));
-      const tests = job.tests.filter(isIn);
-      if (tests.length === 0) return { state: "passed" };
-      const outcome = await withMutation(() => this.#run({ ...job, tests }));
-      if (outcome.state !== "failed" || this.#isStopped) return outcome;
-      const failed = job.modules === "grouped" ? tests : [outcome.test];
-      if (await this.#areSound({ ...job, tests: failed })) return outcome;
+    const tests = job.tests.filter((test) => !this.#unsound.has(test));
+    const together = job.modules === "isolated" ? [] : tests.filter((test) => !this.#apart.has(test));
+    const apart = tests.filter((test) => !together.includes(test));
+    for (const part of [
+      { ...job, tests: together },
+      { ...job, tests: apart, modules: "isolated" },
+    ]) {
+      if (part.tests.length === 0) continue;
+      const outcome = await withMutation(() => this.run(part));
+      if (outcome.state === "passed") continue;
+      if (outcome.state === "hung" || this.isStopped) return outcome;
+      const failed = part.modules === "grouped" ? part.tests : [outcome.test];
+      if (await this.#areSound({ ...part, tests: failed })) return outcome;
+      return this.#notice(job, withMutation);
     }
+    return { state: "passed" };
   }
 
   /** A failure counts only if the tests pass without the mutation. */
   async #areSound(job) {
     if (job.tests.every((test) => this.#sound.has(test))) return true;
-    const { state } = await this.#run(job);
+    const { state } = await this.run(job);
     for (const test of job.tests) {
       if (state === "passed") this.#sound.add(test);
       else if (job.modules === "isolated") this.#unsound.add(test);
@@ -127,12 +130,18 @@ export class Lane {
     return state === "passed";
   }
 
-  /** @returns {Promise<Outcome>} */
-  async #run(job) {
-    if (usesPrograms(job)) {
-      const state = await this.#execute(["scripts/mutate/build-lane.mjs"], UNIT_LIMIT_MS);
-      if (state !== "passed") return { state: "hung", test: "the build" };
-    }
+  /** Builds the programs that tests start. */
+  build() {
+    return this.#execute(["scripts/mutate/build-lane.mjs"], UNIT_LIMIT_MS);
+  }
+
+  /**
+   * Runs test files.
+   * @param {import("./runner.mjs").Job} job
+   * @returns {Promise<Outcome>}
+   */
+  async run(job) {
+    if (usesPrograms(job) && (await this.build()) !== "passed") return { state: "hung", test: "the build" };
     const stdio = ["ignore", "ignore", "ignore", "ipc"];
     const runner = (this.#runner ??= this.#spawn(["scripts/mutate/runner.mjs"], stdio));
     const limit = limitOf(job.modules === "shared" ? UNIT_LIMIT_MS : SUITES_LIMIT_MS);
@@ -148,13 +157,11 @@ export class Lane {
       runner.send(job);
     });
     // What a failed suite has left behind ends with its program.
-    if (outcome.state === "hung" || job.modules === "isolated") this.#end(runner);
+    if (outcome.state === "hung" || (job.modules === "isolated" && outcome.state === "failed")) {
+      runner.kill("SIGKILL");
+      this.#runner = undefined;
+    }
     return outcome;
-  }
-
-  #end(runner) {
-    runner.kill("SIGKILL");
-    this.#runner = undefined;
   }
 
   /** @returns {Promise<"passed" | "failed" | "hung">} */
@@ -171,7 +178,7 @@ export class Lane {
 
   #spawn(args, stdio) {
     const [program, ...first] = [...ALONE, ...AS_CHILD, ...args];
-    const child = spawn(program, first, { cwd: this.#root, stdio });
+    const child = spawn(program, first, { cwd: this.root, stdio });
     this.#running.add(child);
     child.once("close", () => this.#running.delete(child));
     child.once("error", (error) => {

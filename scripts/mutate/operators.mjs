@@ -11,7 +11,10 @@ import { parseSync } from "vite";
  * @property {number} end
  * @property {string} from the text that is replaced
  * @property {string} to
+ * @property {string} runsIn the function, or the file, with which it runs
  */
+
+/** @typedef {{ key: string, body: { type: string, start: number, end: number } }} FunctionPlace */
 
 /** Each gets a node and its parent, and returns replacements: `[node, text]` or `[{ start, end }, text]`. */
 const OPERATORS = {
@@ -105,36 +108,55 @@ const UNSEEN_PROPERTIES = new Set(["message", "doc", "cause", "description"]);
 const LOG_METHODS = new Set(["debug", "info", "warn", "error"]);
 
 /**
- * Every mutation of a file.
+ * Every mutation of a file, and every function, of which coverage is recorded.
  * @param {string} file
  * @param {string} source
- * @returns {Mutant[]}
+ * @returns {{ mutants: Mutant[], functions: FunctionPlace[] }}
  */
-export function mutantsOf(file, source) {
+export function analyse(file, source) {
   const { program, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
+  const text = (part) => source.slice(part.start, part.end);
+  const unique = counter();
   const mutants = [];
-  visit(program, { parent: program, within: [] });
-  return mutants;
+  const functions = [];
+  visit(program, { parent: program, names: [], runsIn: file });
+  return { mutants, functions };
 
-  function visit(node, { parent, within }) {
+  function visit(node, { parent, names, runsIn }) {
     if (isUnseen(node)) return;
     const name = nameOf(node, parent);
-    const inside = name === undefined ? within : [...within, name];
-    const text = (part) => source.slice(part.start, part.end);
+    const inside = name === undefined ? names : [...names, name];
+    const within = inside.join(".");
+    const isFunction = FUNCTIONS.has(node.type) && node.body !== null;
+    const runs = isFunction ? unique(`${file} ${within}`) : runsIn;
+    if (isFunction) functions.push({ key: runs, body: node.body });
     for (const [operator, mutate] of Object.entries(OPERATORS))
       for (const [{ start, end }, to] of mutate(node, { parent, text, source }))
         mutants.push({
           file,
-          within: inside.join("."),
+          within,
           operator,
           start,
           end,
           from: source.slice(start, end),
           to,
+          runsIn: runs,
         });
-    for (const child of childrenOf(node)) visit(child, { parent: node, within: inside });
+    for (const child of childrenOf(node)) visit(child, { parent: node, names: inside, runsIn: runs });
   }
+}
+
+const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
+
+/** Tells names apart that are the same. */
+export function counter() {
+  const seen = new Map();
+  return (name) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return count === 1 ? name : `${name} #${count}`;
+  };
 }
 
 /** Whether no behaviour shows a change of it: types, texts of errors and of the log, tuning values. */
@@ -142,12 +164,11 @@ function isUnseen(node) {
   if (node.type.startsWith("TS") && !/^TS(As|NonNull|Satisfies|Instantiation)/.test(node.type)) return true;
   if (node.type === "ThrowStatement" || node.type === "ImportDeclaration" || node.type === "TemplateLiteral")
     return true;
-  if (node.type === "NewExpression") return /Error$/.test(node.callee.name ?? "");
+  if (node.type === "NewExpression") return node.callee.name?.endsWith("Error") === true;
   // What is promised of these is in test/pins; the rest may change without anybody's notice.
   if (node.type === "VariableDeclarator") return /^[A-Z][A-Z0-9_]+$/.test(node.id.name ?? "");
   if (node.type !== "CallExpression") return false;
   const { object, property } = node.callee;
-  if (property?.name === "describe") return false;
   return LOG_METHODS.has(property?.name) && /log(ger)?$/i.test(object.property?.name ?? object.name ?? "");
 }
 

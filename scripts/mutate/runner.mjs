@@ -18,12 +18,14 @@ class GivenOrder extends BaseSequencer {
 const instances = new Map();
 let last = GROUP;
 
-function instanceFor(isolate) {
-  if (!instances.has(isolate)) instances.set(isolate, create(isolate));
-  return instances.get(isolate);
+function instanceFor(modules) {
+  const kind = modules === "grouped" ? "shared" : modules;
+  if (!instances.has(kind)) instances.set(kind, create(kind));
+  return instances.get(kind);
 }
 
-function create(isolate) {
+function create(kind) {
+  const isRecorded = kind === "recorded";
   return createVitest("test", {
     config: false,
     watch: false,
@@ -31,9 +33,10 @@ function create(isolate) {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     pool: "forks",
     sequence: { sequencer: GivenOrder },
-    isolate,
+    isolate: kind !== "shared",
     maxWorkers: 1,
-    bail: 1,
+    bail: isRecorded ? 0 : 1,
+    setupFiles: isRecorded ? ["scripts/mutate/record-tests.mjs"] : [],
     testTimeout: TEST_TIMEOUT_MS,
     hookTimeout: TEST_TIMEOUT_MS,
     expect: { poll: { timeout: 20_000 } },
@@ -45,7 +48,9 @@ function create(isolate) {
  * @typedef {object} Job
  * @property {string} changed the file that was changed
  * @property {string[]} tests
- * @property {"shared" | "grouped" | "isolated"} modules how test files use the modules of the others
+ * @property {string[]} [titles] only these of them
+ * @property {"shared" | "grouped" | "isolated" | "recorded"} modules how test files use the modules of the others;
+ *   `recorded` says that what they run is recorded
  * @property {string} carriers see CONFORMANCE_TARGETS
  */
 
@@ -53,11 +58,13 @@ function create(isolate) {
  * @param {Job} job
  * @returns {Promise<{ state: "passed" | "failed", test?: string, title?: string }>}
  */
-async function run({ changed, tests, modules, carriers }) {
+async function run({ changed = GROUP, tests, titles, modules, carriers }) {
   process.env["CONFORMANCE_TARGETS"] = carriers;
   const isGrouped = modules === "grouped";
   if (isGrouped) writeFileSync(GROUP, tests.map((test) => `import "${resolve(test)}";\n`).join(""));
-  const vitest = await instanceFor(modules === "isolated");
+  const vitest = await instanceFor(modules);
+  if (titles === undefined) vitest.resetGlobalTestNamePattern();
+  else vitest.setGlobalTestNamePattern(new RegExp(`^(?:${titles.map(escaped).join("|")})$`));
   // The last file is as it was before.
   for (const file of [GROUP, last, changed])
     for (const instance of instances.values()) (await instance).invalidateFile(resolve(file));
@@ -77,6 +84,10 @@ async function run({ changed, tests, modules, carriers }) {
   }
   if (unhandledErrors.length === 0) return { state: "passed" };
   return { state: "failed", test: tests[0], title: String(unhandledErrors[0].message) };
+}
+
+function escaped(text) {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
 process.on("message", async (job) => {

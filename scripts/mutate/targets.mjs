@@ -1,14 +1,16 @@
-// What `npm run mutate` changes, and which tests look at it besides the unit tests that import it.
+// What `npm run mutate` changes, and which suites look at it besides unit tests.
 
 const CONFORMANCE = "test/conformance";
 
 /**
- * The first pattern that fits a file names the suites that must notice its faults, in the order in which they run: the
- * quickest first.
+ * `carriers` are those of the conformance tests, see CONFORMANCE_TARGETS. `checks` are scripts that compare the sources
+ * with what is generated from them.
  */
 export const TARGETS = [
   {
     folder: "src/protocol",
+    // A schema is built once in a program, so only its first test would be known to run it.
+    byFile: true,
     // What is promised of the wire is generated from it.
     checks: ["scripts/generate-docs.mjs", "scripts/generate-wire-shapes.mjs"],
     suites: [
@@ -214,21 +216,6 @@ export const EXCLUDED = [
   "src/capabilities/process/ending/warden-script.ts",
   "src/capabilities/sandbox/seccomp/system-calls.ts",
 ];
-
-/**
- * The suites of a file: those that share most words with its name are the first.
- * @param {string} file
- */
-export function suitesOf(file) {
-  const {
-    suites,
-    checks = [],
-    carriers = "ours-memory",
-  } = TARGETS.find(({ folder }) => file.startsWith(`${folder}/`));
-  const words = file.split(/\W+/);
-  const shared = (suite) => suite.split(/\W+/).filter((word) => words.includes(word)).length;
-  return { checks, carriers, suites: suites.toSorted((one, other) => shared(other) - shared(one)) };
-}
 
 /** @param {string} name */
 function conformance(name) {
