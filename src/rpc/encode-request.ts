@@ -5,9 +5,8 @@ import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 
 // Refers to `Buffer` through globalThis, because this code also runs where there is none.
 const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
-/** Start of the JSON escape of a surrogate. */
+/** Start of the JSON escape of half a surrogate pair: no other character of that plane is escaped. */
 const ESCAPED_D = "\\ud";
-const LAST_OF_PLANE = "7";
 const BACKSLASH = 92;
 /** Minimum number of values that the envelope and the params object add to the members of the params. */
 const ENVELOPE_VALUES = 3;
@@ -34,7 +33,7 @@ function spellsSurrogate(text: string): boolean {
   for (let at = text.indexOf(ESCAPED_D); at >= 0; at = text.indexOf(ESCAPED_D, at + ESCAPED_D.length)) {
     let start = at;
     while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
-    if ((at - start) % 2 === 0 && text.charAt(at + ESCAPED_D.length) > LAST_OF_PLANE) return true;
+    if ((at - start) % 2 === 0) return true;
   }
   return false;
 }

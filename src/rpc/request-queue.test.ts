@@ -73,4 +73,61 @@ describe("RequestQueue", () => {
     queue.resume();
     expect(started).toEqual([1, 2]);
   });
+
+  it("frees one place for each request that ends", async () => {
+    const queue = new RequestQueue(2, () => true);
+    const running: Deferred<void>[] = [];
+    const block = (): Promise<void> => {
+      const work = createDeferred<void>();
+      running.push(work);
+      return work.promise;
+    };
+    for (let count = 0; count < 6; count += 1) queue.submit(block, "ordinary");
+    for (const [index, started] of [3, 4, 5, 6].entries()) {
+      running[index]!.resolve();
+      await settled();
+      expect(running).toHaveLength(started);
+    }
+  });
+
+  it("is free only if a request would start at once", async () => {
+    let mayStart = true;
+    const queue = new RequestQueue(1, () => mayStart);
+    expect(queue.isFree).toBe(true);
+    mayStart = false;
+    expect(queue.isFree).toBe(false);
+    queue.submit(() => undefined, "urgent");
+    mayStart = true;
+    expect(queue.isFree).toBe(false);
+    queue.resume();
+    expect(queue.isFree).toBe(true);
+    const work = createDeferred<void>();
+    queue.submit(() => work.promise, "ordinary");
+    expect(queue.isFree).toBe(false);
+    work.resolve();
+    await settled();
+    expect(queue.isFree).toBe(true);
+  });
+
+  it("keeps the order of requests that could start at once behind others that wait", () => {
+    let mayStart = false;
+    const queue = new RequestQueue(2, () => mayStart);
+    const started: number[] = [];
+    queue.submit(() => void started.push(1), "ordinary");
+    mayStart = true;
+    queue.submit(() => void started.push(2), "ordinary");
+    expect(started).toEqual([1, 2]);
+  });
+
+  it("starts nothing that was queued before it was cleared", () => {
+    let mayStart = false;
+    const queue = new RequestQueue(2, () => mayStart);
+    const started: string[] = [];
+    for (const lane of ["urgent", "control", "ordinary"] as const)
+      queue.submit(() => void started.push(lane), lane);
+    queue.clear();
+    mayStart = true;
+    queue.resume();
+    expect(started).toEqual([]);
+  });
 });
