@@ -176,6 +176,22 @@ const privileges = attemptsOf("set-user-id and capabilities", [
     sh('cp /usr/bin/id $WORK/id && chmod 4755 $WORK/id && [ -u $WORK/id ] && echo "ESC""APED"'),
     { onCodex: "escapes" },
   ],
+  [
+    "leaves a set-group-id program behind",
+    "claim",
+    sh('cp /usr/bin/id $WORK/id && chmod 2755 $WORK/id && [ -g $WORK/id ] && echo "ESC""APED"'),
+    { onCodex: "escapes" },
+  ],
+  [
+    "names a set-user-id program that it made without a name",
+    "claim",
+    perl(String.raw`
+      my ($cwd, $dir, $name) = (-100, "$work", "$work/id");
+      my $fd = sys("openat", $cwd, $dir, 020000002 | Fcntl::O_DIRECTORY(), 04755); $fd >= 0 or failed("O_TMPFILE");
+      my $from = "/proc/self/fd/$fd"; sys("linkat", $cwd, $from, $cwd, $name, 0x400) == 0 or failed("linkat");
+      -u $name or failed("no bit"); escaped("O_TMPFILE")`),
+    { onCodex: "escapes" },
+  ],
   ["reads a file whose mode allows no one", "secret", sh("cat $LOCKED_FILE")],
   ["gives a file to another user", "claim", sh('touch $WORK/f && chown 12345 $WORK/f && echo "ESC""APED"')],
   [

@@ -109,22 +109,37 @@ describe("the filter", () => {
     }
   });
 
-  it("lets nobody make a file that runs as its owner", () => {
-    const setuid = 0o4755n;
-    const plain = 0o2755n;
-    const modes = { chmod: 1, fchmod: 1, fchmodat: 2, fchmodat2: 2, creat: 1, mknod: 1, mknodat: 2 } as const;
-    for (const [call, index] of Object.entries(modes) as [SystemCall, number][]) {
-      const args = (mode: bigint) => Array.from({ length: index + 1 }, (_, at) => (at === index ? mode : 0n));
-      expect(decide(call, args(setuid))).toEqual(["errno 1"]);
-      expect(decide(call, args(plain))).toEqual([ALLOWED]);
-    }
-    const create = 0o101n;
-    expect(decide("openat", [0n, 0n, create, setuid])).toEqual(["errno 1"]);
-    expect(decide("openat", [0n, 0n, create, plain])).toEqual([ALLOWED]);
-    expect(decide("openat", [0n, 0n, 0n, setuid])).toEqual([ALLOWED]);
-    expect(decide("open", [0n, create, setuid])).toEqual(["errno 1"]);
-    expect(decide("openat2")).toEqual(["errno 38"]);
-  });
+  it.each([0o4755n, 0o2755n, 0o6000n])(
+    "lets nobody make a file that runs as its owner or group: %o",
+    (setId) => {
+      const plain = 0o1777n;
+      const modes = {
+        chmod: 1,
+        fchmod: 1,
+        fchmodat: 2,
+        fchmodat2: 2,
+        creat: 1,
+        mknod: 1,
+        mknodat: 2,
+      } as const;
+      for (const [call, index] of Object.entries(modes) as [SystemCall, number][]) {
+        const args = (mode: bigint) =>
+          Array.from({ length: index + 1 }, (_, at) => (at === index ? mode : 0n));
+        expect(decide(call, args(setId))).toEqual(["errno 1"]);
+        expect(decide(call, args(plain))).toEqual([ALLOWED]);
+      }
+      const create = 0o101n;
+      const withoutName = 0o20000001n;
+      for (const flags of [create, withoutName]) {
+        expect(decide("openat", [0n, 0n, flags, setId])).toEqual(["errno 1"]);
+        expect(decide("openat", [0n, 0n, flags, plain])).toEqual([ALLOWED]);
+        expect(decide("open", [0n, flags, setId])).toEqual(["errno 1"]);
+      }
+      // Without a new file, the argument is whatever happens to be there.
+      expect(decide("openat", [0n, 0n, 0n, setId])).toEqual([ALLOWED]);
+      expect(decide("openat2")).toEqual(["errno 38"]);
+    },
+  );
 
   it("leaves only connected sockets within the sandbox when the network is restricted", () => {
     expect(decide("socket", [AF.unix, STREAM | CLOSE_ON_EXEC])).toEqual([ALLOWED]);

@@ -87,8 +87,10 @@ const NEW_NAMESPACES = 0x7e02_0000;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 
-const S_ISUID = 0o4000;
-const O_CREAT = 0o100;
+/** Set-user-ID and set-group-ID. */
+const SET_ID_BITS = 0o6000;
+/** O_CREAT, and the bit of O_TMPFILE that is not O_DIRECTORY. */
+const CREATES = 0o20000100;
 
 const AF_UNIX = 1;
 const AF_INET = 2;
@@ -128,19 +130,19 @@ export function seccompFilter(architecture: Architecture, network: NetworkMode):
 }
 
 /**
- * A file that root leaves behind with the set-user-ID bit would run as root for everyone on the machine, outside of the
- * sandbox.
+ * A program that is left behind with one of these bits would run as the user or the group of this sandbox for everyone
+ * on the machine, outside of it. `mkdir` drops them by itself; a directory may inherit the bit of its parent.
  */
 function modeRules(rule: Rule): Instruction[] {
   const changes = (argument: number): Instruction[] => [
     loadArgument(argument),
-    ...when("ifAnyBit", S_ISUID, [refuse]),
+    ...when("ifAnyBit", SET_ID_BITS, [refuse]),
     allow,
   ];
   // The mode means nothing unless a file is created.
   const opens = (flags: number): Instruction[] => [
     loadArgument(flags),
-    ...when("ifAnyBit", O_CREAT, changes(flags + 1)),
+    ...when("ifAnyBit", CREATES, changes(flags + 1)),
     allow,
   ];
   return [
