@@ -36,6 +36,10 @@ export interface Libc {
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   flock: IntCall<[fd: number, operation: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
+  /** Makes a file share the contents of another one, where the file system can. */
+  cloneFile: IntCall<[to: number, request: number, from: number]>;
+  /** The result is a `struct statfs`. */
+  fstatfs: IntCall<[fd: number, result: BigUint64Array]>;
   openPseudoTerminal: IntCall<[flags: number]>;
   grantPseudoTerminal: IntCall<[fd: number]>;
   unlockPseudoTerminal: IntCall<[fd: number]>;
@@ -53,6 +57,7 @@ export interface Libc {
   wait4: IntCall<[pid: number, status: Int32Array, options: number, usage: BigInt64Array]>;
   prlimit: IntCall<[pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null]>;
   prctl: IntCall<[option: number, a: number, b: number, c: number, d: number]>;
+  capget: IntCall<[header: Uint32Array, data: Uint32Array]>;
   capset: IntCall<[header: Uint32Array, data: Uint32Array]>;
   /** The system's entry of a user, by name or number. Undefined if there is none. */
   findUser: (user: string | number) => PasswordEntry | undefined;
@@ -126,6 +131,8 @@ const SIGNATURES: Readonly<
   flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",
+  cloneFile: "int ioctl(int to, unsigned long request, int from)",
+  fstatfs: "int fstatfs(int fd, void *result)",
   openPseudoTerminal: "int posix_openpt(int flags)",
   grantPseudoTerminal: "int grantpt(int fd)",
   unlockPseudoTerminal: "int unlockpt(int fd)",
@@ -141,6 +148,7 @@ const SIGNATURES: Readonly<
   wait4: "int wait4(int pid, void *status, int options, void *usage)",
   prlimit: "int prlimit(int pid, int resource, void *limit, void *old)",
   prctl: "int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)",
+  capget: "int capget(void *header, void *data)",
   capset: "int capset(void *header, void *data)",
   openat: "int openat(int directory, const void *path, int flags, unsigned int mode)",
   mkdirat: "int mkdirat(int directory, const void *path, unsigned int mode)",

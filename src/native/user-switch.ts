@@ -3,12 +3,11 @@ import { constants } from "node:os";
 import { CapabilityError } from "../base/errors.ts";
 import type { NumberedAccount } from "./account.ts";
 import { libc } from "./libc.ts";
+import { CAPABILITY_VERSION_3, forbidInspection } from "./privileges.ts";
 
 const CAP_SETGID = 6n;
 const CAP_SETUID = 7n;
-const CAPABILITY_VERSION_3 = 0x2008_0522;
 const PR_SET_PDEATHSIG = 1;
-const PR_SET_DUMPABLE = 4;
 const PR_CAP_AMBIENT = 47;
 const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const KEYCTL = { x64: 250, arm64: 219 } as const;
@@ -45,7 +44,7 @@ export function becomeUser({ name, uid, gid }: NumberedAccount): void {
   // The system has taken them with the user, unless it was told not to.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   capset(new Uint32Array([CAPABILITY_VERSION_3, 0]), new Uint32Array(6));
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  forbidInspection();
   // Systems without keys refuse, and have none.
   const keyctl = KEYCTL[process.arch as keyof typeof KEYCTL];
   if (keyctl !== undefined) systemCall(keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0);

@@ -62,7 +62,7 @@ export function parseMessage(text: string): Message {
     };
   if (Object.hasOwn(members, "result"))
     return { kind: "response", id: checkId(idText), result: members["result"] };
-  return { kind: "error", error: checkError(members["error"]), id: checkId(idText) };
+  return { kind: "error", error: checkWireError(members["error"]), id: checkId(idText) };
 }
 
 // Messages are assembled as text: ids must not pass through a number, and results are stringified once.
@@ -162,7 +162,8 @@ function checkTrace(trace: unknown): string | undefined {
   throw new MalformedMessageError(`invalid type: ${found}, expected struct W3cTraceContext`);
 }
 
-function checkError(error: unknown): WireError {
+/** Throws a MalformedMessageError for what is not an error of the wire. */
+export function checkWireError(error: unknown): WireError {
   if (error === undefined) throw new MalformedMessageError("missing field `error`");
   if (typeof error !== "object" || error === null)
     throw new MalformedMessageError(`invalid type: ${describeJsonType(error)}, expected an error object`);

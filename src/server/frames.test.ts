@@ -46,19 +46,24 @@ it.each([1, 7, 16, 17, 1000, 1_000_000])("frames arrive whole, in pieces of %i b
   expect(frames).toEqual(EXPECTED);
 });
 
-it("many bytes wait until they are admitted", async () => {
+it("a frame waits until it is admitted", async () => {
   const admitted = createDeferred<void>();
-  const asked: number[][] = [];
+  const asked: unknown[][] = [];
   const frames: unknown[] = [];
   const reader = new FrameReader({
     frame: (taken) => void frames.push(seen(taken)),
-    admit: (id, bytes) => {
-      asked.push([id, bytes]);
-      return admitted.promise;
+    admit: ({ kind, id, length }) => {
+      asked.push([kind, id, length]);
+      return id === 7 ? admitted.promise : undefined;
     },
   });
   const waiting = reader.read(SAMPLES);
-  expect(asked).toEqual([[7, 70_000]]);
+  expect(asked).toEqual([
+    ["ready", 0, 17],
+    ["request", 0xffff_ffff, 8],
+    ["ping", 0, 0],
+    ["result", 7, 70_000],
+  ]);
   expect(frames).toEqual(EXPECTED.slice(0, 3));
   admitted.resolve();
   await waiting;

@@ -31,14 +31,19 @@ const HEADER_BYTES = 16;
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 /** More than the largest answer. */
 const MAX_BYTES = 1024 * 1024 * 1024;
-/** Above this size, the receiver decides when it takes the bytes. */
-const LARGE_BYTES = 64 * 1024;
 
 export interface FrameEvents {
   /** What follows is taken when the promise resolves. */
   frame(frame: Frame): Promise<void> | undefined;
-  /** Many bytes follow. They are taken when the promise resolves. */
-  admit?(id: number, bytes: number): Promise<void> | undefined;
+  /** Called for each frame before it is taken. A large one is taken when the promise resolves. Throws to refuse it. */
+  admit?(head: FrameHead): Promise<void> | undefined;
+}
+
+export interface FrameHead {
+  readonly kind: FrameKind;
+  readonly id: number;
+  /** Length of its text and bytes. */
+  readonly length: number;
 }
 
 /** Writes to a stream; see `writeFrame`. */
@@ -109,11 +114,12 @@ export class FrameReader {
   #begin(): Promise<void> | undefined {
     const text = this.#header.readUInt32LE(8);
     const bytes = this.#header.readUInt32LE(12);
-    if (this.#kind === undefined || text > MAX_TEXT_BYTES || bytes > MAX_BYTES)
+    const kind = this.#kind;
+    if (kind === undefined || text > MAX_TEXT_BYTES || bytes > MAX_BYTES)
       throw new Error("it sent something that is not a frame");
     this.#text = new Collector(text);
     this.#bytes = new Collector(bytes);
-    return bytes > LARGE_BYTES ? this.#events.admit?.(this.#header.readUInt32LE(0), bytes) : undefined;
+    return this.#events.admit?.({ kind, id: this.#header.readUInt32LE(0), length: text + bytes });
   }
 
   get #kind(): FrameKind | undefined {

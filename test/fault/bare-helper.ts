@@ -7,7 +7,7 @@ import { FULL_RIGHTS } from "../../src/server/access/rights.ts";
 import type { FileClient } from "../../src/server/files/file-client.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/sandbox-helper.js", import.meta.url));
-const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
+export const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
 
 /** What a helper is told, except for its mounts. */
 export const SETTINGS = { fsRoots: undefined, codexHome: undefined, userDirectory: "/", limits: LIMITS };

@@ -1,13 +1,18 @@
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { JsonParts } from "../../src/rpc/json-parts.ts";
 import { FileHelper, type HelperOptions } from "../../src/server/sandbox/files/file-helper.ts";
-import { bareClient, HELPER_COMMAND, SETTINGS, startBare } from "./bare-helper.ts";
+import { bareClient, HELPER_COMMAND, LIMITS, SETTINGS, startBare } from "./bare-helper.ts";
+import { pollUntil } from "./deadline.ts";
 
 /** Longer than a machine stands still, so that only a helper that is stopped is silent for so long. */
 const QUICK = { askMs: 20, silenceMs: 4_000 };
+
+/** Root without the capability to inspect every process, so that the rules for ordinary users hold. */
+const AS_USER = ["/usr/bin/setpriv", "--bounding-set", "-sys_ptrace"] as const;
 
 let directory: string;
 let pid: number | undefined;
@@ -96,6 +101,93 @@ it("that talks nonsense is given up", async () => {
     "fs sandbox helper failed: it sent something that is not a frame",
   );
   await ended;
+});
+
+const RESULT = 2;
+const FAILURE = 3;
+const NOTIFICATION = 4;
+
+/** A program that says it is ready, and then sends frames of these kinds and contents, as fast as they are read. */
+function liar(...frames: { kind: number; id: number; text?: string; bytes?: number }[]): readonly string[] {
+  const script = `
+    const frame = ({ kind, id, text = "", bytes = 0 }) => {
+      const head = Buffer.alloc(16);
+      for (const [at, value] of [id, kind, Buffer.byteLength(text), bytes].entries()) head.writeUInt32LE(value, at * 4);
+      return Buffer.concat([head, Buffer.from(text), Buffer.alloc(Math.min(bytes, 1 << 20), 32)]);
+    };
+    process.stdout.write(frame({ kind: 0, id: 0, text: '{"mounts":[]}' }));
+    // After the first call, whose id is 1.
+    process.stdin.on("data", (chunk) => {
+      if (chunk.includes('"method"')) for (const each of ${JSON.stringify(frames)}) process.stdout.write(frame(each));
+    });`;
+  return [process.execPath, "-e", script];
+}
+
+it.each([
+  [
+    "an answer that nobody waits for",
+    "a result that nobody has asked for",
+    { kind: RESULT, id: 77, bytes: 2 ** 29 },
+  ],
+  [
+    "a failure that nobody waits for",
+    "a failure that nobody has asked for",
+    { kind: FAILURE, id: 0, text: "{}" },
+  ],
+  ["a request", "a request that nobody has asked for", { kind: 1, id: 1, text: "{}" }],
+  ["a second greeting", "a ready that nobody has asked for", { kind: 0, id: 0, text: '{"mounts":[]}' }],
+  ["a failure that is none", "missing field `code`", { kind: FAILURE, id: 1, text: "{}" }],
+  ["a failure without end", "a failure of 33554432 bytes", { kind: FAILURE, id: 1, bytes: 2 ** 25 }],
+  [
+    "a call as a notification",
+    "of its own making",
+    { kind: NOTIFICATION, id: 0, text: '{"method":"process/exited"}' },
+  ],
+  [
+    "a notification with other members",
+    "of its own making",
+    { kind: NOTIFICATION, id: 0, text: '{"method":"fs/watch/changed","params":{"watchId":1}}' },
+  ],
+])("that sends %s is given up", async (_, reason, frame) => {
+  const notified: unknown[] = [];
+  const helper = start({ notified: (told) => void notified.push(told) }, liar(frame));
+  await helper.ready;
+  await expect(read(helper)).rejects.toThrow(reason);
+  await ended;
+  expect(notified).toEqual([]);
+  expect(helper.isUsable).toBe(false);
+});
+
+it("that answers a call twice is given up, and what it was granted is given back", async () => {
+  const answer = { kind: RESULT, id: 1, bytes: 2 ** 20 };
+  const client = bareClient(new AbortController().signal);
+  const helper = start({ client }, liar(answer, answer));
+  await helper.ready;
+  await read(helper);
+  await ended;
+  await expect(read(helper)).rejects.toThrow("it sent a result that nobody has asked for");
+  // All of it can be granted again.
+  const held = client.budget.open();
+  await held.grow(LIMITS.maxBufferedBytesPerConnection);
+  held.release();
+});
+
+it("cannot be looked into by other programs of its user", async () => {
+  const helper = start({}, [...AS_USER, ...HELPER_COMMAND]);
+  await helper.ready;
+  const look = (seen: number): number | null =>
+    spawnSync(AS_USER[0], [...AS_USER.slice(1), "readlink", `/proc/${seen}/exe`]).status;
+  const other = spawn(AS_USER[0], [...AS_USER.slice(1), "sleep", "300"]);
+  try {
+    await pollUntil(
+      () => look(other.pid!) === 0,
+      60_000,
+      () => "a look into another program",
+    );
+    expect(look(pid!)).toBe(1);
+  } finally {
+    other.kill("SIGKILL");
+  }
 });
 
 it("that is not accepted answers no call", async () => {

@@ -1,6 +1,9 @@
 // dist/sandbox-helper.js: answers file calls of a server inside a sandbox, over its stdin and stdout.
 import { Socket } from "node:net";
+import { forbidInspection } from "../../native/privileges.ts";
 import { serveFiles } from "../../server/sandbox/files/serve-files.ts";
+
+forbidInspection();
 
 const input = new Socket({ fd: 0, readable: true, writable: false });
 const output = new Socket({ fd: 1, readable: false, writable: true });

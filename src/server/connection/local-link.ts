@@ -144,7 +144,15 @@ export class LocalLink implements Link {
   #respond(id: IdText, result: unknown): void {
     if (this.#ended) return;
     const { bytes, open } = seal(result);
-    this.#toClient.push(bytes, () => this.#take(id)?.resolve(open()));
+    this.#toClient.push(bytes, () => {
+      const answer = this.#take(id);
+      try {
+        answer?.resolve(open());
+      } catch (cause) {
+        // It comes from a file helper as it is.
+        answer?.reject(new RpcError(RpcCode.internal, "the answer is not JSON", { cause }));
+      }
+    });
   }
 
   #fail(id: IdText, { code, message, data }: WireError): void {

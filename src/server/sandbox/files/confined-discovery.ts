@@ -1,5 +1,6 @@
-import { CapabilityError } from "../../../base/errors.ts";
-import type { Params, Result } from "../../../protocol/index.ts";
+import { CapabilityError, messageOf } from "../../../base/errors.ts";
+import { methods, type Params, type Result } from "../../../protocol/index.ts";
+import { parseJson } from "../../../protocol/json-scan.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { Handlers } from "../../../rpc/router.ts";
 import type { FileClient } from "../../files/file-client.ts";
@@ -9,6 +10,10 @@ import type { ConfinedFilesOptions } from "./confined-files.ts";
 import type { FilePolicy } from "./file-policy.ts";
 
 type Root = Params<"capabilityRoots/discoverV1">["roots"][number];
+const METHOD = "capabilityRoots/discoverV1";
+/** More than one message can carry. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
 type FoundRoots = Result<"capabilityRoots/discoverV1">;
 
 /** The same handlers, except that what has a policy is searched inside its sandbox. */
@@ -23,7 +28,7 @@ export function confinedDiscoveryHandlers(
       const answer = await helpers.use(client, policy, (inside) =>
         callInside(inside, "capabilityRoots/discoverV1", { roots: [{ id, path }] }),
       );
-      return parsed(answer) as FoundRoots;
+      return parsed(answer);
     } catch (cause) {
       if (!(cause instanceof CapabilityError)) throw cause;
       const error = `failed to inspect capability root ${path}: ${cause.message}`;
@@ -62,8 +67,20 @@ export function confinedDiscoveryHandlers(
   } satisfies Handlers<FileClient>;
 }
 
-/** The handler inside is of the same version. */
-function parsed(answer: Answer): unknown {
-  const text = answer instanceof JsonText ? answer.text : Buffer.concat(answer.parts).toString();
-  return JSON.parse(text);
+/** Throws an error of the sandbox if it is not an answer. */
+function parsed(answer: Answer): FoundRoots {
+  try {
+    const text = answer instanceof JsonText ? answer.text : textOf(answer.parts);
+    const found = methods[METHOD].result.safeParse(parseJson(text).value);
+    if (found.success) return found.data;
+  } catch (cause) {
+    throw new CapabilityError("OS_ERROR", `fs sandbox helper failed: ${messageOf(cause)}`, { cause });
+  }
+  throw new CapabilityError("OS_ERROR", "fs sandbox helper failed: it sent roots that are none");
+}
+
+function textOf(parts: readonly Uint8Array[]): string {
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer has ${bytes} bytes`);
+  return Buffer.concat(parts).toString();
 }

@@ -7,16 +7,27 @@ import { type LifeTimes, LifeWatch } from "../../../base/life-watch.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import type { OwnProcess } from "../../../capabilities/process/process-starter.ts";
 import type { ExitStatus } from "../../../native/reaper.ts";
-import type { WireError } from "../../../protocol/envelope.ts";
+import { checkWireError } from "../../../protocol/envelope.ts";
+import { parseJson } from "../../../protocol/json-scan.ts";
 import { fromWire } from "../../../rpc/error-wire.ts";
 import { JsonParts } from "../../../rpc/json-parts.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../../files/file-client.ts";
-import { type Frame, FrameReader, writeFrame } from "../../frames.ts";
-import type { HelperCall, HelperNotification, HelperReady, HelperSettings } from "./helper-messages.ts";
+import { type Frame, type FrameHead, FrameReader, writeFrame } from "../../frames.ts";
+import {
+  checkNotification,
+  type HelperCall,
+  type HelperNotification,
+  type HelperReady,
+  type HelperSettings,
+} from "./helper-messages.ts";
 
 /** Up to this size, an answer is passed on as text. */
 const SHORT_ANSWER_BYTES = 16 * 1024;
+/** Above this size, a frame waits for room in the client's budget. */
+const LARGE_BYTES = 64 * 1024;
+/** More than the longest notification has, with as many paths as it may have. */
+const MAX_TOLD_BYTES = 16 * 1024 * 1024;
 const MAX_STDERR_CHARACTERS = 2_000;
 /** Time to read its last words when it has ended. */
 const LAST_WORDS_MS = 500;
@@ -40,11 +51,14 @@ export interface HelperOptions {
   notified(notification: HelperNotification): Promise<void> | undefined;
 }
 
-/** A program that answers file calls inside a sandbox. It belongs to one connection. */
+/**
+ * A program that answers file calls inside a sandbox. It belongs to one connection. What it says is trusted no more than
+ * what the client says: it reads what the client tells it to.
+ */
 export class FileHelper {
   readonly #options: HelperOptions;
   readonly #calls = new Map<number, Deferred<Answer>>();
-  /** Memory that the client's budget has granted for large answers, by call. */
+  /** Memory that the client's budget has granted for large frames, by call; 0 is for what belongs to none. */
   readonly #granted = new Map<number, { release(): void }>();
   readonly #ready = createDeferred<void>();
   #nextId = 1;
@@ -52,6 +66,7 @@ export class FileHelper {
   #input: Socket | undefined;
   #life: LifeWatch | undefined;
   #received = 0;
+  #isReady = false;
   #isWaiting = false;
   #stderr = "";
   /** Why it is of no use any more. */
@@ -93,6 +108,7 @@ export class FileHelper {
     } finally {
       clearTimeout(this.#timer);
       this.#input?.destroy();
+      for (const id of this.#granted.keys()) this.#release(id);
     }
   }
 
@@ -108,8 +124,7 @@ export class FileHelper {
       return await answer.promise;
     } finally {
       this.#calls.delete(id);
-      this.#granted.get(id)?.release();
-      this.#granted.delete(id);
+      this.#release(id);
     }
   }
 
@@ -135,7 +150,7 @@ export class FileHelper {
     });
     const reader = new FrameReader({
       frame: (frame) => this.#take(frame),
-      admit: (id, bytes) => this.#admit(id, bytes),
+      admit: (head) => this.#admit(head),
     });
     output.on("data", (chunk: Buffer) => {
       this.#received += 1;
@@ -165,20 +180,40 @@ export class FileHelper {
   #take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
     switch (kind) {
       case "ready":
-        void this.#begin(JSON.parse(text) as HelperReady);
+        this.#isReady = true;
+        void this.#begin(parseJson(text).value as HelperReady);
         break;
       case "result":
-        this.#calls.get(id)?.resolve(answerOf(bytes));
+        this.#answered(id)?.resolve(answerOf(bytes));
         break;
-      case "failure":
-        this.#calls.get(id)?.reject(fromWire(JSON.parse(text) as WireError));
+      case "failure": {
+        const failure = fromWire(checkWireError(parseJson(text).value));
+        this.#answered(id)?.reject(failure);
         break;
-      case "notification":
-        if (this.#failure !== undefined) break;
-        return this.#options.notified(JSON.parse(text) as HelperNotification);
+      }
+      case "notification": {
+        const told = checkNotification(parseJson(text).value);
+        const passed = this.#failure === undefined ? this.#options.notified(told) : undefined;
+        if (passed !== undefined) return passed.finally(() => this.#release(0));
+        this.#release(0);
+        break;
+      }
       default:
     }
     return undefined;
+  }
+
+  /** A second answer to the same call is one that nobody waits for. */
+  #answered(id: number): Deferred<Answer> | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined) this.#release(id);
+    this.#calls.delete(id);
+    return call;
+  }
+
+  #release(id: number): void {
+    this.#granted.get(id)?.release();
+    this.#granted.delete(id);
   }
 
   async #begin(ready: HelperReady): Promise<void> {
@@ -207,12 +242,30 @@ export class FileHelper {
     this.#ready.resolve();
   }
 
-  /** A large answer waits for room in the client's budget. */
-  #admit(id: number, bytes: number): Promise<void> | undefined {
-    if (!this.#calls.has(id)) return undefined;
+  /** Throws for a frame that a helper has no reason to send. A large one waits for room in the client's budget. */
+  #admit({ kind, id, length }: FrameHead): Promise<void> | undefined {
+    if (!this.#isExpected(kind, id)) throw new Error(`it sent a ${kind} that nobody has asked for`);
+    if (length <= LARGE_BYTES) return undefined;
+    if (kind !== "result" && length > MAX_TOLD_BYTES) throw new Error(`it sent a ${kind} of ${length} bytes`);
     const held = this.#options.client.budget.open();
     this.#granted.set(id, held);
-    return held.grow(bytes);
+    return held.grow(length);
+  }
+
+  #isExpected(kind: Frame["kind"], id: number): boolean {
+    switch (kind) {
+      case "ready":
+        return id === 0 && !this.#isReady;
+      case "result":
+      case "failure":
+        // What was asked before the end is answered, but nobody is told.
+        return this.#calls.has(id) || this.#failure !== undefined;
+      case "notification":
+      case "pong":
+        return id === 0;
+      default:
+        return false;
+    }
   }
 
   /** Every call fails, now and later. */

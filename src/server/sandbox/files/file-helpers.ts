@@ -1,7 +1,6 @@
 import { CapabilityError } from "../../../base/errors.ts";
 import { type FileView, sameView } from "../../../capabilities/sandbox/view/file-view.ts";
 import type { OwnProcess, ProcessStarter } from "../../../capabilities/process/process-starter.ts";
-import type { NotificationParams } from "../../../protocol/index.ts";
 import type { FileClient } from "../../files/file-client.ts";
 import type { TellChange } from "../../files/file-watches.ts";
 import { FileHelper } from "./file-helper.ts";
@@ -228,17 +227,13 @@ class ReplacedError extends CapabilityError {
 }
 
 /** Passes on what a helper reports by itself: changes of what it watches. */
-function relay(
-  client: FileClient,
-  confined: Confined,
-  { method, params }: HelperNotification,
-): Promise<void> | undefined {
-  if (method === "fs/missingChanged") {
+function relay(client: FileClient, confined: Confined, told: HelperNotification): Promise<void> | undefined {
+  if (told.method === "fs/missingChanged") {
     confined.watchesMissing = false;
-    client.notify(method, params as NotificationParams<"fs/missingChanged">);
+    client.notify(told.method, told.params);
     return client.drained();
   }
-  const { watchId, ...change } = params as NotificationParams<"fs/watch/changed">;
+  const { watchId, ...change } = told.params;
   const tell = confined.watches.get(watchId);
   if (change.ended) confined.watches.delete(watchId);
   return tell?.(change);

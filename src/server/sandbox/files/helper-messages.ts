@@ -1,4 +1,5 @@
 import { lstatSync } from "node:fs";
+import { type NotificationParams, notifications } from "../../../protocol/index.ts";
 import type { ServerLimits } from "../../limits.ts";
 
 /** What a helper is told before its first call. */
@@ -24,9 +25,21 @@ export interface HelperCall {
   readonly attached: boolean;
 }
 
-export interface HelperNotification {
-  readonly method: string;
-  readonly params: unknown;
+/** What a helper reports by itself. */
+export type HelperNotification = {
+  [N in (typeof TOLD)[number]]: { readonly method: N; readonly params: NotificationParams<N> };
+}[(typeof TOLD)[number]];
+
+const TOLD = ["fs/watch/changed", "fs/missingChanged"] as const;
+
+/** Throws for anything else. */
+export function checkNotification(told: unknown): HelperNotification {
+  const { method, params } = (told ?? {}) as Record<string, unknown>;
+  const known = TOLD.find((name) => name === method);
+  if (known === undefined || !notifications[known].params.safeParse(params).success)
+    throw new Error("it sent a notification of its own making");
+  // The parameters were checked against the schema of the method.
+  return { method: known, params } as HelperNotification;
 }
 
 /** What a path leads to: device and inode. Null if there is nothing, or it cannot be reached. */
