@@ -3,15 +3,19 @@ import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import type { CheckedPath, FileAccess } from "./file-access.ts";
 import { fileError, invalidInput } from "./file-error.ts";
+import { fileSystemOf, PROC } from "./file-systems.ts";
 import { LinkWalk, type Resolved } from "./link-walk.ts";
 import { joinPath, type NativePath, pathComponents, showPath, textOrBytes } from "./native-path.ts";
-import { createFileAt } from "./no-follow.ts";
+import { createFileAt, openEntry } from "./no-follow.ts";
 
 /**
  * Access to given directories and their contents. Links are followed here, one at a time, and each directory is opened
- * relative to its parent, so what is checked is what is used: a rename cannot outrun the check.
+ * relative to its parent, so what is checked is what is used: a rename cannot outrun the check. /proc is outside of
+ * every root: it shows the secrets of the server itself.
  */
 export class AllowedRoots implements FileAccess {
+  readonly isBounded = true;
+  readonly isTrusted = false;
   /** Each root as its names, topmost first. */
   readonly #roots: readonly (readonly string[])[];
   readonly #deepest: number;
@@ -26,7 +30,7 @@ export class AllowedRoots implements FileAccess {
   check(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): CheckedPath {
     if (!followSymlinks) {
       // Links will be refused and dots are resolved, so the text is the real location.
-      if (this.depthOfTop(path) === undefined) throw outside(path);
+      if (this.depthOfTop(path) === undefined || isOfProcesses(path)) throw outside(path);
       return { path, followSymlinks };
     }
     const { names, isSymlink } = this.#resolve(path, { followSymlinks }, (resolved) => resolved);
@@ -95,7 +99,8 @@ export class AllowedRoots implements FileAccess {
     }
     return withCleanUp(
       () => {
-        if (this.#rootOf(resolved.names) === undefined) throw outside(path);
+        const { names, target, parent } = resolved;
+        if (this.#rootOf(names) === undefined || fileSystemOf(target ?? parent) === PROC) throw outside(path);
         return use(resolved);
       },
       () => {
@@ -103,6 +108,22 @@ export class AllowedRoots implements FileAccess {
         if (resolved.target !== undefined) closeSync(resolved.target);
       },
     );
+  }
+}
+
+/** For a path without links: nobody can put one in the place of a directory on which a file system is mounted. */
+function isOfProcesses(path: NativePath): boolean {
+  let fd: number;
+  try {
+    fd = openEntry(path);
+  } catch {
+    // The operation will say why.
+    return false;
+  }
+  try {
+    return fileSystemOf(fd) === PROC;
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,19 +1,19 @@
-import { constants, type Stats } from "node:fs";
-import {
-  chmod,
-  copyFile as copyBytes,
-  readdir,
-  readFile,
-  readlink,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { close, fchmodSync, fstatSync, ftruncateSync, openSync, type Stats, write } from "node:fs";
+import { readdir, readlink, symlink } from "node:fs/promises";
+import { promisify } from "node:util";
+import { libc } from "../../native/libc.ts";
+import { bulkBuffers } from "../bulk-buffers.ts";
 import { createDirectory } from "./directories.ts";
 import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
 import type { Place } from "./place.ts";
-import { WRITE_FLAGS } from "./write-file.ts";
+import { fill, notAFile, OPEN_FLAGS } from "./read-file.ts";
+import { NEW_FILE_MODE, openToWrite, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
+
+const writeAsync = promisify(write);
+const closeAsync = promisify(close);
+
+const FICLONE = 0x4004_9409;
 
 /** Copies a file, a link as a link, or (on request) a directory with its contents, merging it into an existing one. */
 export async function copy(
@@ -38,7 +38,7 @@ export async function copy(
 async function copyEntry(source: Place, destination: Place, found: Stats): Promise<boolean> {
   if (found.isDirectory()) await copyDirectory(source, destination);
   else if (found.isSymbolicLink()) await copyLink(source, destination);
-  else if (found.isFile()) await copyFile(source, destination, found);
+  else if (found.isFile()) await copyFile(source, destination);
   else return false;
   return true;
 }
@@ -48,10 +48,17 @@ async function copyLink(source: Place, destination: Place): Promise<void> {
   await destination.onEntry((entry) => symlink(target, entry));
 }
 
-async function copyFile(source: Place, destination: Place, found: Stats): Promise<void> {
-  await source.onTarget({ followSymlinks: false }, (from) =>
-    destination.onTarget({ followSymlinks: true, create: true }, (to) => copyContents(from, to, found)),
-  );
+async function copyFile(source: Place, destination: Place): Promise<void> {
+  await source.onTarget({ followSymlinks: false }, async (from) => {
+    const fd = openSync(from, OPEN_FLAGS);
+    try {
+      await destination.onTarget({ followSymlinks: true, create: true }, (to) =>
+        copyInto(destination, to, fd, from),
+      );
+    } finally {
+      await closeAsync(fd);
+    }
+  });
 }
 
 async function copyDirectory(source: Place, destination: Place): Promise<void> {
@@ -65,16 +72,40 @@ async function copyDirectory(source: Place, destination: Place): Promise<void> {
   }
 }
 
-async function copyContents(source: NativePath, destination: NativePath, found: Stats): Promise<void> {
-  const target = await stat(destination).catch(() => undefined);
-  const isSpecial = target !== undefined && !target.isFile() && !target.isDirectory();
-  // Files in /proc claim to be empty, which the fast path would believe; it would also wait for the reader of a pipe.
-  if (isSpecial || found.size === 0) {
-    const bytes = await readFile(source);
-    await writeFile(destination, bytes, { flag: WRITE_FLAGS, mode: found.mode });
-    if (!isSpecial) await chmod(destination, found.mode);
-  } else {
-    await copyBytes(source, destination, constants.COPYFILE_FICLONE);
+/**
+ * The copy has the permissions of the original, as they are when it is opened, without set-user-ID and set-group-ID: it
+ * belongs to somebody else.
+ */
+async function copyInto(destination: Place, to: NativePath, from: number, shown: NativePath): Promise<void> {
+  const original = fstatSync(from);
+  if (!original.isFile()) throw notAFile(shown);
+  const { fd, stat } = openToWrite(destination, to, (path) => openSync(path, WRITE_FLAGS, NEW_FILE_MODE));
+  try {
+    if (stat.dev === original.dev && stat.ino === original.ino) return;
+    if (stat.isFile()) {
+      fchmodSync(fd, original.mode & 0o7777 & ~SET_ID_BITS);
+      ftruncateSync(fd);
+      if (libc().cloneFile(fd, FICLONE, from) === 0) return;
+    }
+    await pour(from, fd);
+  } finally {
+    await closeAsync(fd);
+  }
+}
+
+/** Until the end, whatever the size says: files in /proc claim to be empty. */
+async function pour(from: number, to: number): Promise<void> {
+  const buffer = bulkBuffers.take();
+  try {
+    for (let position = 0; ; ) {
+      const filled = await fill(from, buffer, position);
+      for (let written = 0; written < filled; )
+        written += (await writeAsync(to, buffer, written, filled - written)).bytesWritten;
+      position += filled;
+      if (filled < buffer.length) return;
+    }
+  } finally {
+    bulkBuffers.giveBack(buffer);
   }
 }
 

@@ -13,6 +13,10 @@ export interface CheckedPath {
  * access is refused.
  */
 export interface FileAccess {
+  /** Whether only given directories can be reached. */
+  readonly isBounded: boolean;
+  /** False for somebody who must not leave set-user-ID programs behind, nor change the kernel: see `writing.ts`. */
+  readonly isTrusted: boolean;
   /** For operations that use a path once. */
   check(path: NativePath, options: { followSymlinks: boolean }): CheckedPath;
   /** For an entry itself, even if it is a link: work on its name in its directory, wherever that is moved meanwhile. */
@@ -34,9 +38,14 @@ export interface FileAccess {
 
 /** Access to everything that the system allows. */
 export const freeAccess: FileAccess = {
+  isBounded: false,
+  isTrusted: true,
   check: (path, { followSymlinks }) => ({ path, followSymlinks }),
   onEntry: (path, work) => work(path),
   onTarget: (path, _, work) => work(path),
   checkChange: () => {},
   depthOfTop: () => 0,
 };
+
+/** The same inside a sandbox. */
+export const sandboxedAccess: FileAccess = { ...freeAccess, isTrusted: false };

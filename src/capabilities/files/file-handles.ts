@@ -1,4 +1,4 @@
-import { closeSync, fstat, fstatSync, openSync, write } from "node:fs";
+import { closeSync, fstat, ftruncateSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { partToWrite } from "../../base/part-to-write.ts";
@@ -9,7 +9,7 @@ import { openNoFollow } from "./no-follow.ts";
 import { openPartFile } from "./part-file.ts";
 import type { Place } from "./place.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
-import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
+import { NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
 
 const statAsync = promisify(fstat);
 const writeAsync = promisify(write);
@@ -155,10 +155,14 @@ function checkId(id: string): void {
 /** Truncates the file at once and in place: written data is visible before the handle is closed. */
 function openForReplace(place: Place): number {
   const { path, followSymlinks } = place.check({ followSymlinks: true });
-  const fd = followSymlinks
-    ? openSync(path, WRITE_FLAGS, NEW_FILE_MODE)
-    : openNoFollow(path, WRITE_FLAGS, NEW_FILE_MODE);
-  if (fstatSync(fd).isFile()) return fd;
-  closeSync(fd);
-  throw notAFile(path);
+  const open = followSymlinks ? openSync : openNoFollow;
+  const { fd, stat } = openToWrite(place, path, (at) => open(at, WRITE_FLAGS, NEW_FILE_MODE));
+  try {
+    if (!stat.isFile()) throw notAFile(path);
+    ftruncateSync(fd);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }

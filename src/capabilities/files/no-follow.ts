@@ -23,8 +23,13 @@ export function openNoFollow(path: NativePath, flags: number, mode = 0): number 
   return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
 }
 
+/** Opens the last entry of a path only for inspection. Fails if a parent is a link. */
+export function openEntry(path: NativePath): number {
+  return inParent(path, openEntryAt);
+}
+
 export function statNoFollow(path: NativePath): Stats {
-  const fd = inParent(path, (parent, name) => openAt(parent, name, O_PATH | constants.O_NOFOLLOW, 0));
+  const fd = openEntry(path);
   try {
     const stat = fstatSync(fd);
     if (stat.isSymbolicLink()) throw invalidInput("path contains a symbolic link");
@@ -77,7 +82,7 @@ async function inTurns(steps: Iterable<void>): Promise<void> {
 /** Removes a file, a link or an empty directory. */
 export function removeNoFollow(path: NativePath): void {
   inParent(path, (parent, name) => {
-    const fd = openAt(parent, name, O_PATH | constants.O_NOFOLLOW, 0);
+    const fd = openEntryAt(parent, name);
     const isLink = fstatSync(fd).isSymbolicLink();
     closeSync(fd);
     if (isLink) throw invalidInput("path contains a symbolic link");

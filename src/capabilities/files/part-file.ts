@@ -1,10 +1,10 @@
-import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, openSync } from "node:fs";
+import { closeSync, constants, fchmodSync, ftruncateSync, openSync } from "node:fs";
 import { invalidInput } from "./file-error.ts";
 import type { Place } from "./place.ts";
-import { NEW_FILE_MODE, WRITE_FLAGS } from "./write-file.ts";
+import { NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
 
 const PRIVATE_MODE = 0o600;
-const FLAGS = (WRITE_FLAGS & ~constants.O_TRUNC) | constants.O_NOFOLLOW;
+const FLAGS = WRITE_FLAGS | constants.O_NOFOLLOW;
 
 /**
  * Opens a file that grows to its full length over several connections, and keeps its first `length` bytes. The name of
@@ -15,9 +15,11 @@ export function openPartFile(
   place: Place,
   { length, isPrivate }: { length: number; isPrivate: boolean },
 ): number {
-  const fd = place.onEntry((entry) => openSync(entry, FLAGS, isPrivate ? PRIVATE_MODE : NEW_FILE_MODE));
+  const mode = isPrivate ? PRIVATE_MODE : NEW_FILE_MODE;
+  const { fd, stat } = place.onEntry((entry) =>
+    openToWrite(place, entry, (path) => openSync(path, FLAGS, mode)),
+  );
   try {
-    const stat = fstatSync(fd);
     if (!stat.isFile() || stat.nlink !== 1 || stat.uid !== process.geteuid?.())
       throw invalidInput(`\`${place.shown}\` is not a file of this user's alone, so it is not continued`);
     if (stat.size < length)

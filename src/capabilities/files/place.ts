@@ -49,6 +49,11 @@ export class Place {
     return new Place(splitPath(this.#path).directory, this.#access);
   }
 
+  /** See `FileAccess`. */
+  get isTrusted(): boolean {
+    return this.#access.isTrusted;
+  }
+
   get isTop(): boolean {
     return this.#path.length === 1;
   }
@@ -85,7 +90,7 @@ export class Place {
   way(): { names: readonly NativePath[]; depthOfTop: number; isBounded: boolean } {
     const names = pathComponents(this.#path);
     const depthOfTop = this.#access.depthOfTop(this.#path) ?? names.length;
-    return { names, depthOfTop, isBounded: this.#access !== freeAccess };
+    return { names, depthOfTop, isBounded: this.#access.isBounded };
   }
 
   /** The path for one use. */

@@ -1,5 +1,7 @@
 import {
+  chmodSync,
   closeSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -70,6 +72,36 @@ it("reads nothing of any process, by whatever way", () => {
     }
   } finally {
     closeSync(fd);
+  }
+});
+
+it("reads nothing that needs a privilege, or that is another one in a sandbox", () => {
+  const shared = mkdtempSync("/dev/shm/plain-file-");
+  try {
+    writeFileSync(join(shared, "f"), "shared");
+    symlinkSync(shared, at("shared"));
+    symlinkSync(join(shared, "none"), at("nowhere"));
+    mkdirSync(at("locked"));
+    writeFileSync(at("locked/f"), "locked");
+    writeFileSync(at("own"), "own", { mode: 0o000 });
+    chmodSync(at("locked"), 0o000);
+    for (const path of [`${shared}/f`, at("shared/f"), at("locked/f"), at("own")])
+      expect([path, text(path)]).toEqual([path, undefined]);
+    for (const path of [`${shared}/f`, at("shared/f"), at("shared"), "/dev", "/dev/null", at("locked/f")])
+      expect([path, readPlainMetadata(path, anything)]).toEqual([path, undefined]);
+    // Whether they exist inside cannot be told from outside.
+    for (const path of [
+      `${shared}/none`,
+      at("shared/none"),
+      at("shared/none/below"),
+      at("locked/none"),
+      at("nowhere"),
+    ])
+      expect([path, text(path)]).toEqual([path, undefined]);
+    for (const path of [at("none/below"), at("none")]) expect(() => text(path)).toThrow("os error 2");
+  } finally {
+    chmodSync(at("locked"), 0o700);
+    rmSync(shared, { recursive: true });
   }
 });
 

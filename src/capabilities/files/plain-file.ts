@@ -1,8 +1,10 @@
-import { closeSync, fstatSync, lstatSync, readlinkSync, type Stats, statfsSync, statSync } from "node:fs";
+import { closeSync, fstatSync, lstatSync, readlinkSync, type Stats, statSync } from "node:fs";
 import { libc } from "../../native/libc.ts";
 import { ERRNO, isErrno, osError } from "../../native/os-error.ts";
+import { withoutCapabilities } from "../../native/privileges.ts";
+import { fileSystemOf, PROC } from "./file-systems.ts";
 import { describe, type Metadata } from "./metadata.ts";
-import { type NativePath, toCString } from "./native-path.ts";
+import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
 import { OPEN_FLAGS, readSmall, SMALL_FILE_BYTES } from "./read-file.ts";
 
 /** The same number on every processor. */
@@ -11,30 +13,34 @@ const AT_FDCWD = -100;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 const RESOLVE_NO_MAGICLINKS = 2n;
-const PROC_SUPER_MAGIC = 0x9fa0;
 
 /**
- * For somebody who may read the whole disk, but nothing of this process: decides by what was opened, never by the path.
- * The results are undefined if the answer must come from elsewhere: `mayRead` refuses, or the file belongs to /proc,
- * which shows a process its own environment, memory and open files. They throw if there is no such file.
+ * For somebody who may read the whole disk from inside a sandbox: decides by what was opened, never by the path, and
+ * opens it without privileges, of which there are none inside. The results are undefined if the answer must come from
+ * inside: `mayRead` refuses, or the file belongs to /dev, which is another one there, or to /proc, which shows a process
+ * its own environment, memory and open files. They throw if there is no such file.
  */
-type MayRead = (opened: string) => boolean;
+type MayRead = (realPath: string) => boolean;
 
 /** The contents of a small regular file, valid until the next read. */
 export function readPlainFile(path: NativePath, mayRead: MayRead): Buffer | undefined {
-  // Checked before opening, because opening some devices has side effects.
-  if (!isSmallFile(look(() => statSync(path)))) return undefined;
-  return withPlain(path, OPEN_FLAGS, mayRead, (fd, stat) =>
-    // A file without a name is one that some process has open.
-    isSmallFile(stat) && stat.nlink > 0 ? readSmall(fd, stat.size) : undefined,
-  );
+  return withoutCapabilities(() => {
+    // Checked before opening, because opening some devices has side effects.
+    if (!isSmallFile(look(path, statSync, mayRead))) return undefined;
+    return withPlain(path, OPEN_FLAGS, mayRead, (fd, stat) =>
+      // A file without a name is one that some process has open.
+      isSmallFile(stat) && stat.nlink > 0 ? readSmall(fd, stat.size) : undefined,
+    );
+  });
 }
 
 /** Links are followed. */
 export function readPlainMetadata(path: NativePath, mayRead: MayRead): Metadata | undefined {
-  const own = look(() => lstatSync(path));
-  if (own === undefined) return undefined;
-  return withPlain(path, O_PATH, mayRead, (_, stat) => describe(stat, own.isSymbolicLink()));
+  return withoutCapabilities(() => {
+    const own = look(path, lstatSync, mayRead);
+    if (own === undefined) return undefined;
+    return withPlain(path, O_PATH, mayRead, (_, stat) => describe(stat, own.isSymbolicLink()));
+  });
 }
 
 function isSmallFile(stat: Stats | undefined): boolean {
@@ -42,12 +48,22 @@ function isSmallFile(stat: Stats | undefined): boolean {
 }
 
 /** Undefined for an error that needs no haste. */
-function look(stat: () => Stats): Stats | undefined {
+function look(path: NativePath, stat: (path: NativePath) => Stats, mayRead: MayRead): Stats | undefined {
   try {
-    return stat();
+    return stat(path);
   } catch (error) {
-    if (isErrno(error, "ENOENT")) throw osError(ERRNO.ENOENT);
+    if (isErrno(error, "ENOENT") && isMissing(path, mayRead)) throw osError(ERRNO.ENOENT);
     return undefined;
+  }
+}
+
+/** Whether it does not exist inside either: the directory that should lead to it is the same there. */
+function isMissing(path: NativePath, mayRead: MayRead): boolean {
+  for (let at = splitPath(path); ; at = splitPath(at.directory)) {
+    // A link that leads nowhere outside.
+    if (lstatSync(joinPath(at.directory, at.name), { throwIfNoEntry: false }) !== undefined) return false;
+    if (lstatSync(at.directory, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+    return withPlain(at.directory, O_PATH, mayRead, () => true) ?? false;
   }
 }
 
@@ -60,10 +76,11 @@ function withPlain<T>(
   const fd = openWithoutMagic(path, flags);
   if (fd === undefined) return undefined;
   try {
+    if (fileSystemOf(fd) === PROC) return undefined;
+    const realPath = readlinkSync(`/proc/self/fd/${fd}`);
+    if (realPath === "/dev" || realPath.startsWith("/dev/")) return undefined;
     const stat = fstatSync(fd);
-    const opened = `/proc/self/fd/${fd}`;
-    const isOfProcess = statfsSync(opened).type === PROC_SUPER_MAGIC;
-    return isOfProcess || !mayRead(readlinkSync(opened)) ? undefined : use(fd, stat);
+    return mayRead(realPath) ? use(fd, stat) : undefined;
   } finally {
     closeSync(fd);
   }

@@ -6,6 +6,7 @@ import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
+import { NULL_DEVICE } from "./writing.ts";
 
 const readAsync = promisify(read);
 const closeAsync = promisify(close);
@@ -16,8 +17,6 @@ const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
 export const SMALL_FILE_BYTES = 64 * 1024;
 /** Size of one read from larger files. A multiple of 3, so that each piece encodes to base64 without padding. */
 const PIECE_BYTES = 1024 * 1024 - 1;
-/** Device 1:3, as the system packs the two numbers. */
-const NULL_DEVICE = 0x103;
 export const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Buffer for small files; the next read overwrites its contents. */

@@ -4,7 +4,7 @@ import { Turns } from "../turns.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 import { openDirectories, openEntryAt, openLinkedDirectoryAt } from "./no-follow.ts";
 import type { Place } from "./place.ts";
-import { isSilent } from "./silent-file-systems.ts";
+import { isSilent } from "./file-systems.ts";
 
 export const MAX_WATCHED_PATHS = 64;
 /** Maximum number of directories on all paths; each takes a kernel watch. */

@@ -7,7 +7,7 @@ import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
 import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
 import type { Place } from "./place.ts";
-import { isSilent } from "./silent-file-systems.ts";
+import { isSilent } from "./file-systems.ts";
 
 /** Maximum number of directories per watch; each takes a kernel watch, of which a user has some ten thousand. */
 const MAX_WATCHED_DIRECTORIES = 8192;

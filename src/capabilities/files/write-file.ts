@@ -3,7 +3,6 @@ import {
   constants,
   fchmodSync,
   fchownSync,
-  fstatSync,
   ftruncateSync,
   lstatSync,
   openSync,
@@ -20,21 +19,16 @@ import { type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 import { temporaryName } from "./temporary-name.ts";
+import { NEW_FILE_MODE, openToWrite, refuseSetId, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
 const writeAsync = promisify(write);
 
 const SMALL_FILE_BYTES = 64 * 1024;
-export const NEW_FILE_MODE = 0o666;
-/** Opening never blocks, as it would on a pipe without a reader. */
-export const WRITE_FLAGS =
-  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK | constants.O_NOCTTY;
 const O_CLOEXEC = 0o2000000;
 /** A file in a directory, but without a name. */
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY | O_CLOEXEC;
 const NEW_FILE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_CLOEXEC;
 const PRIVATE_MODE = 0o600;
-/** Set-user-ID and set-group-ID, which the system clears when a file is written. */
-const SET_ID_BITS = 0o6000;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 const AT_EMPTY_PATH = 0x1000;
@@ -57,6 +51,10 @@ interface WriteOptions {
   readonly mode?: number | undefined;
 }
 
+interface Writing extends WriteOptions {
+  readonly place: Place;
+}
+
 /**
  * Creates or replaces a file; a small one is written when this returns. The new contents are written beside the old
  * ones and replace them atomically, so that a full disk or a crash leaves the old file or the new one, never a part. If
@@ -68,8 +66,10 @@ export function writeFile(
   bytes: Uint8Array,
   options: WriteOptions & { followSymlinks: boolean },
 ): void | Promise<void> {
+  refuseSetId(options.mode, place);
   const { path, followSymlinks } = place.check(options);
-  const draft = followSymlinks ? openDraft(path, options) : new InPlace(openRegularNoFollow(path), options);
+  const writing = { mode: options.mode, place };
+  const draft = followSymlinks ? openDraft(path, writing) : openInPlaceNoFollow(path, writing);
   return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }
 
@@ -113,7 +113,7 @@ function check(result: number): number {
   return result;
 }
 
-function openDraft(path: NativePath, options: WriteOptions): Draft {
+function openDraft(path: NativePath, options: Writing): Draft {
   const { target, existing } = resolveLinks(path);
   // Without permission to write a file, it must not be replaced either, even if the directory would allow it. Whoever
   // may set its mode may also allow writing, and the request may repeat one that has set a mode without it.
@@ -126,8 +126,11 @@ function openDraft(path: NativePath, options: WriteOptions): Draft {
   return replacement ?? openInPlace(target, options);
 }
 
-function openInPlace(target: NativePath, options: WriteOptions): Draft {
-  return new InPlace(openSync(target, WRITE_FLAGS & ~constants.O_TRUNC, creationMode(options)), options);
+function openInPlace(target: NativePath, options: Writing): Draft {
+  return new InPlace(
+    openToWrite(options.place, target, (path) => openSync(path, WRITE_FLAGS, creationMode(options))),
+    options,
+  );
 }
 
 /** Mode for creating a file. The umask may restrict it, so the mode is set again once the file is open. */
@@ -138,25 +141,25 @@ function creationMode({ mode }: WriteOptions): number {
 /** The file itself. Space is reserved first, so that a full disk leaves the old contents. */
 class InPlace implements Draft {
   readonly fd: number;
+  readonly #stat: Stats;
   readonly #mode: number | undefined;
-  #isFile = false;
 
-  constructor(fd: number, { mode }: WriteOptions) {
+  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode }: WriteOptions) {
     this.fd = fd;
+    this.#stat = stat;
     this.#mode = mode;
   }
 
   begin(length: number): void {
-    const stat = fstatSync(this.fd);
-    this.#isFile = stat.isFile();
-    if (!this.#isFile) return;
-    reserve(this.fd, stat.size, length);
+    if (!this.#stat.isFile()) return;
+    reserve(this.fd, this.#stat.size, length);
     if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
   }
 
   commit(length: number): undefined {
-    if (!this.#isFile) return;
+    if (!this.#stat.isFile()) return;
     ftruncateSync(this.fd, length);
+    // The system clears these bits when a file is written.
     if (this.#mode !== undefined && (this.#mode & SET_ID_BITS) !== 0) fchmodSync(this.fd, this.#mode);
   }
 
@@ -174,10 +177,10 @@ function reserve(fd: number, oldSize: number, newSize: number): void {
   throw osError(errno);
 }
 
-function openRegularNoFollow(path: NativePath): number {
-  const fd = openNoFollow(path, WRITE_FLAGS & ~constants.O_TRUNC, NEW_FILE_MODE);
-  if (fstatSync(fd).isFile()) return fd;
-  closeSync(fd);
+function openInPlaceNoFollow(path: NativePath, options: Writing): Draft {
+  const opened = openToWrite(options.place, path, (at) => openNoFollow(at, WRITE_FLAGS, NEW_FILE_MODE));
+  if (opened.stat.isFile()) return new InPlace(opened, options);
+  closeSync(opened.fd);
   throw invalidInput("path is not a regular file");
 }
 
@@ -212,14 +215,14 @@ class Replacement implements Draft {
   readonly fd: number;
   readonly #target: NativePath;
   readonly #existing: Stats | undefined;
-  readonly #options: WriteOptions;
+  readonly #options: Writing;
   #name: NativePath | undefined;
 
   constructor(
     { fd, name }: { fd: number; name: NativePath | undefined },
     target: NativePath,
     existing: Stats | undefined,
-    options: WriteOptions,
+    options: Writing,
   ) {
     this.fd = fd;
     this.#name = name;
@@ -252,8 +255,9 @@ class Replacement implements Draft {
   #takeIdentity(): boolean {
     const existing = this.#existing;
     if (existing !== undefined && !copyOwner(this.fd, existing)) return false;
-    const mode = this.#options.mode ?? existing?.mode;
-    return mode === undefined || libc().fchmod(this.fd, mode & 0o7777) === 0;
+    const { mode = existing?.mode, place } = this.#options;
+    const kept = place.isTrusted ? 0o7777 : 0o7777 & ~SET_ID_BITS;
+    return mode === undefined || libc().fchmod(this.fd, mode & kept) === 0;
   }
 
   close(): void {
@@ -266,7 +270,7 @@ class Replacement implements Draft {
 function openReplacement(
   target: NativePath,
   existing: Stats | undefined,
-  options: WriteOptions,
+  options: Writing,
 ): Draft | undefined {
   const { directory } = splitPath(target);
   const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
@@ -278,6 +282,8 @@ function openReplacement(
   if (fd >= 0) return new Replacement({ fd, name }, target, existing, options);
   const errno = libc().errno();
   if (errno === ERRNO.EACCES || errno === ERRNO.EPERM || errno === ERRNO.EROFS) return undefined;
+  // In /proc, there is no file beside the one that is there.
+  if (errno === ERRNO.ENOENT && existing !== undefined) return undefined;
   throw osError(errno);
 }
 

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
-import { type FileAccess, freeAccess } from "../../capabilities/files/file-access.ts";
+import { type FileAccess, freeAccess, sandboxedAccess } from "../../capabilities/files/file-access.ts";
 import { toNativePath } from "../../capabilities/files/native-path.ts";
 import { Place } from "../../capabilities/files/place.ts";
 import type { Rights } from "../access/rights.ts";
@@ -21,9 +21,12 @@ export class Places {
     this.#access = access ?? (roots.length > 0 ? new AllowedRoots(roots) : freeAccess);
   }
 
-  /** For roots some of which a sandbox may hide. If it hides them all, nothing is allowed. */
-  static ofVisible(roots: readonly string[]): Places {
-    return new Places(roots, new AllowedRoots(roots.filter(isDirectory)));
+  /** For the inside of a sandbox, which may hide some of the roots. If it hides them all, nothing is allowed. */
+  static inside(roots: readonly string[] | undefined): Places {
+    return new Places(
+      [],
+      roots === undefined ? sandboxedAccess : new AllowedRoots(roots.filter(isDirectory)),
+    );
   }
 
   /**

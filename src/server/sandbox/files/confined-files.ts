@@ -97,7 +97,7 @@ class ConfinedFiles {
     const { path, followSymlinks } = this.#options.places.at(String(params["path"]), client).check(FOLLOWED);
     // The roots of the server are enforced in the helper as well.
     if (!followSymlinks) return undefined;
-    const mayRead = (opened: string): boolean => policy.isUnmasked(opened);
+    const mayRead = (realPath: string): boolean => policy.isUnmasked(realPath);
     if (method === "fs/getMetadata") {
       const found = readPlainMetadata(path, mayRead);
       return found && metadataOnWire(found, params);

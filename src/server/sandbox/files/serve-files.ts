@@ -73,7 +73,7 @@ class FileService {
         writeFrame(this.#output, "notification", { text: JSON.stringify({ method, params }) }),
       drained: () => this.#drained(),
     };
-    const places = fsRoots === undefined ? new Places([]) : Places.ofVisible(fsRoots);
+    const places = Places.inside(fsRoots);
     const home = homeInside(codexHome, userDirectory);
     const handlers = { ...fileHandlers(places), ...discoveryHandlers(home, places) };
     // The server has checked the parameters.

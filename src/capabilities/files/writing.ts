@@ -1,0 +1,106 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { CapabilityError } from "../../base/errors.ts";
+import { fileSystemOf, isOfKernel, PROC } from "./file-systems.ts";
+import { type NativePath, pathComponents } from "./native-path.ts";
+import type { Place } from "./place.ts";
+
+// The one door to everything that writes a file, or changes its mode. Whoever has roots or a sandbox must not write
+// what is no data: devices and files of the kernel, with which more can be done than with any file. Nor may he leave
+// programs behind that run as the server's user for everyone on the machine.
+
+export const NEW_FILE_MODE = 0o666;
+/** Opening never blocks, as it would on a pipe without a reader. */
+export const WRITE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
+/** Set-user-ID and set-group-ID. */
+export const SET_ID_BITS = 0o6000;
+/** Device 1:3, as the system packs the two numbers. */
+export const NULL_DEVICE = 0x103;
+
+const O_PATH = 0o10000000;
+
+type Written = Pick<Place, "isTrusted" | "shown">;
+
+/** Throws for permissions that may not be given. */
+export function refuseSetId(mode: number | undefined, { isTrusted }: Written): void {
+  if (isTrusted || mode === undefined || (mode & SET_ID_BITS) === 0) return;
+  throw new CapabilityError(
+    "PERMISSION_DENIED",
+    `mode ${mode.toString(8)} sets the user or group ID of programs, which needs full rights, and neither roots nor a sandbox: leave out 6000`,
+  );
+}
+
+/**
+ * Opens a file to write it, and creates it if there is none. It is not truncated: what it is decides whether it may be
+ * written.
+ */
+export function openToWrite(
+  place: Written,
+  path: NativePath,
+  open: (path: NativePath) => number,
+): { fd: number; stat: Stats } {
+  // Checked before opening as well, because opening some devices has side effects.
+  const before = place.isTrusted ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (before !== undefined) refuseDevice(before, place);
+  const fd = open(path);
+  try {
+    const stat = fstatSync(fd);
+    refuseToWrite(fd, stat, place);
+    // The system does this for everybody but root.
+    if (!place.isTrusted && stat.isFile() && (stat.mode & SET_ID_BITS) !== 0)
+      fchmodSync(fd, stat.mode & 0o7777 & ~SET_ID_BITS);
+    return { fd, stat };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** Throws for something that may not be changed in any other way either. */
+export function refuseToChange(place: Written, path: NativePath): void {
+  if (place.isTrusted) return;
+  const fd = openSync(path, O_PATH);
+  try {
+    refuseToWrite(fd, fstatSync(fd), place);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function refuseToWrite(fd: number, stat: Stats, place: Written): void {
+  if (!place.isTrusted) refuseDevice(stat, place);
+  const type = fileSystemOf(fd);
+  if (!place.isTrusted && isOfKernel(type)) throw noData(place);
+  // A client that is served as another user has the rights of that user, but not those of its server.
+  if (type === PROC && isOfThisProcess(fd))
+    throw new CapabilityError(
+      "PERMISSION_DENIED",
+      `path \`${place.shown}\` belongs to the server's own process and cannot be written`,
+    );
+}
+
+function refuseDevice(stat: Stats, place: Written): void {
+  if (stat.isBlockDevice() || (stat.isCharacterDevice() && stat.rdev !== NULL_DEVICE)) throw noData(place);
+}
+
+function noData({ shown }: Written): CapabilityError {
+  return new CapabilityError(
+    "PERMISSION_DENIED",
+    `path \`${shown}\` is a device or a file of the kernel, which cannot be written with roots or a sandbox`,
+  );
+}
+
+/** Each thread has a directory of its own, too. */
+function isOfThisProcess(fd: number): boolean {
+  const threads = new Set(readdirSync("/proc/self/task"));
+  return pathComponents(readlinkSync(`/proc/self/fd/${fd}`)).some((name) => threads.has(String(name)));
+}
