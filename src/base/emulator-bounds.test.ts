@@ -119,7 +119,7 @@ function program(random: SeededRandom, length: number): string {
   const piece = (): string =>
     random.pick([
       () => random.pick(["text ", "漢字", "e\u0301", "A", "\r\n", "\t", "\b"]) + CSI + count() + "b",
-      () => CSI + count() + random.pick([..."LMSTIZ@PXABCDEFGd`ae"]),
+      () => CSI + count() + random.pick("LMSTIZ@PXABCDEFGd`ae".split("")),
       () => `${CSI}${count()};${count()}H`,
       () => `${CSI}${random.between(0, 9)};${random.between(0, 9)}r`,
       () => `${CSI}${random.between(30, 47)}m`,
