@@ -56,8 +56,6 @@ export interface ServerCore {
   readonly occupancy: Occupancy;
   readonly starter: ProcessStarter;
   readonly sandbox: Sandbox;
-  /** Out of reach in every sandbox. */
-  readonly files: ServerFiles;
   readonly sessions: SessionRegistry;
   readonly kept: KeptProcesses;
   readonly users: UserServers;
@@ -144,7 +142,6 @@ export function createServerCore(
     occupancy,
     starter,
     sandbox,
-    files,
     sessions,
     kept,
     users,
@@ -166,7 +163,7 @@ function createSandboxes(
   const operator =
     sandbox === undefined ? undefined : operatorPolicy(sandbox, { temporaryDirectory, logger, cwd }, name);
   if (operator !== undefined) refuseExposed(operator, files, { name });
-  return new Sandboxes({ files, operator, isRequired: requireSandbox });
+  return new Sandboxes({ files, operator, isRequired: requireSandbox, logger });
 }
 
 function createSessions(

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../base/connection-ends.ts";
 import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
-import { filesInSharedDirectories } from "../capabilities/sandbox/view/server-files.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
 import type { Link, LinkEvents } from "../rpc/link.ts";
@@ -89,10 +88,7 @@ export interface ObservedServer extends Server {
   readonly cordon: Cordon;
   /** `number` is that of the connection, if another program has given it one. */
   accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
-  /**
-   * Rejects if nothing can be done for clients as the user that the options name. Logs which files of the server no
-   * sandbox can hide for good.
-   */
+  /** Rejects if nothing can be done for clients as the user that the options name. */
   prepare(): Promise<void>;
 }
 
@@ -217,14 +213,7 @@ class ExecServer implements ObservedServer {
   }
 
   async prepare(): Promise<void> {
-    const { users, runAs, localCredential, sandbox, files, logger } = this.#core;
-    if (sandbox.isInstalled)
-      for (const path of filesInSharedDirectories(files))
-        logger.warn(
-          "sandboxes cannot hide the directory of this file of the server: a program that runs in one can read what is " +
-            "put into its place; move the file to a directory of its own",
-          { path },
-        );
+    const { users, runAs, localCredential } = this.#core;
     const local = this.#otherUser(localCredential);
     if (runAs !== undefined && !runAs.isOwn) await users.prepare(runAs.account);
     if (local !== undefined) await users.prepare(local.account);

@@ -236,6 +236,27 @@ it("a client can work in a directory of a server file, whose log is written all 
   await program.terminate();
 });
 
+it("a file of the server in its home is reported with the first sandbox, and not before", async () => {
+  const home = mkdtempSync("/var/tmp/exec-server-home-");
+  cleanups.push(() => rmSync(home, { recursive: true }));
+  const config = join(home, "server.toml");
+  writeFileSync(config, "");
+  const server = await launch("ours", ["--listen", "ws://127.0.0.1:0", "--config", config], {
+    env: { HOME: home },
+  });
+  cleanups.push(() => server.stop());
+  const host = await open(await server.banner(), {});
+  await host.run(["true"]);
+  expect(server.stderr).not.toContain("cannot hide");
+  await host.run(["true"], { cwd: base, sandbox: "read-only" });
+  await pollUntil(
+    () => server.stderr.includes("cannot hide"),
+    DEADLINE_MS,
+    () => `a warning: ${server.stderr}`,
+  );
+  expect(server.stderr).toContain(JSON.stringify(config));
+});
+
 it("a log file that cannot be opened is an error, and a directory that was left in its place is none", async () => {
   mkdirSync(at("records", "log", "something"), { recursive: true });
   const refused = await start(["--log-file", at("records", "log")]);

@@ -462,17 +462,18 @@ describe("the methods that Codex lacks", () => {
 
 describe("the server's own files", () => {
   it("are out of reach in every policy, also through links, and nothing else is", async () => {
-    writeFileSync(at("in/token"), "secret");
+    mkdirSync(at("own"));
+    writeFileSync(at("own/token"), "secret");
     mkdirSync(at("out/state"));
     writeFileSync(at("out/state/ledger"), "secret");
-    symlinkSync("../in/token", at("out/soft"));
-    for (const hiddenPaths of [[at("in/token")], [at("in/token"), at("out/state")]]) {
+    symlinkSync("../own/token", at("out/soft"));
+    for (const hiddenPaths of [[at("own/token")], [at("own/token"), at("out/state")]]) {
       const own = createServer({ environment: process.env, hiddenPaths });
       const [ours, theirs] = createMemoryPair();
       own.accept(theirs);
       const peer = openMemoryPeer(ours);
       await peer.handshake();
-      const masked = ["in/token", "out/soft", ...(hiddenPaths.length > 1 ? ["out/state/ledger"] : [])];
+      const masked = ["own/token", "out/soft", ...(hiddenPaths.length > 1 ? ["out/state/ledger"] : [])];
       for (const sandbox of [policy(null, special("root", "read")), writes(), sees()]) {
         for (const name of masked) {
           const read = peer.request("fs/readFile", { path: uriOf(at(name)), ...sandbox });
@@ -491,10 +492,12 @@ describe("the server's own files", () => {
         }
       }
       await expect(
-        peer.request("fs/writeFile", { path: uriOf(at("in/token")), dataBase64: "eA==", ...writes() }),
+        peer.request("fs/writeFile", { path: uriOf(at("own/token")), dataBase64: "eA==", ...writes() }),
       ).rejects.toThrow();
-      await expect(peer.request("fs/remove", { path: uriOf(at("in/token")), ...writes() })).rejects.toThrow();
-      expect(readFileSync(at("in/token"), "utf8")).toBe("secret");
+      await expect(
+        peer.request("fs/remove", { path: uriOf(at("own/token")), ...writes() }),
+      ).rejects.toThrow();
+      expect(readFileSync(at("own/token"), "utf8")).toBe("secret");
       peer.drop();
       await own.close();
     }

@@ -1,9 +1,10 @@
 import { CapabilityError, RpcError } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
-import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
+import { filesInSharedDirectories, type ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
@@ -23,6 +24,7 @@ export interface SandboxesOptions {
   readonly operator?: SandboxPolicy | undefined;
   /** Whether every request must bring a sandbox. */
   readonly isRequired?: boolean | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 /** Decides how requests are confined: the one door between a request and what it starts or opens. */
@@ -31,11 +33,14 @@ export class Sandboxes {
   readonly files: ServerFiles;
   readonly #operator: SandboxPolicy | undefined;
   readonly #isRequired: boolean;
+  readonly #logger: Logger;
+  #hasWarned = false;
 
-  constructor({ files, operator, isRequired = false }: SandboxesOptions) {
+  constructor({ files, operator, isRequired = false, logger = silentLogger }: SandboxesOptions) {
     this.files = files;
     this.#operator = operator;
     this.#isRequired = isRequired;
+    this.#logger = logger;
   }
 
   /**
@@ -56,7 +61,21 @@ export class Sandboxes {
         "this server requires a sandbox: the request brings none that confines it",
       );
     const given = this.#given(rights);
-    return given === undefined ? wanted : narrow(given, wanted);
+    const policy = given === undefined ? wanted : narrow(given, wanted);
+    if (policy !== undefined) this.#warnOnce();
+    return policy;
+  }
+
+  /** A server without sandboxes needs no warning. */
+  #warnOnce(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    for (const path of filesInSharedDirectories(this.files))
+      this.#logger.warn(
+        "sandboxes cannot hide the directory of this file of the server: a program that runs in one can read what is " +
+          "put into its place; move the file to a directory of its own",
+        { path },
+      );
   }
 
   /** What confines a client whatever it asks for: the policy of the server, and that of its token. */
