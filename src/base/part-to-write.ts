@@ -8,8 +8,9 @@ export function partToWrite(block: Uint8Array): { readonly skipped: number; read
 }
 
 function isZero(block: Uint8Array): boolean {
-  if (block.length === 0 || block[0] !== 0 || block[block.length - 1] !== 0) return false;
-  // Each byte is the same as the one before it.
-  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-  return bytes.subarray(1).equals(bytes.subarray(0, -1));
+  // Most blocks that begin with a zero end with something else.
+  if (block.length === 0 || block[block.length - 1] !== 0) return false;
+  let index = 0;
+  while (block[index] === 0) index += 1;
+  return index === block.length;
 }
