@@ -1,3 +1,5 @@
+const WORD_BYTES = 4;
+
 /**
  * The part of a block that must be written so that a file that ends before it contains it. Of nothing but zeros that is
  * the last one: file systems leave out what is skipped, and read zeros there.
@@ -8,9 +10,14 @@ export function partToWrite(block: Uint8Array): { readonly skipped: number; read
 }
 
 function isZero(block: Uint8Array): boolean {
+  const { buffer, byteOffset, length } = block;
   // Most blocks that begin with a zero end with something else.
-  if (block.length === 0 || block[block.length - 1] !== 0) return false;
-  let index = 0;
-  while (block[index] === 0) index += 1;
-  return index === block.length;
+  if (length < WORD_BYTES || block[0] !== 0 || block[length - 1] !== 0) return false;
+  // Words are four times as fast as bytes, but must be aligned.
+  const first = (WORD_BYTES - (byteOffset % WORD_BYTES)) % WORD_BYTES;
+  const count = Math.floor((length - first) / WORD_BYTES);
+  const words = new Uint32Array(buffer, byteOffset + first, count);
+  for (let index = 0; index < count; index += 1) if (words[index] !== 0) return false;
+  const ends = [block.subarray(0, first), block.subarray(first + count * WORD_BYTES)];
+  return ends.every((end) => end.every((byte) => byte === 0));
 }
