@@ -3,16 +3,20 @@
  * of pairs, and everything that Unicode says may be drawn as nothing, such as zero-width spaces, fillers, tags and
  * variation selectors. Names, commands and output come from others, and this is the only list.
  */
-export const DECEIVING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const DECEIVING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-const ALL_DECEIVING = new RegExp(DECEIVING, "gu");
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 /** JSON has these outside strings only, as blanks. */
 const LAST_JSON_BLANK = 0x1f;
 
+/** Where the first character that deceives is; -1 if there is none. */
+export function findDeceiving(text: string): number {
+  return text.search(DECEIVING);
+}
+
 /** One line that shows what is in a text: `\x1b` for an escape, `\u202e` for a mark of direction. */
 export function visibleText(text: string): string {
-  return text.replace(ALL_DECEIVING, (character) => {
+  return text.replace(DECEIVING, (character) => {
     const code = character.codePointAt(0)!;
     if (code <= 0xff) return NAMED[character] ?? `\\x${code.toString(16).padStart(2, "0")}`;
     return code > 0xffff ? `\\u{${code.toString(16)}}` : unit(code);
@@ -22,8 +26,8 @@ export function visibleText(text: string): string {
 /** JSON text of the same meaning that can be shown: whatever deceives is escaped. */
 export function visibleJson(json: string): string {
   // Almost no text has any, and finding that out takes a fraction of the time of replacing nothing.
-  if (json.search(DECEIVING) < 0) return json;
-  return json.replace(ALL_DECEIVING, (character) =>
+  if (findDeceiving(json) < 0) return json;
+  return json.replace(DECEIVING, (character) =>
     character.charCodeAt(0) <= LAST_JSON_BLANK
       ? character
       : Array.from({ length: character.length }, (_, index) => unit(character.charCodeAt(index))).join(""),

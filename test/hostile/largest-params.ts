@@ -63,7 +63,8 @@ function growths(schema: Schema, field: string, around: Surroundings): Growth[] 
       return UNITS.map((unit) => ({
         kind: "long",
         name: `: ${unit} again and again`,
-        make: () => `${String(small(schema, field, 0, around))}${unit.repeat(LONG_CHARACTERS / unit.length)}`,
+        make: () =>
+          `${small(schema, field, 0, around) as string}${unit.repeat(LONG_CHARACTERS / unit.length)}`,
       }));
     default:
       return [];

@@ -1,4 +1,4 @@
-import { DECEIVING, visibleText } from "../../base/visible-text.ts";
+import { findDeceiving, visibleText } from "../../base/visible-text.ts";
 
 /** A colour of the palette by its number, or red, green and blue as one number above `TRUE_COLOUR`. */
 export type Colour = number;
@@ -42,7 +42,7 @@ const JOINERS = new Set([0x200c, 0x200d, 0xfe0e, 0xfe0f]);
 
 /** Whether a text has nothing to parse. */
 export function isPlain(text: string): boolean {
-  return !DECEIVING.test(text);
+  return findDeceiving(text) < 0;
 }
 
 /**
@@ -99,7 +99,7 @@ class LineParser {
   /** Takes plain characters up to the next special one, or one special character. */
   #characters(code: number): void {
     const rest = this.#raw.slice(this.#at);
-    const special = rest.search(DECEIVING);
+    const special = findDeceiving(rest);
     if (special !== 0) {
       const plain = special < 0 ? rest : rest.slice(0, special);
       this.#write(plain);
