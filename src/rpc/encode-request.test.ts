@@ -60,7 +60,8 @@ test("text is sent unless it holds half of a surrogate pair, however it is mixed
     fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
       const path = parts.join("");
       const encode = (): string => encodeRequest("1", "m", { path });
-      if (!/\p{Surrogate}/u.test(path)) expect(JSON.parse(encode())).toMatchObject({ params: { path } });
+      if (Buffer.from(path).toString() === path)
+        expect(JSON.parse(encode())).toMatchObject({ params: { path } });
       else expect(encode).toThrow("m cannot be sent: it holds text with half of a surrogate pair");
     }),
     { numRuns: 500 },

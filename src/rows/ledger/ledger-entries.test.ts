@@ -10,21 +10,17 @@ const JOB: JobHeader = {
   at: "2026-01-01T00:00:00Z",
 };
 
-test.each<object>([
-  JOB,
-  { ...JOB, input: { sha256: "", rows: 0 }, work: {} },
-  { kind: "run", at: "now", pid: 1 },
-  { kind: "stop", reason: "enough" },
-  { kind: "begin", index: 0, attempt: 0 },
-  { kind: "begin", index: 2, attempt: 1, host: "web-1" },
-  { kind: "retry", index: 2, attempt: 1, error: "no" },
-  ...["completed", "failed", "cancelled", "lost"].map((status) => ({
-    kind: "end",
-    index: 2,
-    id: "row-3",
-    status,
-    attempts: 1,
-  })),
+test.each<[object]>([
+  [JOB],
+  [{ ...JOB, input: { sha256: "", rows: 0 }, work: {} }],
+  [{ kind: "run", at: "now", pid: 1 }],
+  [{ kind: "stop", reason: "enough" }],
+  [{ kind: "begin", index: 0, attempt: 0 }],
+  [{ kind: "begin", index: 2, attempt: 1, host: "web-1" }],
+  [{ kind: "retry", index: 2, attempt: 1, error: "no" }],
+  ...["completed", "failed", "cancelled", "lost"].map((status): [object] => [
+    { kind: "end", index: 2, id: "row-3", status, attempts: 1 },
+  ]),
 ])("%j is a line of a job with three rows", (entry) => {
   expect(parseEntry(JSON.stringify(entry), JOB)).toEqual(entry);
 });
