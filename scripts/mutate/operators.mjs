@@ -143,7 +143,8 @@ export function analyse(file, source) {
           to,
           runsIn: runs,
         });
-    for (const child of childrenOf(node)) visit(child, { parent: node, names: inside, runsIn: runs });
+    for (const child of isTuning(node) ? functionsIn(node) : childrenOf(node))
+      visit(child, { parent: node, names: inside, runsIn: runs });
   }
 }
 
@@ -159,17 +160,25 @@ export function counter() {
   };
 }
 
-/** Whether no behaviour shows a change of it: types, texts of errors and of the log, tuning values. */
+/** Whether no behaviour shows a change of it: types, texts of errors and of the log. */
 function isUnseen(node) {
   if (node.type.startsWith("TS") && !/^TS(As|NonNull|Satisfies|Instantiation)/.test(node.type)) return true;
   if (node.type === "ThrowStatement" || node.type === "ImportDeclaration" || node.type === "TemplateLiteral")
     return true;
   if (node.type === "NewExpression") return node.callee.name?.endsWith("Error") === true;
-  // What is promised of these is in test/pins; the rest may change without anybody's notice.
-  if (node.type === "VariableDeclarator") return /^[A-Z][A-Z0-9_]+$/.test(node.id.name ?? "");
   if (node.type !== "CallExpression") return false;
   const { object, property } = node.callee;
   return LOG_METHODS.has(property?.name) && /log(ger)?$/i.test(object.property?.name ?? object.name ?? "");
+}
+
+/** Values that may change without anybody's notice. What is promised of them is in test/pins. */
+function isTuning({ type, id }) {
+  return type === "VariableDeclarator" && /^[A-Z][A-Z0-9_]+$/.test(id.name ?? "");
+}
+
+/** The outermost functions below a node. */
+function functionsIn(node) {
+  return childrenOf(node).flatMap((child) => (FUNCTIONS.has(child.type) ? [child] : functionsIn(child)));
 }
 
 function leaves(statement) {
