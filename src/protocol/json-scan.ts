@@ -1,6 +1,6 @@
 import { stringEnd } from "../base/json-string.ts";
 import { shorten } from "../base/shorten.ts";
-import { MAX_JSON_VALUES } from "./wire-limits.ts";
+import { MAX_DIFFERENT_KEYS, MAX_JSON_VALUES } from "./wire-limits.ts";
 
 /** Facts about JSON text, collected before it is parsed. */
 interface JsonScan {
@@ -24,11 +24,6 @@ const MAX_DEPTH = 127;
 const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
 /** Keys are interned, so they cost more than other strings. */
 const MAX_KEY_CHARACTERS = 1024 * 1024;
-/**
- * Maximum number of different keys in one message. An object whose keys no other has costs many times what others of
- * the same shape do: with 262 144 different keys, `JSON.parse` alone can take more than a second.
- */
-const MAX_DIFFERENT_KEYS = 16_384;
 /** No shorter text has more keys: each takes quotes, a colon and a value. */
 const MANY_KEYS_CHARACTERS = MAX_DIFFERENT_KEYS * 4;
 /** Maximum escapes in all strings together; each costs far more than a plain character. */

@@ -1,5 +1,10 @@
 /** Limits of the wire. Changing one changes what a Codex peer sees. */
 export const MAX_JSON_VALUES = 262_144;
+/**
+ * Ours alone. An object whose keys no other has costs many times what others of the same shape do: with 262 144 different
+ * keys, `JSON.parse` alone can take more than a second.
+ */
+export const MAX_DIFFERENT_KEYS = 16_384;
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** Frames we send stay well below the peer's limit; longer messages are fragmented. */

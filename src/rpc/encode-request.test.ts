@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { base64Param } from "../base/base64-bytes.ts";
 import { parseMessage } from "../protocol/envelope.ts";
-import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
+import { MAX_DIFFERENT_KEYS, MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 import { encodeRequest } from "./encode-request.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -15,17 +15,31 @@ test("a megabyte of bytes is one value, and is sent as its base64", () => {
 });
 
 test.each([
-  ["names", (count: number) => ({ names: Array.from({ length: count }, () => "") })],
   [
-    "members",
-    (count: number) => ({ env: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, 1])) }),
+    "names",
+    // The message, its id and method, the parameters and what holds the rest.
+    MAX_JSON_VALUES - 5,
+    (count: number) => ({ names: Array.from({ length: count }, () => "") }),
+    "262144 values",
   ],
-])("as many %s are sent as a server reads, and not one more", (_, paramsOf) => {
-  // The message, its id and method, the parameters and what holds the rest.
-  const most = MAX_JSON_VALUES - 5;
+  [
+    "members of equal names",
+    (MAX_JSON_VALUES - 5) / 3,
+    (count: number) => ({ rows: Array.from({ length: count }, () => ({ a: 1, b: 2 })) }),
+    "262144 values",
+  ],
+  [
+    "members of different names",
+    // Those of the message, and the one that holds the rest.
+    MAX_DIFFERENT_KEYS - 4,
+    (count: number) => ({ env: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, 1])) }),
+    "16384 different keys",
+  ],
+])("as many %s are sent as a server reads, and not one more", (_, limit, paramsOf, why) => {
+  const most = Math.floor(limit);
   expect(() => parseMessage(encodeRequest("1", "m", paramsOf(most)))).not.toThrow();
   expect(() => encodeRequest("1", "m", paramsOf(most + 1))).toThrow(
-    "m cannot be sent: it has more than 262144 values",
+    `m cannot be sent: it has more than ${why}`,
   );
   expect(() => parseMessage(JSON.stringify({ id: 1, method: "m", params: paramsOf(most + 1) }))).toThrow();
 });

@@ -1,13 +1,17 @@
 import { Base64Bytes } from "../base/base64-bytes.ts";
 import { messageOf, UsageError } from "../base/errors.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
-import { MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
+import { MAX_DIFFERENT_KEYS, MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 
 // Refers to `Buffer` through globalThis, because this code also runs where there is none.
 const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
 /** Start of the JSON escape of half a surrogate pair: no other character of that plane is escaped. */
 const ESCAPED_D = "\\ud";
 const BACKSLASH = 92;
+/** The members of the envelope. */
+const ENVELOPE_KEYS = ["id", "method", "params"];
+/** No shorter message has too many values or keys: a value takes two characters, a member four. */
+const MANY_VALUES_CHARACTERS = Math.min(MAX_JSON_VALUES * 2, MAX_DIFFERENT_KEYS * 4);
 /** Minimum number of values that the envelope and the params object add to the members of the params. */
 const ENVELOPE_VALUES = 3;
 
@@ -20,11 +24,10 @@ export function encodeRequest(id: IdText, method: string, params: unknown): stri
   const text = toText(id, method, params);
   if (spellsSurrogate(text))
     throw unsendable(method, "it holds text with half of a surrogate pair, which has no UTF-8 form");
-  // A character takes up to three bytes, a value at least two characters.
+  // A character takes up to three bytes.
   if (text.length > MAX_MESSAGE_BYTES / 3 && utf8Length(text) > MAX_MESSAGE_BYTES)
     throw unsendable(method, `it is longer than ${MAX_MESSAGE_BYTES} bytes`);
-  if (text.length > MAX_JSON_VALUES * 2 && hasMoreValues(params, MAX_JSON_VALUES - ENVELOPE_VALUES))
-    throw unsendable(method, `it has more than ${MAX_JSON_VALUES} values`);
+  if (text.length > MANY_VALUES_CHARACTERS) refuseManyValues(method, params);
   return text;
 }
 
@@ -64,16 +67,23 @@ function utf8Length(text: string): number {
   return bytes;
 }
 
-function hasMoreValues(params: unknown, most: number): boolean {
+function refuseManyValues(method: string, params: unknown): void {
   const unseen: unknown[] = [params];
-  let values = 0;
+  const keys = new Set(ENVELOPE_KEYS);
+  let values = ENVELOPE_VALUES;
   while (unseen.length > 0) {
     const value = unseen.pop();
     values += 1;
     // Bytes become one text.
     if (typeof value === "object" && value !== null && !(value instanceof Base64Bytes))
-      for (const member of Object.values(value)) if (member !== undefined) unseen.push(member);
-    if (values + unseen.length > most) return true;
+      for (const [key, member] of Object.entries(value)) {
+        if (member === undefined) continue;
+        unseen.push(member);
+        if (!Array.isArray(value)) keys.add(key);
+      }
+    if (values + unseen.length > MAX_JSON_VALUES)
+      throw unsendable(method, `it has more than ${MAX_JSON_VALUES} values`);
+    if (keys.size > MAX_DIFFERENT_KEYS)
+      throw unsendable(method, `it has more than ${MAX_DIFFERENT_KEYS} different keys`);
   }
-  return false;
 }
