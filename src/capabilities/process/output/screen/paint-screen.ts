@@ -13,21 +13,22 @@ export async function paintScreen(emulator: Emulator): Promise<Uint8Array> {
   const { terminal, core } = emulator;
   const { active, normal, alternate } = terminal.buffer;
   // Nothing may wrap or flicker meanwhile.
-  let text = `${CSI}?25l${CSI}?7l${await rowsOf(normal, terminal.rows)}`;
+  const painted = [Buffer.from(`${CSI}?25l${CSI}?7l`), ...(await rowsOf(normal, terminal.rows))];
   if (active.type === "alternate") {
     // The cursor and its colours are saved on the way in, and restored when the program leaves.
-    text += `${savedCursor(core.buffers.normal)}${CSI}?1049h${CSI}m${CSI}2J`;
-    text += await rowsOf(alternate, terminal.rows);
+    painted.push(Buffer.from(`${savedCursor(core.buffers.normal)}${CSI}?1049h${CSI}m${CSI}2J`));
+    painted.push(...(await rowsOf(alternate, terminal.rows)));
   }
   const memory = active.type === "alternate" ? core.buffers.alt : core.buffers.normal;
-  text += `${savedCursor(memory)}${ESC}7`;
+  let text = `${savedCursor(memory)}${ESC}7`;
   text += charsets(emulator) + modes(emulator) + cursor(emulator, memory);
   if (!core.coreService.isCursorHidden) text += `${CSI}?25h`;
-  return Buffer.concat([Buffer.from(text), emulator.unfinished]);
+  return Buffer.concat([...painted, Buffer.from(text), emulator.unfinished]);
 }
 
-async function rowsOf(buffer: IBuffer, rows: number): Promise<string> {
-  return (await readRows(rows, (row) => rowOf(buffer, row))).join("");
+/** Encoded row by row: all of a large screen at once would keep everybody waiting. */
+function rowsOf(buffer: IBuffer, rows: number): Promise<Buffer[]> {
+  return readRows(rows, (row) => Buffer.from(rowOf(buffer, row)));
 }
 
 function rowOf(buffer: IBuffer, row: number): string {
