@@ -46,7 +46,7 @@ function create(kind) {
 
 /**
  * @typedef {object} Job
- * @property {string} changed the file that was changed
+ * @property {string} [changed] the file that was changed
  * @property {string[]} tests
  * @property {string[]} [titles] only these of them
  * @property {"shared" | "grouped" | "isolated" | "recorded"} modules how test files use the modules of the others;
@@ -58,7 +58,7 @@ function create(kind) {
  * @param {Job} job
  * @returns {Promise<{ state: "passed" | "failed", test?: string, title?: string }>}
  */
-async function run({ changed = GROUP, tests, titles, modules, carriers }) {
+async function run({ changed, tests, titles, modules, carriers }) {
   process.env["CONFORMANCE_TARGETS"] = carriers;
   const isGrouped = modules === "grouped";
   if (isGrouped) writeFileSync(GROUP, tests.map((test) => `import "${resolve(test)}";\n`).join(""));
@@ -66,9 +66,9 @@ async function run({ changed = GROUP, tests, titles, modules, carriers }) {
   if (titles === undefined) vitest.resetGlobalTestNamePattern();
   else vitest.setGlobalTestNamePattern(new RegExp(`^(?:${titles.map(escaped).join("|")})$`));
   // The last file is as it was before.
-  for (const file of [GROUP, last, changed])
+  for (const file of [GROUP, last, changed ?? GROUP])
     for (const instance of instances.values()) (await instance).invalidateFile(resolve(file));
-  last = changed;
+  last = changed ?? GROUP;
   // Otherwise failures of earlier runs would count.
   vitest.state.filesMap.clear();
   vitest.state.idMap.clear();
@@ -90,6 +90,4 @@ function escaped(text) {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
-process.on("message", async (job) => {
-  process.send(await run(job));
-});
+process.on("message", (job) => void run(job).then((outcome) => process.send(outcome)));

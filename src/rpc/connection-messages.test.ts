@@ -43,7 +43,7 @@ function open(hooks: Partial<ConnectionHooks> = {}, traits: Partial<Transport> =
     ...hooks,
   });
   connection.open();
-  return { connection, sent, events: events!, transport };
+  return { connection, sent, events: events! };
 }
 
 /** A message that is mostly one string, and how often its memory was returned. */
@@ -260,13 +260,15 @@ test("drain and the end, with its code, are told", () => {
 });
 
 test("what it is told to do, the transport does", () => {
-  const { connection, transport } = open({}, { receivedBytes: 5, sentBytes: 7, queuedBytes: 9 });
+  const [pause, resume, close] = [vi.fn(), vi.fn(), vi.fn()];
+  const traits = { pause, resume, close, receivedBytes: 5, sentBytes: 7, queuedBytes: 9 };
+  const { connection } = open({}, traits);
   connection.pause();
-  expect(transport.pause).toHaveBeenCalledOnce();
+  expect(pause).toHaveBeenCalledOnce();
   connection.resume();
-  expect(transport.resume).toHaveBeenCalledOnce();
+  expect(resume).toHaveBeenCalledOnce();
   connection.close({ code: 1000, reason: "bye" });
-  expect(transport.close).toHaveBeenCalledWith({ code: 1000, reason: "bye" });
+  expect(close).toHaveBeenCalledWith({ code: 1000, reason: "bye" });
   expect([connection.receivedBytes, connection.sentBytes, connection.queuedBytes]).toEqual([5, 7, 9]);
 });
 

@@ -45,7 +45,7 @@ test.each<[number, unknown, ErrorCode]>([
 ])("the error %i with the data %j is %s", (code, data, expected) => {
   const error = fromWire({ code, message: "no", data });
   expect(error).toBeInstanceOf(RpcError);
-  expect({ ...error, message: error.message }).toMatchObject({
+  expect(error).toMatchObject({
     rpcCode: code,
     data,
     code: expected,

@@ -211,7 +211,7 @@ test("a lost call that was given up leaves its place", async () => {
 test("a request on a chosen link is made once, is checked, and counts while it is unanswered", async () => {
   const { calls, asked } = open();
   const link = new FakeLink();
-  const answer = calls.once(link, IDEMPOTENT, { path: "file:///a" } as never);
+  const answer = calls.once(link, IDEMPOTENT, { path: "file:///a" });
   expect([calls.isFull(1_023), calls.isFull(1_022), asked()]).toEqual([true, false, 1]);
   link.answer(0, READ);
   expect(await answer).toEqual(READ);

@@ -106,7 +106,7 @@ function open(signal?: AbortSignal) {
 }
 
 function output(seq: number, bytes = 1): ProcessEvent {
-  return { kind: "output", seq, stream: "stdout", bytes: new Uint8Array(bytes) } as ProcessEvent;
+  return { kind: "output", seq, stream: "stdout", bytes: new Uint8Array(bytes) };
 }
 
 async function seqOf(feed: EventFeed): Promise<unknown> {

@@ -50,13 +50,13 @@ test("256 questions are answered at a time, whether they are decided or fail", a
     if (fails) throw new Error("a fault of the program");
     return undefined;
   });
-  const answers = Array.from({ length: 256 }, () => requests.answer(METHOD, question()));
+  const answers = Array.from({ length: 256 }, () => requests.answer(METHOD, question())!);
   expect(answers).not.toContain(undefined);
   expect(requests.answer(METHOD, question())).toBeUndefined();
   fails = true;
   decided.resolve(undefined);
   await Promise.allSettled(answers);
-  expect(await Promise.allSettled([requests.answer(METHOD, question())])).toMatchObject([
+  expect(await Promise.allSettled([requests.answer(METHOD, question())!])).toMatchObject([
     { status: "rejected" },
   ]);
 });
