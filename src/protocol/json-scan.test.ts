@@ -187,3 +187,48 @@ it("long text takes no longer than some times what the parser takes", () => {
   });
   expect(slow.map(([name]) => name)).toEqual([]);
 }, 60_000);
+
+it.each([
+  ['[1,\n {"a":1,"a":2}]', "duplicate JSON object key `a` at line 2 column 11"],
+  ['{"a":1,"b":{"a":2},"b":3}', "duplicate JSON object key `b` at line 1 column 22"],
+  ['{"a":[{"x":1},{"x":2}],"\\u0061":3}', "duplicate JSON object key `a` at line 1 column 31"],
+  ['{"a":"a","b" : "a","b" :1}', "duplicate JSON object key `b` at line 1 column 22"],
+])("of %j, the repeated key is told with its place", (text, fault) => {
+  expect(() => parseJson(text)).toThrow(fault);
+});
+
+it.each([
+  ['{"id":12345678901234567890,"x":{"id":1}}', "12345678901234567890"],
+  ['{"x":{"id":1},"id" : "a\\"b" }', '"a\\"b"'],
+  ['{"\\u0069d":7}', "7"],
+  ['{"ide":7,"i":8}', undefined],
+  ['{"id":[1]}', undefined],
+  ['["id",7]', undefined],
+  ['{"id":null}', "null"],
+  ['{"id":-1\n}', "-1"],
+])("of %j, the id is told as it is written: %s", (text, expected) => {
+  expect(parseJson(text).memberText).toBe(expected);
+});
+
+it("limits count to the character", () => {
+  const outside = 8 * MIB;
+  expect(attempt(`[${" ".repeat(outside - 2)}1]`).fault).toBeUndefined();
+  expect(attempt(`[${" ".repeat(outside - 1)}1]`).fault).toContain(
+    "characters outside strings at position 8388609",
+  );
+  expect(attempt(`{"${"k".repeat(MIB - 2)}":1}`).fault).toBeUndefined();
+  expect(attempt(`{"${"k".repeat(MIB - 1)}":1}`).fault).toContain(
+    "key exceeds the limit of 1048576 characters",
+  );
+  expect(attempt(`["${"\\n".repeat(MIB / 2)}"]`).fault).toBeUndefined();
+  expect(attempt(`["${"\\n".repeat(MIB / 2 + 1)}"]`).fault).toContain("the limit of 524288 escapes");
+});
+
+it("a place is told by line and column up to a mebibyte, and by its number beyond", () => {
+  const deep = "[".repeat(MAX_DEPTH + 1);
+  const fault = (text: string): string | undefined => attempt(text).fault;
+  expect(fault(`\n\n ${deep}`)).toBe(`recursion limit exceeded at line 3 column ${MAX_DEPTH + 2}`);
+  const before = `"${"x".repeat(MIB - MAX_DEPTH - 3)}",`;
+  expect(fault(`[${before}${deep.slice(1)}`)).toBe(`recursion limit exceeded at line 1 column ${MIB + 1}`);
+  expect(fault(`[${before} ${deep.slice(1)}`)).toBe(`recursion limit exceeded at position ${MIB + 1}`);
+});

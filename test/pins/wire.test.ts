@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Method } from "../../src/protocol/define.ts";
 import { RpcCode } from "../../src/protocol/errors.ts";
 import { methods, notifications, serverMethods } from "../../src/protocol/index.ts";
 import * as limits from "../../src/protocol/wire-limits.ts";
@@ -103,6 +104,37 @@ it("methods belong to these families, which the gate errors name", () => {
     "capability discovery": ["capabilityRoots", "capabilities"],
     http: ["http"],
     tcp: ["tcp"],
+  });
+});
+
+it("requests keep their order, pass others and have a lane of their own by this table; the rest wait for their turn", () => {
+  const placed = Object.entries(methods).map(([name, { lane, ordered, overtakes }]: [string, Method]) => [
+    name,
+    [lane, ordered, overtakes].filter((one) => one !== undefined).join(" "),
+  ]);
+  expect(Object.fromEntries(placed.filter(([, place]) => place !== ""))).toEqual({
+    "process/start": "processId",
+    "process/attach": "processId",
+    "process/detach": "processId",
+    "process/read": "processId always",
+    "process/flow": "processId always",
+    "process/resize": "processId always",
+    "process/write": "processId urgentInput",
+    "process/closeStdin": "processId urgentInput",
+    "process/signal": "control processId always",
+    "process/terminate": "control processId always",
+    "environment/info": "control",
+    "environment/status": "control",
+    "fs/close": "control",
+    "server/status": "control",
+    "console/link": "control",
+    "server/sessions": "control",
+    "server/limits": "control",
+    "server/audit": "control",
+    "server/cordon": "control",
+    "command/exec": "v0",
+    "command/exec/write": "v0",
+    "command/exec/terminate": "control v0 always",
   });
 });
 
