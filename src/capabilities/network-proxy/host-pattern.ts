@@ -4,8 +4,8 @@ import { canonicalIp } from "./ip-address.ts";
 
 /** A pattern of host names or an address: `a.test`, `*.a.test` (below it), `**.a.test` (it and below), `10.0.*`. */
 export interface HostPattern {
-  /** True if it names exactly one host. */
-  readonly exact: boolean;
+  /** The one host that it names; undefined if there may be others. */
+  readonly only: string | undefined;
   /** True if it matches every host. */
   readonly universal: boolean;
   /** `host` is as `parseHost` returns it. */
@@ -23,12 +23,12 @@ export function parseHostPattern(text: string): HostPattern {
   if (rest.includes("**")) throw invalid(`unsupported repeated wildcard: ${shown}`);
   const host = canonicalIp(rest) ?? rest;
   const universal = host === "*";
-  const exact = !deep && !/[*?]/.test(host);
+  const only = deep || /[*?]/.test(host) ? undefined : host;
   return {
-    exact,
+    only,
     universal,
     matches: (name) => {
-      if (exact) return name === host;
+      if (only !== undefined) return name === only;
       if (universal) return true;
       if (deep) return matchesGlob(name, host) || matchesGlob(name, `*.${host}`);
       return matchesGlob(name, host);
@@ -80,6 +80,26 @@ function matchesGlob(name: string, glob: string): boolean {
   }
   while (glob[at] === "*") at += 1;
   return at === glob.length;
+}
+
+/** Whether a host is one of many: names are looked up, and only patterns with wildcards are tried one by one. */
+export class HostPatterns {
+  readonly #hosts: ReadonlySet<string>;
+  readonly #wildcards: readonly HostPattern[];
+
+  constructor(patterns: readonly HostPattern[]) {
+    this.#hosts = new Set(patterns.flatMap(({ only }) => only ?? []));
+    this.#wildcards = patterns.filter(({ only }) => only === undefined);
+  }
+
+  /** `host` is as `parseHost` returns it. */
+  names(host: string): boolean {
+    return this.#hosts.has(host);
+  }
+
+  match(host: string): boolean {
+    return this.#hosts.has(host) || this.#wildcards.some((pattern) => pattern.matches(host));
+  }
 }
 
 function invalid(message: string): CapabilityError {

@@ -27,6 +27,25 @@ describe("rules", () => {
     expect(judge({ allow: ["*"], review: ["a.test"], deny: ["a.test"] }, "a.test")).toBe("denied");
   });
 
+  it("look up a host among very many, and compare it with wildcards of a bounded length only", () => {
+    const hosts = Array.from({ length: 16_384 }, (_, at) => `h${at}.test`);
+    expect(judge({ allow: hosts }, "h16383.test")).toBe("allowed");
+    expect(() => createRules({ allow: hosts, review: ["a.test"] })).toThrow(
+      "more than 16384 domain patterns",
+    );
+    // Fails only at its end, from every character of the host on.
+    const costly = `**.${"a".repeat(125)}b`;
+    const most = Math.floor((32 * 1024) / costly.length);
+    const rules = createRules({ allow: ["*"], deny: Array.from({ length: most }, () => costly) });
+    const begun = process.cpuUsage();
+    expect(rules.judge("a".repeat(253)).allowed).toBe(true);
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1000).toBeLessThan(250);
+    expect(() =>
+      createRules({ allow: ["*"], review: Array.from({ length: most + 1 }, () => costly) }),
+    ).toThrow("wildcards exceed 32768 characters");
+  });
+
   it("deny an IPv4 address in the clothes of IPv6", () => {
     expect(judge({ allowLocal: true, allow: ["*"], deny: ["127.0.0.1"] }, "::ffff:127.0.0.1")).toBe("denied");
   });

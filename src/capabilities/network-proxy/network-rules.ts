@@ -1,5 +1,5 @@
 import { CapabilityError } from "../../base/errors.ts";
-import { type HostPattern, parseHostPattern } from "./host-pattern.ts";
+import { HostPatterns, parseHostPattern } from "./host-pattern.ts";
 import { canonicalIp, embeddedIpv4, isLocalIp } from "./ip-address.ts";
 
 export interface NetworkRulesConfig {
@@ -20,13 +20,21 @@ export type RuleVerdict =
   | { readonly allowed: true; readonly localAllowed: boolean }
   | { readonly allowed: false; readonly reason: RuleReason; readonly localAllowed: boolean };
 
+/** Of all kinds together: reading a pattern takes about a microsecond. */
+const MAX_PATTERNS = 16_384;
+/**
+ * Maximum length of all patterns with wildcards together. Each connection may have to compare every character of them with
+ * every character of a host, which must not keep other clients waiting.
+ */
+const MAX_WILDCARD_CHARACTERS = 32 * 1024;
+
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** Which hosts a process may reach. */
 export class NetworkRules {
-  readonly #allow: readonly HostPattern[];
-  readonly #deny: readonly HostPattern[];
-  readonly #review: readonly HostPattern[];
+  readonly #allow: HostPatterns;
+  readonly #deny: HostPatterns;
+  readonly #review: HostPatterns;
   readonly #allowLocal: boolean;
   readonly limited: boolean;
 
@@ -34,28 +42,36 @@ export class NetworkRules {
   constructor({ mode, allowLocal, allow, deny, review }: NetworkRulesConfig) {
     this.limited = mode === "limited";
     this.#allowLocal = allowLocal;
-    this.#allow = allow.map(parseHostPattern);
-    this.#deny = deny.map((text) => {
+    if (allow.length + deny.length + review.length > MAX_PATTERNS)
+      throw new CapabilityError("INVALID_INPUT", `more than ${MAX_PATTERNS} domain patterns`);
+    let wildcards = 0;
+    const parse = (text: string, isDenied: boolean) => {
       const pattern = parseHostPattern(text);
-      if (!pattern.universal) return pattern;
-      throw new CapabilityError(
-        "INVALID_INPUT",
-        `invalid value for network.denied_domains: ${text} (allowed exact hosts or scoped wildcards like *.example.com or **.example.com)`,
-      );
-    });
-    this.#review = review.map(parseHostPattern);
+      if (isDenied && pattern.universal)
+        throw new CapabilityError(
+          "INVALID_INPUT",
+          `invalid value for network.denied_domains: ${text} (allowed exact hosts or scoped wildcards like *.example.com or **.example.com)`,
+        );
+      if (pattern.only === undefined) wildcards += text.length;
+      if (wildcards > MAX_WILDCARD_CHARACTERS)
+        throw new CapabilityError(
+          "INVALID_INPUT",
+          `domain patterns with wildcards exceed ${MAX_WILDCARD_CHARACTERS} characters in total; name hosts exactly where you can`,
+        );
+      return pattern;
+    };
+    this.#allow = new HostPatterns(allow.map((text) => parse(text, false)));
+    this.#deny = new HostPatterns(deny.map((text) => parse(text, true)));
+    this.#review = new HostPatterns(review.map((text) => parse(text, false)));
   }
 
   judge(host: string): RuleVerdict {
-    const named = this.#allow.some((pattern) => pattern.exact && pattern.matches(host));
     // A machine's own name for itself, or an address: whoever lists exactly that means it.
-    const localAllowed = this.#allowLocal || (named && isLocalHost(host));
+    const localAllowed = this.#allowLocal || (this.#allow.names(host) && isLocalHost(host));
     if (this.#denies(host)) return { allowed: false, reason: "denied", localAllowed };
     if (!localAllowed && isLocalHost(host))
       return { allowed: false, reason: "not_allowed_local", localAllowed };
-    const allowed =
-      this.#allow.some((pattern) => pattern.matches(host)) &&
-      !this.#review.some((pattern) => pattern.matches(host));
+    const allowed = this.#allow.match(host) && !this.#review.match(host);
     return allowed ? { allowed, localAllowed } : { allowed, reason: "not_allowed", localAllowed };
   }
 
@@ -72,9 +88,7 @@ export class NetworkRules {
   /** An IPv4 address is denied in the clothes of IPv6, too. */
   #denies(host: string): boolean {
     const embedded = host.includes(":") ? embeddedIpv4(host) : undefined;
-    return this.#deny.some(
-      (pattern) => pattern.matches(host) || (embedded !== undefined && pattern.matches(embedded)),
-    );
+    return this.#deny.match(host) || (embedded !== undefined && this.#deny.match(embedded));
   }
 }
 
