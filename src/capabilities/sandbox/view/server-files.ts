@@ -38,20 +38,28 @@ const SHARED_DIRECTORIES = [...SYSTEM_DIRECTORIES, "/dev/shm", "/run", "/tmp", "
 /** Where these paths lead, and the links there that stand for them: a file can take the place of a link, too. */
 export function hidingPlaces(paths: readonly string[], walk: PathWalk): HidingPlace[] {
   if (paths.length === 0) return [];
-  const shared = [...SHARED_DIRECTORIES, tmpdir(), ...homes()].map((path) => walk.follow(path).path);
-  return paths.flatMap((path): HidingPlace[] => {
+  const shared = sharedDirectories(walk);
+  return placesOf(paths, walk).map((place) => ({ ...place, isShared: isSharedPlace(place, shared) }));
+}
+
+type FilePlace = Omit<HidingPlace, "isShared">;
+
+function placesOf(paths: readonly string[], walk: PathWalk): FilePlace[] {
+  return paths.flatMap((path): FilePlace[] => {
     const { kind, path: end, isWhole, links } = walk.follow(path);
-    if (kind === "directory") return [{ path, directory: end, file: undefined, isShared: false }];
+    if (kind === "directory") return [{ path, directory: end, file: undefined }];
     const files = links.filter(({ isLast }) => isLast).map((link) => link.path);
     if (kind === "file" || (kind === "missing" && isWhole)) files.push(end);
-    return files
-      .filter((file) => !isOwn(file))
-      .map((file) => {
-        const directory = parentOf(file);
-        const isShared = shared.some((needed) => needed === directory || isBelow(needed, directory));
-        return { path, directory, file, isShared };
-      });
+    return files.filter((file) => !isOwn(file)).map((file) => ({ path, directory: parentOf(file), file }));
   });
+}
+
+function sharedDirectories(walk: PathWalk): string[] {
+  return [...SHARED_DIRECTORIES, tmpdir(), ...homes()].map((path) => walk.follow(path).path);
+}
+
+function isSharedPlace({ directory, file }: FilePlace, shared: readonly string[]): boolean {
+  return file !== undefined && shared.some((needed) => needed === directory || isBelow(needed, directory));
 }
 
 /** Whether a real path is, or may be, what every sandbox hides. */
@@ -61,11 +69,14 @@ export function isHidden(
   disk = systemDisk,
 ): boolean {
   const walk = new PathWalk(disk);
-  return (
-    hidingPlaces([...hiddenPaths, ...maskedPaths], walk).some(({ directory, file, isShared }) =>
-      isShared ? namesOf(file, [path]).length > 0 : path === directory || isBelow(path, directory),
-    ) || socketPaths.some((socket) => walk.follow(socket).path === path)
+  if (socketPaths.some((socket) => walk.follow(socket).path === path)) return true;
+  const around = placesOf([...hiddenPaths, ...maskedPaths], walk).filter(
+    ({ directory }) => path === directory || isBelow(path, directory),
   );
+  // Asked for every small file that is read, almost none of which is near a file of the server.
+  if (around.length === 0) return false;
+  const shared = sharedDirectories(walk);
+  return around.some((place) => !isSharedPlace(place, shared) || namesOf(place.file, [path]).length > 0);
 }
 
 function homes(): string[] {
