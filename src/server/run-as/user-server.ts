@@ -16,7 +16,7 @@ import type { ServerLimits } from "../limits.ts";
 import type { ServerObserver } from "../observer.ts";
 import { findBundle } from "../own-bundle.ts";
 import { Happenings } from "./happenings.ts";
-import { LifeWatch } from "./life-watch.ts";
+import { StallWatch } from "./stall-watch.ts";
 import type { FromUserServer, SharedOptions, ToUserServer, UserSettings, UserState } from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
 import { UserControlGroup } from "./user-control-group.ts";
@@ -71,7 +71,7 @@ export class UserServer {
   #fault: string | undefined;
   #isAuditFailing = false;
   /** From when it is ready. */
-  #life: LifeWatch | undefined;
+  #stallWatch: StallWatch | undefined;
   #isClosing = false;
 
   /** Throws a CapabilityError if it cannot be started. */
@@ -222,8 +222,8 @@ export class UserServer {
   }
 
   /** Any program of the user can stop it. */
-  #watchLife(): LifeWatch {
-    return new LifeWatch({
+  #watchStalls(): StallWatch {
+    return new StallWatch({
       ask: () => this.#send({ kind: "ping" }),
       revive: () => this.#child.kill("SIGCONT"),
       lost: () => this.#fail("its server does not answer; a program of that user may have stopped it"),
@@ -231,11 +231,11 @@ export class UserServer {
   }
 
   #take(message: FromUserServer): void {
-    this.#life?.heard();
+    this.#stallWatch?.heard();
     switch (message.kind) {
       case "ready":
         clearTimeout(this.#timer);
-        this.#life = this.#watchLife();
+        this.#stallWatch = this.#watchStalls();
         this.#ready.resolve();
         break;
       case "pong":
@@ -274,7 +274,7 @@ export class UserServer {
   /** Tells everybody who waits for it. The next client of the user gets another one. */
   #abandon(reason: string): void {
     clearTimeout(this.#timer);
-    this.#life?.close();
+    this.#stallWatch?.close();
     const error = new CapabilityError("OS_ERROR", `nothing can be run as ${this.#account.name}: ${reason}`);
     this.#ready.reject(error);
     for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit?.log);

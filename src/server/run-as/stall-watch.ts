@@ -3,7 +3,7 @@ export const ASK_MS = 1_000;
 /** Silences after which it is given up, if it has not answered promptly in between. */
 export const MAX_SILENCES = 10;
 
-export interface LifeWatchOptions {
+export interface StallWatchOptions {
   /** Asks the program for a message. */
   ask(): void;
   /** Lets the program go on if it was stopped. */
@@ -16,14 +16,14 @@ export interface LifeWatchOptions {
  * Watches a program that others can stop. One that is stopped once is revived. Silences are counted, and not time, which
  * also passes while the whole machine sleeps.
  */
-export class LifeWatch {
-  readonly #options: LifeWatchOptions;
+export class StallWatch {
+  readonly #options: StallWatchOptions;
   readonly #timer: NodeJS.Timeout;
   #isSilent = false;
   #isRevived = false;
   #silences = 0;
 
-  constructor(options: LifeWatchOptions) {
+  constructor(options: StallWatchOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.#look(), ASK_MS).unref();
   }

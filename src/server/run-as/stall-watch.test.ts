@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ASK_MS, LifeWatch, MAX_SILENCES } from "./life-watch.ts";
+import { ASK_MS, StallWatch, MAX_SILENCES } from "./stall-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,21 +7,21 @@ afterEach(() => void vi.useRealTimers());
 /** Watches a program for some looks. Both functions say whether it answers. */
 function watch(looks: number, asked: (count: number) => boolean, revived: () => boolean) {
   const calls = { asked: 0, revived: 0, lost: 0 };
-  const lifeWatch = new LifeWatch({
+  const stallWatch = new StallWatch({
     ask: () => {
       calls.asked += 1;
-      if (asked(calls.asked)) lifeWatch.heard();
+      if (asked(calls.asked)) stallWatch.heard();
     },
     revive: () => {
       calls.revived += 1;
-      if (revived()) lifeWatch.heard();
+      if (revived()) stallWatch.heard();
     },
     lost: () => {
       calls.lost += 1;
     },
   });
   vi.advanceTimersByTime(looks * ASK_MS);
-  lifeWatch.close();
+  stallWatch.close();
   return calls;
 }
 
