@@ -101,11 +101,17 @@ verifies("json:values-over-limit", async ({ peer, transport }) => {
   const reason = /^JSON-RPC message exceeds the limit of 262144 JSON values/;
   await expectMalformed(connection, transport, requestOfValues(MAX_JSON_VALUES + 1), reason);
   // Keys are not values; empty objects and arrays are.
-  const members = Array.from(
-    { length: MAX_JSON_VALUES - 3 },
-    (_, index) => `"k${index}":${index % 2 ? "{}" : "[]"}`,
+  const objects = Array.from(
+    { length: (MAX_JSON_VALUES - 4) / 2 },
+    (_, index) => `{"k":${index % 2 ? "{}" : "[]"}}`,
   );
-  await expectMalformed(connection, transport, `{${status},${members.join(",")},"one":"more"}`, reason);
+  await expectStatus(connection, `{${status},"all":[${objects.join(",")}]}`);
+  await expectMalformed(
+    connection,
+    transport,
+    `{${status},"all":[${objects.join(",")}],"one":"more"}`,
+    reason,
+  );
 });
 
 verifies("json:depth-limit", async ({ peer }) => expectStatus(await peer(), requestOfDepth(MAX_DEPTH)));
