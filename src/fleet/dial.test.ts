@@ -64,6 +64,23 @@ test("a refusal arrives with its reason, and a token that is not accepted is una
   expect(tokens).toEqual(["guess"]);
 });
 
+test("a dial that has failed is over: nobody is asked again, whatever happens later", async () => {
+  const nats = new FakeNats();
+  answer(nats, async () => ({ refusal: "no", status: 503 }));
+  const bus = nats.connect();
+  const controller = new AbortController();
+  const dialled = settled(dialFrom(bus, "a", { timeoutMs: 60_000, signal: controller.signal }));
+  await wait(5);
+  expect(await dialled).toMatchObject({ status: 503 });
+  const before = nats.publishedFrames;
+  await wait(5_000);
+  bus.disconnect();
+  bus.reconnect();
+  controller.abort();
+  await wait(5_000);
+  expect(nats.publishedFrames).toBe(before);
+});
+
 test("a reason of any length is told in part", async () => {
   const nats = new FakeNats();
   answer(nats, async () => ({ refusal: "x".repeat(1_000_000), status: 503 }));

@@ -107,6 +107,73 @@ it("methods belong to these families, which the gate errors name", () => {
   });
 });
 
+it("methods need these rights", () => {
+  const rights: Record<string, string[]> = {};
+  for (const [name, { right }] of Object.entries(methods)) (rights[right] ??= []).push(name);
+  for (const names of Object.values(rights)) names.sort();
+  expect(rights).toEqual({
+    session: ["console/link", "initialize"],
+    start: ["command/exec", "command/exec/terminate", "command/exec/write", "process/start"],
+    follow: [
+      "process/attach",
+      "process/detach",
+      "process/flow",
+      "process/list",
+      "process/read",
+      "process/snapshot",
+      "process/times",
+      "process/wait",
+    ],
+    control: ["process/closeStdin", "process/resize", "process/signal", "process/terminate", "process/write"],
+    info: ["environment/info", "environment/status", "server/status"],
+    settings: ["environmentConfig/read"],
+    readFiles: [
+      "fs/canonicalize",
+      "fs/close",
+      "fs/getMetadata",
+      "fs/hash",
+      "fs/open",
+      "fs/readBlock",
+      "fs/readDirectory",
+      "fs/readFile",
+      "fs/readLink",
+      "fs/unwatch",
+      "fs/walk",
+      "fs/watch",
+      "fs/watchMissing",
+    ],
+    writeFiles: [
+      "fs/chmod",
+      "fs/copy",
+      "fs/createDirectory",
+      "fs/openPart",
+      "fs/remove",
+      "fs/rename",
+      "fs/symlink",
+      "fs/writeBlock",
+      "fs/writeFile",
+    ],
+    discovery: ["capabilities/discoverV2", "capabilityRoots/discoverV1"],
+    network: [
+      "http/cancel",
+      "http/flow",
+      "http/request",
+      "tcp/close",
+      "tcp/connect",
+      "tcp/read",
+      "tcp/write",
+    ],
+    operate: ["server/limits", "server/sessions"],
+    audit: ["server/audit"],
+    manage: ["server/cordon"],
+  });
+  const further = Object.entries(methods).map(([name, { alsoNeeds }]: [string, Method]) => [name, alsoNeeds]);
+  expect(Object.fromEntries(further.filter(([, needs]) => needs !== undefined))).toEqual({
+    "fs/open": { param: "mode", is: "replace", right: "writeFiles" },
+    "process/attach": { param: "mode", is: "control", right: "control" },
+  });
+});
+
 it("requests keep their order, pass others and have a lane of their own by this table; the rest wait for their turn", () => {
   const placed = Object.entries(methods).map(([name, { lane, ordered, overtakes }]: [string, Method]) => [
     name,
