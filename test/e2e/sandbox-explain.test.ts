@@ -80,7 +80,7 @@ describe.concurrent("sandbox explain", () => {
     expect(JSON.parse(both.stdout)).toMatchObject({
       network: "restricted",
       everythingElse: "read",
-      paths: [{ path: config, access: "hidden", reason: "belongs to the server" }],
+      paths: [{ path: base, access: "hidden", reason: "belongs to the server" }],
     });
   });
 
