@@ -65,7 +65,8 @@ function choose(options) {
 /** Runs `work` in each of some private copies at once, until it is done or interrupted. */
 async function inLanes(count, work) {
   const lanes = Array.from({ length: count }, (_, at) => new Lane(ROOT, join(FOLDER, `lane-${at + 1}`)));
-  const stop = () => {
+  const stop = (signal) => {
+    if (signal !== undefined) console.log(`interrupted by ${signal}`);
     for (const lane of lanes) lane.stop();
   };
   process.on("SIGINT", stop).on("SIGTERM", stop);
