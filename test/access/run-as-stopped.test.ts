@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { connect } from "../../src/client/connect/connect.ts";
@@ -25,6 +26,17 @@ function partOf(server: number): ProcessIdentity {
   const part = descendantsOf(server).find(({ pid }) => commandLine(pid).includes("user-server.js"));
   if (part === undefined) throw new Error("nothing runs as another user");
   return part;
+}
+
+/** TCP sockets of a process on which it listens. */
+function listenersOf(pid: number): string[] {
+  const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)));
+  return ["tcp", "tcp6"]
+    .flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, "utf8").split("\n"))
+    .filter((line) => {
+      const [, , , state, , , , , , inode] = line.trim().split(/\s+/);
+      return state === "0A" && sockets.has(`socket:[${inode}]`);
+    });
 }
 
 /** Starts something that runs on its own, and waits for it. */
@@ -78,6 +90,24 @@ describe.runIf(process.getuid?.() === 0)("the part of a server that is another u
       DEADLINE_MS,
       () => "the end of the part that was stopped",
     );
+  });
+
+  it("opens no debugger, and may end with last words that no close frame holds", async () => {
+    await using server = await serve({ runAs: "games", environment: {} });
+    const host = await connect(server.url, { recoveryTimeoutMs: 0 });
+    const waiting = once(new WebSocket(server.url), "close") as Promise<[number, Buffer]>;
+    const part = partOf(process.pid);
+    await host.run(["bash", "-c", "kill -USR1 $PPID"]);
+    // The signal comes before the answer.
+    await host.run(["true"]);
+    expect(listenersOf(part.pid)).toEqual([]);
+    // Without memory, Node says much more than a close frame holds.
+    attack(host, "prlimit --pid $PPID --as=1000000");
+    const [code, reason] = await withDeadline(waiting, DEADLINE_MS, () => "the end of the connection");
+    expect(code).toBe(SERVER_FAILED);
+    expect(reason.toString()).toMatch(/^nothing can be run as games: .*…$/s);
+    await using again = await connect(server.url);
+    expect((await again.run(["id", "-un"])).stdout).toBe("games\n");
   });
 
   it.each([

@@ -139,7 +139,7 @@ describe.each(Object.entries(CONFINED))("%s", (_, config) => {
 });
 
 describe("a client with full rights", () => {
-  it("gives the ID, and keeps it when it writes, but not in copies", async () => {
+  it("gives the ID, and keeps it when it writes, and in copies of its own programs only", async () => {
     await withClient("", async (client) => {
       for (const mode of SET_ID) {
         await client.call("fs/chmod", { path: uri("plain"), mode });
@@ -149,9 +149,14 @@ describe("a client with full rights", () => {
         await client.call("fs/writeFile", { path: uri("new"), dataBase64: NEW });
         expect(modeOf("new")).toBe(mode.toString(8));
       }
-      const paths = { sourcePath: uri("new"), destinationPath: uri("copy") };
-      await client.call("fs/copy", { ...paths, recursive: false });
-      expect(modeOf("copy")).toBe("755");
+      program("theirs", 0o6755, NOBODY);
+      for (const name of ["new", "theirs"])
+        await client.call("fs/copy", {
+          sourcePath: uri(name),
+          destinationPath: uri(`${name}-copy`),
+          recursive: false,
+        });
+      expect([modeOf("new-copy"), modeOf("theirs-copy")]).toEqual([modeOf("new"), "755"]);
     });
   });
 

@@ -73,8 +73,8 @@ async function copyDirectory(source: Place, destination: Place): Promise<void> {
 }
 
 /**
- * The copy has the permissions of the original, as they are when it is opened, without set-user-ID and set-group-ID: it
- * belongs to somebody else.
+ * The copy has the permissions of the original, as they are when it is opened. It keeps set-user-ID and set-group-ID only
+ * if it belongs to the same user and group: otherwise anybody's program, copied by root, would run as root.
  */
 async function copyInto(destination: Place, to: NativePath, from: number, shown: NativePath): Promise<void> {
   const original = fstatSync(from);
@@ -85,9 +85,12 @@ async function copyInto(destination: Place, to: NativePath, from: number, shown:
     if (stat.isFile()) {
       fchmodSync(fd, original.mode & 0o7777 & ~SET_ID_BITS);
       ftruncateSync(fd);
-      if (libc().cloneFile(fd, FICLONE, from) === 0) return;
     }
-    await pour(from, fd);
+    if (!stat.isFile() || libc().cloneFile(fd, FICLONE, from) !== 0) await pour(from, fd);
+    const keepsSetId = destination.isTrusted && stat.uid === original.uid && stat.gid === original.gid;
+    // Last: the system takes them from a file that is written.
+    if (stat.isFile() && keepsSetId && (original.mode & SET_ID_BITS) !== 0)
+      fchmodSync(fd, original.mode & 0o7777);
   } finally {
     await closeAsync(fd);
   }

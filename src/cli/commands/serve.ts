@@ -33,6 +33,7 @@ import { LIMIT_FLAGS, parseLimitFlags } from "../limit-flags.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 import { LOG_FLAGS, parseLog } from "../log-flags.ts";
 import { parseDuration } from "../parse-duration.ts";
+import { refuseDebugger } from "../refuse-debugger.ts";
 import { consoleKeyPath } from "../console-key-path.ts";
 import { cannotWrite } from "../print-result.ts";
 import { writeErr, writeOut } from "../standard-streams.ts";
@@ -75,6 +76,7 @@ const REFUSED_FLAGS = {
 
 /** Serves until it is stopped, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
+  refuseDebugger();
   const { address, ...options } = await parseOptions(args);
   if (address.kind === "stdio") await serveStdio(options);
   else await serveListening(options);

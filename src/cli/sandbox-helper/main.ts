@@ -2,8 +2,10 @@
 import { Socket } from "node:net";
 import { forbidInspection } from "../../native/privileges.ts";
 import { serveFiles } from "../../server/sandbox/files/serve-files.ts";
+import { refuseDebugger } from "../refuse-debugger.ts";
 
 forbidInspection();
+refuseDebugger();
 
 const input = new Socket({ fd: 0, readable: true, writable: false });
 const output = new Socket({ fd: 1, readable: false, writable: true });

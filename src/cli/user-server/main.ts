@@ -2,6 +2,10 @@
 import type { Socket } from "node:net";
 import type { FromUserServer, ToUserServer } from "../../server/run-as/messages.ts";
 import { serveUser } from "../../server/run-as/serve-user.ts";
+import { refuseDebugger } from "../refuse-debugger.ts";
+
+// Before it becomes the user, whose programs can send it signals.
+refuseDebugger();
 
 const service = serveUser(
   {

@@ -6,6 +6,7 @@ import { type LifeTimes, LifeWatch } from "../../base/life-watch.ts";
 import { MAX_SENT_FRAME_BYTES, PING_INTERVAL_MS } from "../../protocol/wire-limits.ts";
 import { decodeText, NO_TEXT } from "../decode-text.ts";
 import { FlushTimer } from "../flush-timer.ts";
+import { closeFrame } from "./close-frame.ts";
 import { plainHeader } from "./frame-header.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
@@ -280,7 +281,8 @@ export class WebSocketTransport implements Transport {
     this.#webSocket.resume();
   }
 
-  close({ code, reason }: Farewell = { code: 1000, reason: "" }): void {
+  close(farewell: Farewell = { code: 1000, reason: "" }): void {
+    const { code, reason } = closeFrame(farewell);
     this.#sendBatch();
     this.#webSocket.close(code, reason);
   }
