@@ -190,8 +190,21 @@ it("a broken table keeps the one before in force, and is logged once", async () 
   expect(errors).toHaveLength(1);
 });
 
+it.each(["", "# everything is withdrawn\n"])(
+  "a table that becomes %j withdraws every token",
+  async (text) => {
+    await write(entry("ann"));
+    await using server = await open();
+    await using ann = await connect(server.url, { token: "ann", recoveryTimeoutMs: 0 });
+    await writeFile(path, text);
+    await withDeadline(ann.closed, DEADLINE_MS, () => "the end of the connection");
+    expect(await login(server, "ann")).toBe("UNAUTHORIZED");
+  },
+);
+
 it.each([
   ["", "1: there is no [[token]]"],
+  ["token = 1", "1: token must be a table"],
   ["tokens = 1", "1: tokens is not a known key"],
   [entry("a b"), "2: name must have"],
   [entry("a", 'preset = "full"\nrank = 1'), "5: rank is not a known key"],

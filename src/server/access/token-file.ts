@@ -40,9 +40,8 @@ export async function parseTokens(path: string, text: string, context: RightsCon
   for (const key of Object.keys(file))
     if (key !== "token")
       throw fault(lineOf(text, 0, key), `${key} is not a known key; there is only [[token]]`);
-  const { token: tokens } = file;
-  // An empty file is one that is being written.
-  if (!Array.isArray(tokens) || tokens.length === 0) throw fault(1, "there is no [[token]]");
+  const { token: tokens = [] } = file;
+  if (!Array.isArray(tokens)) throw fault(lineOf(text, 0, "token"), "token must be a table: [[token]]");
   if (tokens.length > MAX_TOKENS) throw fault(1, `there are more than ${MAX_TOKENS} tokens`);
   const walk = new PathWalk(systemDisk);
   const entries = tokens.map((table: unknown, index) => {

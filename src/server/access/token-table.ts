@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { messageOf } from "../../base/errors.ts";
+import { messageOf, UsageError } from "../../base/errors.ts";
 import type { Credential } from "./credential.ts";
 import { principalNamed, type Rights, type RightsContext } from "./rights.ts";
 import { readTokenFile, type TokenEntry } from "./token-file.ts";
@@ -9,6 +9,8 @@ import { readTokenFile, type TokenEntry } from "./token-file.ts";
 const READ_MS = 500;
 /** Whoever writes in place has this long to write the rest. */
 const SETTLE_MS = 100;
+/** An empty file is probably one that is being written, perhaps by hand. */
+const EMPTY_SETTLE_MS = 5_000;
 
 /** One token, as long as it keeps its rights. */
 interface Grant {
@@ -38,9 +40,12 @@ export class TokenTable {
     this.#later();
   }
 
-  /** Throws a UsageError for a file that cannot be read, or anything in it that is not known. */
+  /** Throws a UsageError for a file that cannot be read, has no token, or anything in it that is not known. */
   static async open(path: string, context: RightsContext): Promise<TokenTable> {
-    return new TokenTable(path, context, await readTokenFile(path, context));
+    const file = await readTokenFile(path, context);
+    // Later it means that every token is withdrawn.
+    if (file.entries.length === 0) throw new UsageError(`${path}:1: there is no [[token]]`);
+    return new TokenTable(path, context, file);
   }
 
   /** Compares with every token, whichever fits, so that the time tells nothing. */
@@ -75,7 +80,8 @@ export class TokenTable {
     try {
       let read = await readTokenFile(this.#path, this.#context, this.#text);
       while (read.text !== this.#text && !this.#closed) {
-        await new Promise((resolve) => void setTimeout(resolve, SETTLE_MS).unref());
+        const settleMs = read.text.trim() === "" ? EMPTY_SETTLE_MS : SETTLE_MS;
+        await new Promise((resolve) => void setTimeout(resolve, settleMs).unref());
         const again = await readTokenFile(this.#path, this.#context, this.#text);
         if (again.text === read.text) this.#replace(again);
         read = again;
@@ -99,7 +105,9 @@ export class TokenTable {
     this.#grants = grantsOf(entries, before);
     const kept = new Set(this.#grants.map(({ end }) => end));
     for (const { end } of before) if (!kept.has(end)) end.abort();
-    this.#context.logger.info("the table of tokens was read again", { tokens: entries.length });
+    const { logger } = this.#context;
+    if (entries.length > 0) logger.info("the table of tokens was read again", { tokens: entries.length });
+    else logger.warn("the table of tokens is empty: nobody is admitted");
   }
 }
 
