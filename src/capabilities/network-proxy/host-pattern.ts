@@ -97,7 +97,7 @@ export class HostPatterns {
     return this.#hosts.has(host);
   }
 
-  match(host: string): boolean {
+  matches(host: string): boolean {
     return this.#hosts.has(host) || this.#wildcards.some((pattern) => pattern.matches(host));
   }
 }

@@ -71,7 +71,7 @@ export class NetworkRules {
     if (this.#denies(host)) return { allowed: false, reason: "denied", localAllowed };
     if (!localAllowed && isLocalHost(host))
       return { allowed: false, reason: "not_allowed_local", localAllowed };
-    const allowed = this.#allow.match(host) && !this.#review.match(host);
+    const allowed = this.#allow.matches(host) && !this.#review.matches(host);
     return allowed ? { allowed, localAllowed } : { allowed, reason: "not_allowed", localAllowed };
   }
 
@@ -88,7 +88,7 @@ export class NetworkRules {
   /** An IPv4 address is denied in the clothes of IPv6, too. */
   #denies(host: string): boolean {
     const embedded = host.includes(":") ? embeddedIpv4(host) : undefined;
-    return this.#deny.match(host) || (embedded !== undefined && this.#deny.match(embedded));
+    return this.#deny.matches(host) || (embedded !== undefined && this.#deny.matches(embedded));
   }
 }
 
