@@ -81,6 +81,27 @@ test("a dial that has failed is over: nobody is asked again, whatever happens la
   expect(nats.publishedFrames).toBe(before);
 });
 
+test("a dial that has succeeded asks nobody again, and neither its time nor its signal ends the connection", async () => {
+  const nats = new FakeNats();
+  const accepted = answer(nats);
+  const bus = nats.connect();
+  const controller = new AbortController();
+  const dialled = dialFrom(bus, "a", { timeoutMs: 2_000, signal: controller.signal });
+  await wait(5);
+  const client = openEnd(await dialled, bus);
+  let dials = 0;
+  nats.fate = (frame) => {
+    if (frame[0] === FrameKind.dial) dials += 1;
+    return "arrives";
+  };
+  await wait(3_000);
+  controller.abort();
+  client.transport.send("still here");
+  await wait(5);
+  expect(dials).toBe(0);
+  expect(openEnd(accepted[0]!, bus).messages).toEqual(["still here"]);
+});
+
 test("a reason of any length is told in part", async () => {
   const nats = new FakeNats();
   answer(nats, async () => ({ refusal: "x".repeat(1_000_000), status: 503 }));

@@ -87,7 +87,6 @@ export class EventFeed implements AsyncIterableIterator<HostEvent> {
   #leave(): void {
     this.end();
     this.#unread.clear();
-    this.#unreadBytes = 0;
     this.#dropped = 0;
   }
 }

@@ -189,6 +189,24 @@ test("half a line of something that is no ledger is refused, not dropped", async
   expect(readFileSync(path, "utf8")).toBe("id,name");
 });
 
+test("no descriptor stays open, whether a ledger is closed, resumed or refused", async () => {
+  const before = readdirSync("/proc/self/fd").length;
+  await (await FileLedger.create(path, HEADER)).close();
+  await (await FileLedger.resume(path, HEADER, () => {})).close();
+  const refuse = (): never => {
+    throw new Error("another job");
+  };
+  await expect(FileLedger.resume(path, HEADER, refuse)).rejects.toThrow("another job");
+  expect(readdirSync("/proc/self/fd")).toHaveLength(before);
+});
+
+test("what was recorded before a ledger is closed is in the file, also if nobody has waited for it", async () => {
+  const ledger = await FileLedger.create(path, HEADER);
+  void ledger.settle(row(0), record(0));
+  await ledger.close();
+  expect(lines().at(-1)).toMatchObject({ kind: "end", index: 0 });
+});
+
 test("a ledger that somebody has changed meanwhile is noticed", async () => {
   const ledger = await FileLedger.create(path, HEADER);
   await ledger.settle(row(0), record(0));

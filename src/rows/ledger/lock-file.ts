@@ -38,7 +38,7 @@ function create(path: string, text: string): boolean {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   } finally {
-    rmSync(unnamed, { force: true });
+    rmSync(unnamed);
   }
 }
 
@@ -51,7 +51,7 @@ function removeStale(path: string, text: string): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  if (read(aside) === text) rmSync(aside, { force: true });
+  if (read(aside) === text) rmSync(aside);
   else renameSync(aside, path);
 }
 
