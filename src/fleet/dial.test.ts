@@ -96,10 +96,12 @@ test("a dial that has succeeded asks nobody again, and neither its time nor its 
   };
   await wait(3_000);
   controller.abort();
-  client.transport.send("still here");
+  const executor = openEnd(accepted[0]!, bus);
+  client.transport.send("question");
+  executor.transport.send("answer");
   await wait(5);
   expect(dials).toBe(0);
-  expect(openEnd(accepted[0]!, bus).messages).toEqual(["still here"]);
+  expect([executor.messages, client.messages]).toEqual([["question"], ["answer"]]);
 });
 
 test("a reason of any length is told in part", async () => {
