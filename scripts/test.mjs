@@ -1,9 +1,11 @@
 // `npm test`: the whole proof. Ends with the totals of all test runs, alone on a line.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { conclude, requireSteps, runSideBySide, runSteps } from "./run-steps.mjs";
 
-const REPORTS = fileURLToPath(new URL("../.cache/reports/", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const REPORTS = `${ROOT}.cache/reports/`;
 /** How many files run at a time: more than there are cores where the tests mostly wait. */
 const PROJECTS = {
   unit: { name: "unit tests and pins", workers: 2 },
@@ -43,6 +45,20 @@ function testsOf(project) {
   };
 }
 
+/** Repeats what failed, because the output of the suites is long. */
+function printFailures({ name, status, message, assertionResults }) {
+  const path = relative(ROOT, name);
+  const tests = assertionResults.filter((test) => test.status === "failed");
+  for (const { fullName, failureMessages } of tests)
+    console.error(`failed: ${path} > ${fullName}\n${indent(failureMessages.join("\n"))}`);
+  if (status === "failed" && tests.length === 0) console.error(`failed: ${path}\n${indent(message)}`);
+}
+
+function indent(text) {
+  const lines = text.split("\n").slice(0, 40);
+  return lines.map((line) => `    ${line}`).join("\n");
+}
+
 /** One file at a time, most of which waits, and no figure that another program changes. The longest is the first. */
 const SIDE_BY_SIDE = ["hostile", "sandbox", "hostile-server"];
 
@@ -67,12 +83,13 @@ const failed = [
 ];
 
 const totals = { passed: 0, failed: 0 };
+console.log("");
 // A project that ended before its first test has no report; it is among the failed steps.
 for (const path of Object.keys(PROJECTS).map(report).filter(existsSync)) {
-  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(path, "utf8"));
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(path, "utf8"));
   totals.passed += numPassedTests;
   totals.failed += numFailedTests;
+  for (const file of testResults) printFailures(file);
 }
-console.log("");
 conclude(failed);
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
