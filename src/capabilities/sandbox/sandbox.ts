@@ -9,12 +9,13 @@ import {
   type Bind,
   bubblewrapArguments,
   DESCRIPTORS,
+  expectedMounts,
   STAGE_PATH,
 } from "./bubblewrap/bubblewrap-arguments.ts";
 import { diagnose } from "./doctor/diagnosis.ts";
 import { readMachineFacts } from "./doctor/machine-facts.ts";
 import type { FileView } from "./view/file-view.ts";
-import { type PinnedPath, pinWritable } from "./bubblewrap/pinned-paths.ts";
+import { type PinnedPath, pinBinds } from "./bubblewrap/pinned-paths.ts";
 import { Placeholders } from "./bubblewrap/placeholders.ts";
 import type { NetworkMode } from "./policy/sandbox-policy.ts";
 import { seccompFilter } from "./seccomp/seccomp-filter.ts";
@@ -139,14 +140,15 @@ export class Sandbox {
       const filter = pipeWith(this.#filter(architecture, network), opened);
       const stage = pipeWith(this.#stageBytes(architecture), opened);
       const environment = environmentOf(inner.env, cwd);
-      const environmentFile = fileWith(environment, opened);
-      const pinned = mountsDescriptors ? pinWritable(view) : [];
+      const mounts = expectedMounts(view);
+      const lists = fileWith(Buffer.concat([mounts, environment]), opened);
+      const pinned = mountsDescriptors ? pinBinds(view) : [];
       opened.push(...pinned.map(({ fd }) => fd));
       const numbers = numbersFor(pinned);
       const descriptors = [
         { from: filter, to: DESCRIPTORS.filter },
         { from: stage, to: DESCRIPTORS.stage },
-        { from: environmentFile, to: DESCRIPTORS.environment },
+        { from: lists, to: DESCRIPTORS.lists },
         ...(listeners === undefined ? [] : [{ from: listeners.socket, to: DESCRIPTORS.listeners }]),
         ...pinned.map((pin) => ({ from: pin.fd, to: numbers.get(pin.path)! })),
       ];
@@ -156,7 +158,8 @@ export class Sandbox {
         ...(listeners === undefined
           ? ["-", "-"]
           : [String(DESCRIPTORS.listeners), listeners.ports.join(",")]),
-        String(DESCRIPTORS.environment),
+        String(DESCRIPTORS.lists),
+        String(mounts.length),
         String(environment.length),
         inner.name,
       ];
@@ -248,7 +251,7 @@ function environmentOf(env: readonly string[], cwd: string): Buffer {
 
 /** A file in memory, for more bytes than a pipe can hold. */
 function fileWith(bytes: Buffer, opened: number[]): number {
-  const fd = libc().memfdCreate("environment", MFD_CLOEXEC);
+  const fd = libc().memfdCreate("lists", MFD_CLOEXEC);
   if (fd < 0) throw osError(libc().errno());
   opened.push(fd);
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);

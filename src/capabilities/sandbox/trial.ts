@@ -15,7 +15,7 @@ cat "$1/hidden/canary" >/dev/null 2>&1 && echo "read what is hidden"
 ls "$1/hidden" >/dev/null 2>&1 && echo "list what is hidden"
 while read -r name value; do
   case $name in
-    CapEff:) case $value in *[!0]*) echo "keep capabilities" ;; esac ;;
+    Cap*) case $value in *[!0]*) echo "keep capabilities" ;; esac ;;
     NoNewPrivs:) [ "$value" = 1 ] || echo "gain privileges" ;;
     Seccomp:) [ "$value" = 2 ] || echo "make any system call" ;;
   esac

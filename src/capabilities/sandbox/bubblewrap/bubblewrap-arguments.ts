@@ -5,10 +5,13 @@ import type { NetworkMode } from "../policy/sandbox-policy.ts";
 export const STAGE_PATH = "/dev/.exec-server-stage";
 
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
-export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, environment: 7, firstPinned: 9 } as const;
+export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, lists: 7, firstPinned: 9 } as const;
 
 /** Not every kernel has all of them. Bubblewrap itself takes care of others. */
 const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
+
+/** To make the mounts private, and to drop even the possibility to have these again. */
+const STAGE_CAPABILITIES = ["CAP_SYS_ADMIN", "CAP_SETPCAP"];
 
 const SHARED_MEMORY_BYTES = 1024 * 1024 * 1024;
 
@@ -41,6 +44,8 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...(network === "enabled" ? [] : ["--unshare-net"]),
     "--die-with-parent",
     ...option("--cap-drop", "ALL"),
+    // For the stage, which gives them up.
+    ...STAGE_CAPABILITIES.flatMap((name) => option("--cap-add", name)),
     ...rootArguments(view),
     // Only what a policy names in shared memory is mounted below it.
     ...option("--dev", "/dev"),
@@ -90,7 +95,9 @@ function mountArguments(mount: ViewMount, { view, pinned }: BubblewrapOptions): 
   const descriptor = pinned?.get(path);
   switch (mount.kind) {
     case "readOnly":
-      return ["--ro-bind", path, path];
+      return descriptor === undefined
+        ? ["--ro-bind", path, path]
+        : ["--ro-bind-fd", String(descriptor), path];
     case "writable":
       return descriptor === undefined ? ["--bind", path, path] : ["--bind-fd", String(descriptor), path];
     case "hiddenFile":
@@ -104,6 +111,24 @@ function mountArguments(mount: ViewMount, { view, pinned }: BubblewrapOptions): 
     case "link":
       return ["--symlink", mount.target, path];
   }
+}
+
+/**
+ * What the stage finds mounted if everything is in its place, as /proc/self/mountinfo spells it: each after `w` or `r`, and
+ * before NUL.
+ */
+export function expectedMounts({ root, mounts }: FileView): Buffer {
+  const entries = mounts
+    .filter(({ kind }) => kind !== "link")
+    .map(({ kind, path }) => `${kind === "writable" ? "w" : "r"}${escapeMountPoint(path)}\0`);
+  return Buffer.from([root === "writable" ? "w/\0" : "r/\0", ...entries].join(""));
+}
+
+function escapeMountPoint(path: string): string {
+  return path.replaceAll(
+    /[ \t\n\\]/g,
+    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
 }
 
 /** Then it must be possible to pass through. */

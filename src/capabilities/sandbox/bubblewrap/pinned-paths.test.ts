@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import type { FileView } from "../view/file-view.ts";
-import { pinWritable } from "./pinned-paths.ts";
+import { pinBinds } from "./pinned-paths.ts";
 
 const directory = realpathSync(mkdtempSync(join(tmpdir(), "pinned-")));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
@@ -27,12 +27,12 @@ it("refuses a path that has become a link, and closes what it has opened", () =>
       path: join(directory, name),
     })),
   };
-  const pinned = pinWritable(view);
+  const pinned = pinBinds(view);
   expect(pinned.map(({ path }) => path)).toEqual(view.mounts.map(({ path }) => path));
   for (const { fd } of pinned) closeSync(fd);
   renameSync(join(directory, "outer"), join(directory, "moved"));
   symlinkSync("moved", join(directory, "outer"));
   const open = readdirSync("/proc/self/fd").length;
-  expect(() => pinWritable(view)).toThrow("was replaced while the sandbox was prepared");
+  expect(() => pinBinds(view)).toThrow("was replaced while the sandbox was prepared");
   expect(readdirSync("/proc/self/fd").length).toBe(open);
 });

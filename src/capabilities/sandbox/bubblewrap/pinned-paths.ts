@@ -4,21 +4,21 @@ import type { FileView } from "../view/file-view.ts";
 
 const O_PATH = 0o10000000;
 
-/** A writable path, and a descriptor of exactly what it was when it was checked. */
+/** A path that is mounted, and a descriptor of exactly what it was when it was checked. */
 export interface PinnedPath {
   readonly path: string;
   readonly fd: number;
 }
 
 /**
- * Opens everything that a view makes writable. Between the look at the disk and the mount, something with access to the
+ * Opens everything of the disk that a view mounts. Between the look at the disk and the mount, something with access to the
  * directory could put a link there; a descriptor keeps to what was seen. Throws if that has already happened.
  */
-export function pinWritable({ mounts }: FileView): PinnedPath[] {
+export function pinBinds({ mounts }: FileView): PinnedPath[] {
   const pinned: PinnedPath[] = [];
   try {
     for (const { kind, path } of mounts) {
-      if (kind !== "writable") continue;
+      if (kind !== "writable" && kind !== "readOnly") continue;
       const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
       pinned.push({ path, fd });
       if (readlinkSync(`/proc/self/fd/${fd}`) !== path)

@@ -80,7 +80,6 @@ describe("the filter", () => {
     "io_uring_setup",
     "keyctl",
     "bpf",
-    "mount",
     "umount2",
     "move_mount",
     "fsopen",
@@ -89,6 +88,14 @@ describe("the filter", () => {
     "setns",
   ])("refuses %s in every mode", (call) => {
     for (const network of NETWORKS) expect(decide(call, [], network)).toEqual(["errno 1"]);
+  });
+
+  it("allows mount to make mounts private, and nothing else", () => {
+    const mount = (flags: bigint) => decide("mount", [0n, 0n, 0n, flags, 0n]);
+    const [recursive, isPrivate, bind, remount, shared] = [0x4000n, 0x40000n, 0x1000n, 0x20n, 0x100000n];
+    expect(mount(recursive | isPrivate)).toEqual([ALLOWED]);
+    for (const flags of [0n, isPrivate, recursive, recursive | bind, recursive | isPrivate | remount, shared])
+      expect(mount(flags)).toEqual(["errno 1"]);
   });
 
   it("lets programs start threads and processes, but no namespaces", () => {

@@ -45,7 +45,6 @@ const REFUSED: readonly SystemCall[] = [
   "bpf",
   "perf_event_open",
   "userfaultfd",
-  "mount",
   "umount2",
   "pivot_root",
   "move_mount",
@@ -79,6 +78,9 @@ const REFUSED: readonly SystemCall[] = [
   "syslog",
   "vhangup",
 ];
+
+/** The flags of `mount` that cut mounts off from those of the machine: MS_REC and MS_PRIVATE, and no other. */
+const MAKE_PRIVATE = 0x4_4000;
 
 /** Flags of `clone` that create namespaces. */
 const NEW_NAMESPACES = 0x7e02_0000;
@@ -114,6 +116,8 @@ export function seccompFilter(architecture: Architecture, network: NetworkMode):
     loadNumber,
     ...(architecture === "x64" ? when("ifAtLeast", X32_NUMBERS, [finish(KILL)]) : []),
     ...REFUSED.flatMap((call) => rule(call, [refuse])),
+    // Harmless to others, and needed once, by the stage.
+    ...rule("mount", [loadArgument(3), ...when("ifEqual", MAKE_PRIVATE, [allow]), refuse]),
     ...rule("clone", [loadArgument(0), ...when("ifAnyBit", NEW_NAMESPACES, [refuse]), allow]),
     // Its flags are in memory, where a filter cannot see them. C libraries then use `clone`.
     ...rule("clone3", [finish(ERRNO | ENOSYS)]),
