@@ -91,6 +91,8 @@ describe.each(Object.entries(CONFINED))("%s", (_, config) => {
       "in blocks",
       async (client) => {
         await client.call("fs/open", { handleId: "h", path: uri("p"), mode: "replace" });
+        // Somebody else gives it the ID while it is open.
+        chmodSync(at("p"), 0o6755);
         await client.call("fs/writeBlock", { handleId: "h", offset: 0, chunk: NEW });
       },
     ],

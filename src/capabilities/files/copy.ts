@@ -8,7 +8,7 @@ import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
 import type { Place } from "./place.ts";
 import { fill, notAFile, OPEN_FLAGS } from "./read-file.ts";
-import { NEW_FILE_MODE, openToWrite, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
+import { dropSetId, NEW_FILE_MODE, openToWrite, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
 const writeAsync = promisify(write);
 const closeAsync = promisify(close);
@@ -91,6 +91,7 @@ async function copyInto(destination: Place, to: NativePath, from: number, shown:
     // Last: the system takes them from a file that is written.
     if (stat.isFile() && keepsSetId && (original.mode & SET_ID_BITS) !== 0)
       fchmodSync(fd, original.mode & 0o7777);
+    dropSetId(fd, destination);
   } finally {
     await closeAsync(fd);
   }

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sandboxedAccess } from "./file-access.ts";
 import { FileHandles } from "./file-handles.ts";
-import { ownPlace } from "./place.ts";
+import { ownPlace, Place } from "./place.ts";
 
 const BLOCK = 64 * 1024;
 const zeros = new Uint8Array(BLOCK);
@@ -41,4 +42,30 @@ it("blocks that arrive in another order, or at once, are all there", async () =>
   const order = [5, 1, 0, 4, 3, 2];
   await Promise.all(order.map((block) => handles.write("h", block * BLOCK, blocks[block]!)));
   expect(has(Buffer.concat(blocks))).toBe(true);
+});
+
+describe("a program that gets the ID of its owner while it is open", () => {
+  const SET_ID = 0o6755;
+  const confined = (): Place => new Place(path(), sandboxedAccess);
+  const mode = (): string => (statSync(path()).mode & 0o7777).toString(8);
+
+  it.each([
+    ["replace", () => handles.open("c", confined(), "replace")],
+    ["continue", () => handles.openPart("c", confined(), { length: 0, isPrivate: false })],
+  ])("loses it before a block of a client with roots or a sandbox is written (%s)", async (_, open) => {
+    open();
+    chmodSync(path(), SET_ID);
+    const writing = handles.write("c", 0, ones);
+    expect(mode()).toBe("755");
+    await writing;
+    expect(has(Buffer.from(ones))).toBe(true);
+  });
+
+  it("loses it after a block that was being written", async () => {
+    handles.open("c", confined(), "replace");
+    const writing = handles.write("c", 0, ones);
+    chmodSync(path(), SET_ID);
+    await writing;
+    expect(mode()).toBe("755");
+  });
 });

@@ -9,7 +9,7 @@ import { openNoFollow } from "./no-follow.ts";
 import { openPartFile } from "./part-file.ts";
 import type { Place } from "./place.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
-import { NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
+import { dropSetId, NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
 
 const statAsync = promisify(fstat);
 const writeAsync = promisify(write);
@@ -22,11 +22,13 @@ const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /** An open file. It is closed only when unused, because the system reuses its descriptor number. */
 class OpenFile {
+  readonly isTrusted: boolean;
   readonly #fd: number;
   #users = 1;
 
-  constructor(fd: number) {
+  constructor(fd: number, { isTrusted }: Place) {
     this.#fd = fd;
+    this.isTrusted = isTrusted;
   }
 
   async use<T>(work: (fd: number) => Promise<T>): Promise<T> {
@@ -54,13 +56,13 @@ export class FileHandles {
   open(id: string, place: Place, mode: "read" | "replace"): void {
     this.#checkNew(id);
     const fd = mode === "read" ? openRegularFile(place, { followSymlinks: true }).fd : openForReplace(place);
-    this.#handles.set(id, new OpenFile(fd));
+    this.#handles.set(id, new OpenFile(fd, place));
   }
 
   /** Opens a file to continue it; see `openPartFile`. */
   openPart(id: string, place: Place, options: { length: number; isPrivate: boolean }): void {
     this.#checkNew(id);
-    this.#handles.set(id, new OpenFile(openPartFile(place, options)));
+    this.#handles.set(id, new OpenFile(openPartFile(place, options), place));
   }
 
   /** Takes the id of a file that is open in another process, until it is closed here. */
@@ -103,6 +105,7 @@ export class FileHandles {
     // Beyond this, Node cannot represent the offset, and no file system supports it.
     if (!Number.isSafeInteger(offset + bytes.length)) throw osError(ERRNO.EFBIG);
     await file.use(async (fd) => {
+      dropSetId(fd, file);
       const { skipped } = partToWrite(bytes);
       // What is there must be overwritten, also by zeros.
       let written = skipped > 0 && (await statAsync(fd)).size <= offset ? skipped : 0;
@@ -116,6 +119,7 @@ export class FileHandles {
         );
         written += bytesWritten;
       }
+      dropSetId(fd, file);
     });
   }
 

@@ -19,7 +19,7 @@ import { type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
 import { temporaryName } from "./temporary-name.ts";
-import { NEW_FILE_MODE, openToWrite, refuseSetId, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
+import { dropSetId, NEW_FILE_MODE, openToWrite, refuseSetId, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
 const writeAsync = promisify(write);
 
@@ -143,11 +143,13 @@ class InPlace implements Draft {
   readonly fd: number;
   readonly #stat: Stats;
   readonly #mode: number | undefined;
+  readonly #place: Place;
 
-  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode }: WriteOptions) {
+  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode, place }: Writing) {
     this.fd = fd;
     this.#stat = stat;
     this.#mode = mode;
+    this.#place = place;
   }
 
   begin(length: number): void {
@@ -161,6 +163,7 @@ class InPlace implements Draft {
     ftruncateSync(this.fd, length);
     // The system clears these bits when a file is written.
     if (this.#mode !== undefined && (this.#mode & SET_ID_BITS) !== 0) fchmodSync(this.fd, this.#mode);
+    dropSetId(this.fd, this.#place);
   }
 
   close(): void {

@@ -55,14 +55,22 @@ export function openToWrite(
   try {
     const stat = fstatSync(fd);
     refuseToWrite(fd, stat, place);
-    // The system does this for everybody but root.
-    if (!place.isTrusted && stat.isFile() && (stat.mode & SET_ID_BITS) !== 0)
-      fchmodSync(fd, stat.mode & 0o7777 & ~SET_ID_BITS);
+    dropSetId(fd, place);
     return { fd, stat };
   } catch (error) {
     closeSync(fd);
     throw error;
   }
+}
+
+/**
+ * Takes the ID from a program that is written, as the system does unless root writes. It belongs before a write, and
+ * after one during which others could run: they may have set it meanwhile.
+ */
+export function dropSetId(fd: number, { isTrusted }: Pick<Written, "isTrusted">): void {
+  if (isTrusted) return;
+  const stat = fstatSync(fd);
+  if (stat.isFile() && (stat.mode & SET_ID_BITS) !== 0) fchmodSync(fd, stat.mode & 0o7777 & ~SET_ID_BITS);
 }
 
 /** Throws for something that may not be changed in any other way either. */
