@@ -143,8 +143,21 @@ describe("a client with roots", () => {
         join(work, "link"),
       ];
       await expectRefused(client, [...processes, "/dev/full", "/dev/zero", "/dev/ptmx"]);
-      for (const path of [...processes, "/proc/self/environ", "/proc", "/proc/meminfo", join(work, "self")])
-        for (const method of ["fs/readFile", "fs/getMetadata", "fs/readDirectory", "fs/open"])
+      for (const path of [
+        ...processes,
+        "/proc/self/environ",
+        "/proc",
+        "/proc/meminfo",
+        "/proc/self/exe",
+        join(work, "self"),
+      ])
+        for (const method of [
+          "fs/readFile",
+          "fs/getMetadata",
+          "fs/readDirectory",
+          "fs/open",
+          "fs/canonicalize",
+        ])
           for (const followSymlinks of [true, false]) {
             const { error } = await client.call(method, {
               path: uriFromPath(path),

@@ -89,7 +89,10 @@ export class AllowedRoots implements FileAccess {
     { followSymlinks }: { followSymlinks: boolean },
     use: (resolved: Resolved) => T,
   ): T {
-    const walk = new LinkWalk(path);
+    const walk = new LinkWalk(path, (directory) => {
+      // Its links tell which program the server is, where it runs, and what it has open.
+      if (fileSystemOf(directory) === PROC) throw outside(path);
+    });
     let resolved: Resolved;
     try {
       resolved = walk.run(followSymlinks);

@@ -8,7 +8,7 @@ import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
 import type { Place } from "./place.ts";
 import { fill, notAFile, OPEN_FLAGS } from "./read-file.ts";
-import { dropSetId, NEW_FILE_MODE, openToWrite, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
+import { dropSetId, NEW_FILE_MODE, openToWrite, refuseEntry, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
 const writeAsync = promisify(write);
 const closeAsync = promisify(close);
@@ -45,7 +45,10 @@ async function copyEntry(source: Place, destination: Place, found: Stats): Promi
 
 async function copyLink(source: Place, destination: Place): Promise<void> {
   const target = await source.onEntry((entry) => readlink(entry, { encoding: "buffer" }));
-  await destination.onEntry((entry) => symlink(target, entry));
+  await destination.onEntry((entry) => {
+    refuseEntry(destination, entry);
+    return symlink(target, entry);
+  });
 }
 
 async function copyFile(source: Place, destination: Place): Promise<void> {

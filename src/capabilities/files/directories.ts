@@ -6,6 +6,7 @@ import { Turns } from "../turns.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
+import { refuseEntry } from "./writing.ts";
 
 const MAX_DIRECTORY_ENTRIES = 50_000;
 /** A message has at most 262 144 values, and an entry with its details has 8: nobody could read the answer. */
@@ -32,18 +33,20 @@ export function createDirectory(
   options: { recursive: boolean; followSymlinks: boolean },
 ): void | Promise<void> {
   const { path, followSymlinks } = place.check(options);
-  if (!followSymlinks) return createDirectoryNoFollow(path, options.recursive);
-  if (options.recursive) return createWithParents(path);
+  if (!followSymlinks) return createDirectoryNoFollow(place, path, options.recursive);
+  if (options.recursive) return createWithParents(place, path);
+  refuseEntry(place, path);
   mkdirSync(path);
 }
 
 /** An existing path must be a directory, or lead to one. */
-function createWithParents(path: NativePath): void | Promise<void> {
+function createWithParents(place: Place, path: NativePath): void | Promise<void> {
   try {
+    refuseEntry(place, path);
     mkdirSync(path);
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return createDirectories(path, { followSymlinks: true });
-    if (!isErrno(error, "EEXIST") || !isDirectory(path)) throw error;
+    if (isErrno(error, "ENOENT")) return createDirectories(place, path, { followSymlinks: true });
+    if (!isDirectory(path)) throw error;
   }
 }
 

@@ -34,9 +34,12 @@ export class LinkWalk {
   #opened = 0;
   #links = 0;
   #isSymlink = false;
+  readonly #checkLink: (directory: number) => void;
 
-  constructor(path: NativePath) {
+  /** `checkLink` throws if the links of a directory may not be followed. */
+  constructor(path: NativePath, checkLink: (directory: number) => void) {
     this.#pending = pathComponents(path).reverse();
+    this.#checkLink = checkLink;
   }
 
   run(followLast: boolean): Resolved {
@@ -123,6 +126,7 @@ export class LinkWalk {
   #follow(name: NativePath): void {
     this.#links += 1;
     if (this.#links > MAX_LINKS) throw osError(ERRNO.ELOOP);
+    this.#checkLink(this.#directory);
     const target = readlinkSync(joinPath(`/proc/self/fd/${this.#directory}`, name), { encoding: "buffer" });
     if (target[0] === "/".charCodeAt(0)) {
       this.names.length = 0;

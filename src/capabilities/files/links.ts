@@ -4,6 +4,7 @@ import { invalidInput } from "./file-error.ts";
 import { splitPath, textOrBytes } from "./native-path.ts";
 import type { Place } from "./place.ts";
 import { temporaryName } from "./temporary-name.ts";
+import { refuseEntry } from "./writing.ts";
 
 /** The text of a link. */
 export function readLink(place: Place): string {
@@ -18,11 +19,15 @@ export function readLink(place: Place): string {
 export function createLink(place: Place, target: string, { replace }: { replace: boolean }): void {
   if (target.includes("\0")) throw invalidInput("the target of a link cannot hold a NUL");
   if (!replace) {
-    place.onEntry((entry) => symlinkSync(target, entry));
+    place.onEntry((entry) => {
+      refuseEntry(place, entry);
+      symlinkSync(target, entry);
+    });
     return;
   }
   place.checkChange();
   place.onEntry((entry) => {
+    refuseEntry(place, entry);
     // A rename replaces atomically, so the path never disappears.
     const beside = temporaryName(splitPath(entry).directory);
     symlinkSync(target, beside);

@@ -5,6 +5,7 @@ import { ERRNO, osError } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, pathComponents, toCString } from "./native-path.ts";
+import { refuseEntryIn, type Written } from "./writing.ts";
 
 // No component of the path may be a symbolic link. A rename could outrun a check before use, so each directory is
 // opened relative to its parent, refusing links, and the last step is relative to that descriptor.
@@ -39,11 +40,15 @@ export function statNoFollow(path: NativePath): Stats {
   }
 }
 
-export function createDirectoryNoFollow(path: NativePath, recursive: boolean): void | Promise<void> {
+export function createDirectoryNoFollow(
+  place: Written,
+  path: NativePath,
+  recursive: boolean,
+): void | Promise<void> {
   const names = pathComponents(path);
   if (names.length === 0 && !recursive) throw new CapabilityError("OS_ERROR", "directory already exists");
-  if (recursive) return createDirectories(path, { followSymlinks: false });
-  inParent(path, (parent, name) => makeDirectory(parent, name, false));
+  if (recursive) return createDirectories(place, path, { followSymlinks: false });
+  inParent(path, (parent, name) => makeDirectory(place, parent, name));
 }
 
 /**
@@ -51,21 +56,26 @@ export function createDirectoryNoFollow(path: NativePath, recursive: boolean): v
  * followed. Many directories are created in turns.
  */
 export function createDirectories(
+  place: Written,
   path: NativePath,
   options: { followSymlinks: boolean },
 ): void | Promise<void> {
   const names = pathComponents(path);
-  const going = goDown(names, options);
+  const going = goDown(place, names, options);
   if (names.length > MANY_NAMES) return inTurns(going);
   for (const _ of going);
 }
 
 /** One step per name. */
-function* goDown(names: readonly NativePath[], { followSymlinks }: { followSymlinks: boolean }) {
+function* goDown(
+  place: Written,
+  names: readonly NativePath[],
+  { followSymlinks }: { followSymlinks: boolean },
+) {
   let directory = openRoot();
   try {
     for (const name of names) {
-      makeDirectory(directory, name, true);
+      makeMissingDirectory(place, directory, name);
       directory = followSymlinks ? enterFollowing(directory, name) : enter(directory, name);
       yield;
     }
@@ -80,12 +90,13 @@ async function inTurns(steps: Iterable<void>): Promise<void> {
 }
 
 /** Removes a file, a link or an empty directory. */
-export function removeNoFollow(path: NativePath): void {
+export function removeNoFollow(place: Written, path: NativePath): void {
   inParent(path, (parent, name) => {
     const fd = openEntryAt(parent, name);
     const isLink = fstatSync(fd).isSymbolicLink();
     closeSync(fd);
     if (isLink) throw invalidInput("path contains a symbolic link");
+    refuseEntryIn(place, parent);
     removeAt(parent, name);
   });
 }
@@ -174,10 +185,26 @@ function enterFollowing(directory: number, name: NativePath): number {
   return inner;
 }
 
-function makeDirectory(directory: number, name: NativePath, mayExist: boolean): void {
-  if (libc().mkdirat(directory, toCString(name), 0o777) === 0) return;
-  const errno = libc().errno();
-  if (!mayExist || errno !== ERRNO.EEXIST) throw osError(errno);
+function makeDirectory(place: Written, directory: number, name: NativePath): void {
+  refuseEntryIn(place, directory);
+  if (libc().mkdirat(directory, toCString(name), 0o777) !== 0) throw osError(libc().errno());
+}
+
+function makeMissingDirectory(place: Written, directory: number, name: NativePath): void {
+  try {
+    makeDirectory(place, directory, name);
+  } catch (error) {
+    if (!existsAt(directory, name)) throw error;
+  }
+}
+
+function existsAt(directory: number, name: NativePath): boolean {
+  try {
+    closeSync(openEntryAt(directory, name));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function openAt(directory: number, name: NativePath, flags: number, mode: number): number {

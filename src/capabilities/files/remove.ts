@@ -6,6 +6,7 @@ import { fileError } from "./file-error.ts";
 import { type NativePath, splitPath } from "./native-path.ts";
 import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
 import type { Place } from "./place.ts";
+import { refuseEntry } from "./writing.ts";
 
 export interface RemoveOptions {
   readonly recursive: boolean;
@@ -23,17 +24,19 @@ export async function remove(
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
     place.checkChange();
-    if (followSymlinks) await place.onEntry((entry) => removeFrom(entry, recursive));
-    else removeNoFollow(place.check({ followSymlinks }).path);
+    if (followSymlinks) await place.onEntry((entry) => removeFrom(place, entry, recursive));
+    else removeNoFollow(place, place.check({ followSymlinks }).path);
   } catch (error) {
     const translated = fileError(error);
     if (!force || (translated as CapabilityError).errno !== "ENOENT") throw translated;
   }
 }
 
-async function removeFrom(path: NativePath, recursive: boolean): Promise<void> {
+async function removeFrom(place: Place, path: NativePath, recursive: boolean): Promise<void> {
   // A read-only file system reports that before it reports that there is nothing to remove.
   lstatSync(path);
+  // Nor does a tree reach into another file system: a mount point is never removed.
+  refuseEntry(place, path);
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

@@ -1,9 +1,16 @@
 import { rename as renameEntry } from "node:fs/promises";
 import type { Place } from "./place.ts";
+import { refuseEntry } from "./writing.ts";
 
 /** Renames an entry, replacing an existing one. A link is renamed, not followed. */
 export async function rename(from: Place, to: Place): Promise<void> {
   from.checkChange();
   to.checkChange();
-  await from.onEntry((here) => to.onEntry((there) => renameEntry(here, there)));
+  await from.onEntry((here) =>
+    to.onEntry((there) => {
+      refuseEntry(from, here);
+      refuseEntry(to, there);
+      return renameEntry(here, there);
+    }),
+  );
 }

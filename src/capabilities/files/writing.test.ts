@@ -1,11 +1,25 @@
-import { chmodSync, linkSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AllowedRoots } from "./allowed-roots.ts";
 import { copy } from "./copy.ts";
+import { createDirectory } from "./directories.ts";
 import { sandboxedAccess } from "./file-access.ts";
+import { createLink } from "./links.ts";
 import { Place } from "./place.ts";
+import { remove } from "./remove.ts";
+import { rename } from "./rename.ts";
 import { writeFile } from "./write-file.ts";
 
 const SET_ID = 0o6755;
@@ -51,4 +65,39 @@ it("takes the ID from a program that gets it while it is the destination of a co
   }
   await copying;
   expect([statSync(path()).size, mode()]).toEqual([size, "755"]);
+});
+
+describe.each([
+  ["roots", () => new AllowedRoots(["/"])],
+  ["a sandbox", () => sandboxedAccess],
+])("with %s, entries of the kernel's file systems", (_, access) => {
+  const at = (path: string): Place => new Place(path, access());
+  const here = (name: string): Place => at(join(directory, name));
+  const followed = { followSymlinks: true };
+  const unfollowed = { followSymlinks: false };
+  // Its own errors for them are others.
+  const REFUSED = "is a device or a file of the kernel, which cannot be written with roots or a sandbox";
+
+  it.each<[string, () => unknown]>([
+    ["create a directory", () => createDirectory(at("/sys/new"), { recursive: false, ...followed })],
+    ["with its parents", () => createDirectory(at("/sys/new/er"), { recursive: true, ...followed })],
+    ["without links", () => createDirectory(at("/sys/new"), { recursive: false, ...unfollowed })],
+    ["that and parents", () => createDirectory(at("/sys/new/er"), { recursive: true, ...unfollowed })],
+    ["create a link", () => createLink(at("/sys/new"), "x", { replace: false })],
+    ["replace by a link", () => createLink(at("/sys/kernel"), "x", { replace: true })],
+    ["copy a link", () => copy(here("link"), at("/sys/new"), { recursive: false })],
+    ["rename", () => rename(at("/sys/kernel"), at("/sys/new"))],
+    ["move there", () => rename(here("program"), at("/sys/new"))],
+    ["remove", () => remove(at("/sys/kernel/mm"), { recursive: true, force: true, ...followed })],
+    ["remove unlinked", () => remove(at("/sys/kernel/mm"), { recursive: false, force: true, ...unfollowed })],
+  ])("are left alone: %s", async (_change, change) => {
+    symlinkSync("target", join(directory, "link"));
+    await expect((async () => change())()).rejects.toThrow(REFUSED);
+  });
+
+  it("that exist count as created, and those that do not as removed", async () => {
+    for (const links of [followed, unfollowed])
+      await createDirectory(at("/sys/kernel"), { recursive: true, ...links });
+    await remove(at("/sys/none"), { recursive: true, force: true, ...followed });
+  });
 });

@@ -7,16 +7,17 @@ import {
   readdirSync,
   readlinkSync,
   type Stats,
+  statfsSync,
   statSync,
 } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { fileSystemOf, isOfKernel, PROC } from "./file-systems.ts";
-import { type NativePath, pathComponents } from "./native-path.ts";
+import { type NativePath, pathComponents, splitPath } from "./native-path.ts";
 import type { Place } from "./place.ts";
 
-// The one door to everything that writes a file, or changes its mode. Whoever has roots or a sandbox must not write
-// what is no data: devices and files of the kernel, with which more can be done than with any file. Nor may he leave
-// programs behind that run as the server's user for everyone on the machine.
+// The one door to everything that writes a file, changes its mode, or creates, renames or removes an entry. Whoever has
+// roots or a sandbox must not write what is no data: devices and files of the kernel, with which more can be done than
+// with any file. Nor may he leave programs behind that run as the server's user for everyone on the machine.
 
 export const NEW_FILE_MODE = 0o666;
 /** Opening never blocks, as it would on a pipe without a reader. */
@@ -28,7 +29,7 @@ export const NULL_DEVICE = 0x103;
 
 const O_PATH = 0o10000000;
 
-type Written = Pick<Place, "isTrusted" | "shown">;
+export type Written = Pick<Place, "isTrusted" | "shown">;
 
 /** Throws for permissions that may not be given. */
 export function refuseSetId(mode: number | undefined, { isTrusted }: Written): void {
@@ -82,6 +83,24 @@ export function refuseToChange(place: Written, path: NativePath): void {
   } finally {
     closeSync(fd);
   }
+}
+
+/** Throws for an entry, existing or not, that may not be created, renamed or removed. */
+export function refuseEntry(place: Written, entry: NativePath): void {
+  if (place.isTrusted) return;
+  let type: number;
+  try {
+    ({ type } = statfsSync(splitPath(entry).directory));
+  } catch {
+    // The operation will say why.
+    return;
+  }
+  if (isOfKernel(type)) throw noData(place);
+}
+
+/** The same for every entry of an open directory: there, a directory can be a control group. */
+export function refuseEntryIn(place: Written, directory: number): void {
+  if (!place.isTrusted && isOfKernel(fileSystemOf(directory))) throw noData(place);
 }
 
 function refuseToWrite(fd: number, stat: Stats, place: Written): void {
