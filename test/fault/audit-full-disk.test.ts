@@ -89,6 +89,7 @@ it("while the disk is full, what would have to be recorded is refused before it 
   const start = { processId: "p", argv: ["touch", target], cwd: "file:///", env: {}, tty: false };
   await expect(link.request("process/start", start)).rejects.toMatchObject(refusal);
   await expect(link.request("process/write", { processId: "p", chunk: "" })).rejects.toMatchObject(refusal);
+  await expect(link.request("server/cordon", { cordoned: true })).rejects.toMatchObject(refusal);
   // What only ends something, or tells nothing new, goes on.
   await expect(link.request("process/terminate", { processId: "p" })).resolves.toEqual({ running: false });
   await expect(link.request("environment/status", {})).resolves.toBeDefined();

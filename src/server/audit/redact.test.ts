@@ -20,6 +20,38 @@ it.each([
     ["sh", "-c", "curl -H 'authorization: ***' x"],
   ],
   [
+    ["curl", "-H", 'Authorization: Digest username="ann", realm="r", response="s3cret"', "x"],
+    ["curl", "-H", "Authorization: ***", "x"],
+  ],
+  [
+    ["curl", "--header=Proxy-Authorization: AWS4-HMAC-SHA256 Credential='s3/cret', Signature=s3cret"],
+    ["curl", "--header=Proxy-Authorization: ***"],
+  ],
+  [
+    ["curl", "-H", "Authorization: Basic\r\n\ts3cret\n s3cret\nAccept: text/plain"],
+    ["curl", "-H", "Authorization: ***\nAccept: text/plain"],
+  ],
+  [
+    ["sh", "-c", `curl -H 'Authorization: Digest username="ann", response="s3cret"' x; date`],
+    ["sh", "-c", "curl -H 'Authorization: ***' x; date"],
+  ],
+  [
+    ["sh", "-c", 'curl -H "Cookie: a=\\"s3cret\\"; b=it\'s3cret" x; date'],
+    ["sh", "-c", 'curl -H "Cookie: ***" x; date'],
+  ],
+  [
+    ["sh", "-c", "curl -H 'X-Api-Key: s3cret"],
+    ["sh", "-c", "curl -H 'X-Api-Key: ***"],
+  ],
+  [
+    ["x", "--password=two s3cret; &s3cret 's3cret", "-token=s3 cret"],
+    ["x", "--password=***", "-token=***"],
+  ],
+  [
+    ["curl", "-uann:s3cret", "-Uann:s3:cret", "-sSu", "ann:s3cret", "-sSuann:s3cret"],
+    ["curl", "-uann:***", "-Uann:***", "-sSu", "ann:***", "-sSuann:***"],
+  ],
+  [
     ["git", "clone", "https://u:s3cret@host/r"],
     ["git", "clone", "https://***@host/r"],
   ],
@@ -87,6 +119,7 @@ it.each([
 it.each([
   [["make", "CC=gcc", "-j4", "task-manager-with-a-long-name"]],
   [["grep", "-r", "a=b", "https://example.com/path?page=2"]],
+  [["java", "-Xrunjdwp:transport=dt_socket", "-cp", "a:b", "a cookie is: sweet"]],
   [["echo", "\ud800 lone", "\u0000\n\u001b[31m"]],
 ])("%j is recorded as it is", (argv) => {
   expect(redactArgv(argv)).toEqual({ argv });

@@ -42,9 +42,8 @@ function isSecretName(name: string): boolean {
 
 /** Finds out quickly that there is nothing to hide, which is the usual case. */
 const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
-/** Up to the end of their line or quotes. */
 const SECRET_HEADER =
-  /(authorization|cookie|api-key|auth-token|access-token|private-token|vault-token|security-token) ?:[^\r\n'"]*/gi;
+  /(?:authorization|cookie|api-key|auth-token|access-token|private-token|vault-token|security-token) ?:/gi;
 const WORD = /[\w.-]+/g;
 /** Forms of exec-server, GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
 const KNOWN_TOKEN = /^(?:exs_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
@@ -52,13 +51,45 @@ const MIN_TOKEN_CHARACTERS = 20;
 
 function redactText(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  const shown = redactUsers(redactAssignments(text))
-    .replaceAll(SECRET_HEADER, `$1: ${HIDDEN}`)
-    .replaceAll(WORD, (word) =>
-      word.length >= MIN_TOKEN_CHARACTERS && KNOWN_TOKEN.test(word) ? HIDDEN : word,
-    );
+  const shown = redactUsers(redactAssignments(redactHeaders(text))).replaceAll(WORD, (word) =>
+    word.length >= MIN_TOKEN_CHARACTERS && KNOWN_TOKEN.test(word) ? HIDDEN : word,
+  );
   const key = shown.indexOf("PRIVATE KEY-----");
   return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
+}
+
+/** Values of headers, whatever their form: parameters of `Authorization` have quotes of their own. */
+function redactHeaders(text: string): string {
+  let shown = "";
+  let done = 0;
+  for (const { 0: name, index } of text.matchAll(SECRET_HEADER)) {
+    if (index < done) continue;
+    const value = index + name.length;
+    shown += `${text.slice(done, value)} ${HIDDEN}`;
+    done = endOfHeader(text, { start: startOfName(text, index), value });
+  }
+  return shown + text.slice(done);
+}
+
+/** A header in quotes ends with them; another one with its line and the lines that continue it. */
+function endOfHeader(text: string, { start, value }: { start: number; value: number }): number {
+  const quote = text[start - 1];
+  const isQuoted = quote === "'" || quote === '"';
+  for (let end = value; end < text.length; end += 1) {
+    const character = text[end];
+    if (isQuoted) {
+      if (character === quote && (quote === "'" || text[end - 1] !== "\\")) return end;
+    } else if (character === "\n" && text[end + 1] !== " " && text[end + 1] !== "\t") return end;
+  }
+  return text.length;
+}
+
+/** Where the name that ends here begins. */
+function startOfName(text: string, end: number, min = 0): number {
+  let start = end;
+  while (start > min && end - start < MAX_NAME_CHARACTERS && NAME_CHARACTER.test(text[start - 1]!))
+    start -= 1;
+  return start;
 }
 
 const PLACE_END = /[\s/?#'"]/;
@@ -74,9 +105,9 @@ function redactUsers(text: string): string {
   return [before, ...hidden].join("://");
 }
 
-/** `-u user:password`, as curl takes it: the option may be the argument before. */
-const USER_OPTION = /^(?:-u|-U|--user|--proxy-user)$/;
-const USER_ARGUMENT = /^(?:--user=|--proxy-user=)/;
+/** `-u user:password`, as curl takes it: the option may be the argument before, and follow others without a value. */
+const USER_OPTION = /^(?:-[fgikLnsSv]*[uU]|--user|--proxy-user)$/;
+const USER_ARGUMENT = /^(?:-[fgikLnsSv]*[uU]|--user=|--proxy-user=)/;
 
 function redactLogin(argument: string, before: string | undefined): string {
   const isLogin = USER_OPTION.test(before ?? "") || USER_ARGUMENT.test(argument);
@@ -93,10 +124,7 @@ function redactAssignments(text: string): string {
   let done = 0;
   for (let equals = text.indexOf("="); equals >= 0; equals = text.indexOf("=", equals + 1)) {
     if (equals < done) continue;
-    let start = equals;
-    while (start > done && equals - start < MAX_NAME_CHARACTERS && NAME_CHARACTER.test(text[start - 1]!))
-      start -= 1;
-    if (!isSecretName(text.slice(start, equals))) continue;
+    if (!isSecretName(text.slice(startOfName(text, equals, done), equals))) continue;
     const quote = text[equals + 1];
     let end = equals + 1;
     if (quote === "'" || quote === '"') {
@@ -123,7 +151,7 @@ export function redactArgv(argv: readonly string[]): {
     const text =
       before !== undefined && isSecretOption(before)
         ? HIDDEN
-        : redactText(redactLogin(cut(argument, left), before));
+        : redactText(redactLogin(redactOption(cut(argument, left)), before));
     before = argument;
     shown.push(text);
     left -= text.length + 3;
@@ -131,6 +159,14 @@ export function redactArgv(argv: readonly string[]): {
   return shown.length === argv.length
     ? { argv: shown }
     : { argv: shown, argvOmitted: argv.length - shown.length };
+}
+
+/** `--password=two words`: unlike in a script, the value ends with the argument. */
+function redactOption(argument: string): string {
+  const equals = argument.startsWith("-") ? argument.indexOf("=") : -1;
+  return equals > 0 && startOfName(argument, equals) === 0 && isSecretName(argument.slice(0, equals))
+    ? `${argument.slice(0, equals + 1)}${HIDDEN}`
+    : argument;
 }
 
 /** `--password`, whose value is the next argument. */

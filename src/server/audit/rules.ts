@@ -130,13 +130,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "server/sessions": NONE,
   "server/limits": NONE,
   "server/audit": { kind: "read", event: "readAudit", facts: () => ({}) },
-  // A machine whose disk is full is one that gets no more work.
-  "server/cordon": {
-    kind: "line",
-    event: "cordon",
-    facts: ({ cordoned }) => ({ cordoned }),
-    always: true,
-  },
+  "server/cordon": { kind: "line", event: "cordon", facts: ({ cordoned }) => ({ cordoned }) },
   "fs/readFile": { ...look("readFile"), hasContents: true },
   "fs/hash": look("hash"),
   "fs/readDirectory": look("list"),
