@@ -52,8 +52,20 @@ describe("isLocalIp", () => {
     ..."2001::1 2001:db8::1 2002:7f00:1:: 2002:a00:1::1 3fff::1 fc00::1 fdff::1 fe80::1 fec0::1 ff02::1".split(
       " ",
     ),
+    // Every form of an IPv4 address within IPv6, above all of 127.0.0.1 and 169.254.169.254.
+    ..."::a9fe:a9fe ::ffff:a9fe:a9fe ::ffff:0:7f00:1 ::ffff:0:a9fe:a9fe ::ffff:0:101:101 64:ff9b::a9fe:a9fe".split(
+      " ",
+    ),
+    ..."64:ff9b:1::7f00:1 64:ff9b:1:ffff:a9fe:a9fe:: 2001:0:7f00:1::1 2001::5601:5601 2002:a9fe:a9fe::1".split(
+      " ",
+    ),
+    ..."fe80::5efe:7f00:1 2606:4700::5efe:7f00:1 2606:4700::5efe:a9fe:a9fe 2606:4700::200:5efe:a00:1".split(
+      " ",
+    ),
+    // Nobody has been given these: segments of routes, and what is left of IPv6.
+    ..."5f00::1 4000::1 1fff::1 8000::1 c000::1 e000::1 f000::1 fe00::1 100:0:0:1::1 200::1 1::1".split(" "),
   ])("is true for %s", (ip) => {
-    expect(isLocalIp(ip)).toBe(true);
+    expect(isLocalIp(canonicalIp(ip)!)).toBe(true);
   });
 
   it.each([
@@ -62,8 +74,9 @@ describe("isLocalIp", () => {
       " ",
     ),
     ..."2001:200::1 2606:4700::1111 2002:101:101::1 64:ff9b::101:101 ::ffff:1.1.1.1".split(" "),
+    ..."2a00:1450::1 3ffe::1 2606:4700::5efe:101:101 2606:4700::100:5efe:7f00:1".split(" "),
   ])("is false for %s", (ip) => {
-    expect(isLocalIp(ip)).toBe(false);
+    expect(isLocalIp(canonicalIp(ip)!)).toBe(false);
   });
 
   it("sees through every way in which IPv6 carries an IPv4 address", () => {
@@ -71,9 +84,19 @@ describe("isLocalIp", () => {
       fc.property(fc.ipV4(), (ipv4) => {
         const hex = Buffer.from(ipv4.split(".").map(Number)).toString("hex");
         const groups = `${hex.slice(0, 4)}:${hex.slice(4)}`;
-        for (const text of [`::ffff:${ipv4}`, `::ffff:${groups}`, `64:ff9b::${groups}`, `2002:${groups}::`]) {
+        for (const text of [
+          `::ffff:${ipv4}`,
+          `::ffff:${groups}`,
+          `64:ff9b::${groups}`,
+          `2002:${groups}::`,
+          `2606:4700::5efe:${groups}`,
+        ]) {
           const ip = canonicalIp(text)!;
           expect([ip, embeddedIpv4(ip), isLocalIp(ip)]).toEqual([ip, ipv4, isLocalIp(ipv4)]);
+        }
+        for (const text of [`::ffff:0:${groups}`, `64:ff9b:1::${groups}`]) {
+          const ip = canonicalIp(text)!;
+          expect([ip, embeddedIpv4(ip), isLocalIp(ip)]).toEqual([ip, ipv4, true]);
         }
       }),
     );
@@ -92,6 +115,8 @@ describe("isLocalIp", () => {
 });
 
 it("knows loopback addresses", () => {
-  expect(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"].every(isLoopbackIp)).toBe(true);
+  expect(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "::ffff:0:7f00:1"].every(isLoopbackIp)).toBe(
+    true,
+  );
   expect(["10.0.0.1", "::2", "::ffff:10.0.0.1", "1.127.0.0"].some(isLoopbackIp)).toBe(false);
 });

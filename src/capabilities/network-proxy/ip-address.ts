@@ -14,22 +14,26 @@ export function canonicalIp(text: string): string | undefined {
 export function embeddedIpv4(ip: string): string | undefined {
   if (isIPv4(ip)) return undefined;
   const groups = groupsOf(ip);
-  const [first, second] = groups;
-  const isMapped = groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff";
-  const isNat64 = first === "64" && second === "ff9b" && groups.slice(2, 6).every((group) => group === "0");
-  if (isMapped || isNat64) return dotted(groups[6]!, groups[7]!);
-  // 6to4
-  return first === "2002" ? dotted(groups[1]!, groups[2]!) : undefined;
+  if (groups[0] === "2002") return dotted(groups[1]!, groups[2]!);
+  return IN_LAST_GROUPS.test(groups.slice(0, 6).join(":")) ? dotted(groups[6]!, groups[7]!) : undefined;
 }
+
+/** Mapped, translated (SIIT), NAT64 with the common and the local prefix, and ISATAP, which has any prefix. */
+const IN_LAST_GROUPS = /^(?:(?:0:){5}ffff|(?:0:){4}ffff:0|64:ff9b:[01](?::0){3}|.*:(?:0|200):5efe)$/;
 
 /**
  * True for addresses that are not on the public internet: loopback, private, link-local, shared, multicast,
- * documentation and reserved ones, in every form in which IPv6 can carry them.
+ * documentation and reserved ones, in every form in which IPv6 can carry them. Of IPv6, only the part that is given to
+ * hosts is public, so that a new use of the rest is local.
  */
 export function isLocalIp(ip: string): boolean {
   if (isIPv4(ip)) return LOCAL.check(ip, "ipv4");
   const embedded = embeddedIpv4(ip);
-  return LOCAL.check(ip, "ipv6") || (embedded !== undefined && LOCAL.check(embedded, "ipv4"));
+  return (
+    !UNICAST.check(ip, "ipv6") ||
+    LOCAL.check(ip, "ipv6") ||
+    (embedded !== undefined && LOCAL.check(embedded, "ipv4"))
+  );
 }
 
 export function isLoopbackIp(ip: string): boolean {
@@ -37,44 +41,39 @@ export function isLoopbackIp(ip: string): boolean {
   return ip === "::1" || (embedded ?? ip).startsWith("127.");
 }
 
-const LOCAL = localAddresses();
+/** Given to hosts; mapped; NAT64. */
+const UNICAST = blockList({ ipv6: ["2000::/3", "::ffff:0:0/96", "64:ff9b::/96"] });
 
-function localAddresses(): BlockList {
+const LOCAL = blockList({
+  ipv4: [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+  ],
+  ipv6: [
+    // Teredo, benchmarks, and other assignments that are no hosts.
+    "2001::/23",
+    "2001:db8::/32",
+    "3fff::/20",
+  ],
+});
+
+function blockList(ranges: { readonly [family in "ipv4" | "ipv6"]?: readonly string[] }): BlockList {
   const list = new BlockList();
-  const ranges = {
-    ipv4: [
-      "0.0.0.0/8",
-      "10.0.0.0/8",
-      "100.64.0.0/10",
-      "127.0.0.0/8",
-      "169.254.0.0/16",
-      "172.16.0.0/12",
-      "192.0.0.0/24",
-      "192.0.2.0/24",
-      "192.88.99.0/24",
-      "192.168.0.0/16",
-      "198.18.0.0/15",
-      "198.51.100.0/24",
-      "203.0.113.0/24",
-      "224.0.0.0/4",
-      "240.0.0.0/4",
-    ],
-    ipv6: [
-      // Unspecified, loopback, and the old IPv4-compatible addresses.
-      "::/96",
-      "64:ff9b:1::/48",
-      "100::/64",
-      // Teredo, benchmarks, and other assignments that are no hosts.
-      "2001::/23",
-      "2001:db8::/32",
-      "3fff::/20",
-      "fc00::/7",
-      "fe80::/9",
-      "ff00::/8",
-    ],
-  } as const;
   for (const family of ["ipv4", "ipv6"] as const)
-    for (const range of ranges[family]) {
+    for (const range of ranges[family] ?? []) {
       const [network, prefix] = range.split("/");
       list.addSubnet(network!, Number(prefix), family);
     }
