@@ -61,10 +61,16 @@ it("a link has the rights of the connection that asked for it, and ends with its
   const bob = await openWithToken(url, "token-of-bob");
   await using full = await openPageClient(url, bob);
   expect((await full.call(...READ)).error).toBeUndefined();
+  const { result: unused } = await full.call("console/link", null);
   await writeFile(table, ANN);
   expect(await withDeadline(full.closed, DEADLINE_MS, () => "the end")).toBe(CREDENTIAL_ENDED);
   expect(await pageStatus(url, bob)).toBe(401);
   expect((await trade(url, { secret: bob })).status).toBe(401);
+  const refused = await trade(url, { token: unused?.["token"] });
+  expect([refused.status, refused.json()]).toEqual([
+    401,
+    { error: "link-refused", message: expect.stringContaining("invalid websocket bearer token") as unknown },
+  ]);
 });
 
 it("a page asks for a token, and trades it for a secret that shows nothing of it", async () => {

@@ -44,7 +44,11 @@ export class SignIn {
     if (typeof token !== "string" || token === "") return BAD_REQUEST;
     const { links, secrets, takesTokens } = this.#options;
     const link = links.spend(token);
-    if (link.state === "valid") return { secret: secrets.seal({ bearer: link.holder }) };
+    if (link.state === "valid") {
+      const holder = { bearer: link.holder };
+      const answer = await this.#check(holder, caller);
+      return "refusal" in answer ? this.#with(refusedLink(answer.refusal)) : { secret: secrets.seal(holder) };
+    }
     // Without authentication, or for a link that was one, the reason is known here.
     if (link.state !== "unknown" || !takesTokens)
       return this.#failed(this.#with(LINK_ERRORS[link.state]), caller);
@@ -153,6 +157,15 @@ const WRONG_TYPE: ConsoleError = {
 };
 
 const TOO_LONG: ConsoleError = { status: 413, error: "too-long", message: "The body is too long" };
+
+/** What it was made with has been withdrawn since, or has expired. */
+function refusedLink(refusal: string): ConsoleError {
+  return {
+    status: 401,
+    error: "link-refused",
+    message: `The server refuses the login that this link was made with: ${refusal}`,
+  };
+}
 
 function wrongToken(refusal: string): ConsoleError {
   return { status: 401, error: "token-refused", message: `The server does not take this token: ${refusal}` };
