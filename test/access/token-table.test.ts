@@ -320,6 +320,37 @@ it("a token does not get at what was started with other rights of the same name"
   expect(await codeOf(connect(server.url, { token: "ann", resumeSessionId: sessionId }))).toBe("NOT_FOUND");
 });
 
+it("a grant over a narrowed token controls nothing that the token started before", async () => {
+  const narrow = 'preset = "sandboxed"\npolicy = "read-only"';
+  await write(entry("ann"), entry("helper", `${narrow}\ncontrol = ["ann"]`));
+  await using server = await open();
+  const full = await connect(server.url, { token: "ann" });
+  await full.start(["sh"], { keep: "shell", stdin: "pipe" });
+  await (await full.start(["true"], { keep: "done" })).exited;
+  await full.detach();
+  await using witness = await openSocket(server.url, "ann");
+  await write(entry("ann", narrow), entry("helper", `${narrow}\ncontrol = ["ann"]`));
+  expect(await inTime(witness.closed, "the new rights")).toBe(CREDENTIAL_ENDED);
+  await using helper = await connect(server.url, { token: "helper" });
+  await expect(helper.attachKept("shell", { mode: "control" })).rejects.toMatchObject({
+    code: "PERMISSION_DENIED",
+    message: expect.stringContaining("started with rights that this client does not have"),
+  });
+  await helper.request("process/attach", { name: "shell", as: "1" });
+  const input = { processId: "1", chunk: "eA==", writeId: "1" };
+  expect(await helper.request("process/write", input)).toEqual({ status: "unknownProcess" });
+  await using ann = await connect(server.url, { token: "ann" });
+  for (const keep of ["shell", { name: "done", replace: true }])
+    await expect(ann.start(["cat"], { keep })).rejects.toMatchObject({
+      code: "ALREADY_EXISTS",
+      message: expect.stringContaining("started with other rights"),
+    });
+  await ann.start(["cat"], { keep: "other", stdin: "pipe" });
+  const controlled = await helper.attachKept("other", { mode: "control" });
+  await controlled.closeStdin();
+  expect((await inTime(controlled.exited, "the end")).exitCode).toBe(0);
+});
+
 it("a token has its own limits", async () => {
   const limits = "limits = { max_connections = 2, max_processes = 1, max_kept_processes = 1 }";
   await write(entry("ann", `preset = "full"\n${limits}`), entry("bob"));

@@ -59,6 +59,8 @@ export interface Rights {
   readonly preset: Preset;
   /** Equal for equal rights. */
   readonly key: string;
+  /** Equal if what the client starts is confined in the same way, whatever its limits and grants. */
+  readonly confinement: string;
   /** What they were made of. */
   readonly options: RightsOptions;
   /** As whom everything happens, if the server's own choice does not apply. */
@@ -121,6 +123,7 @@ function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "fil
   return {
     preset,
     key: JSON.stringify(options, sortedKeys),
+    confinement: JSON.stringify([preset, options.policy, options.roots, readOnly, options.runAs], sortedKeys),
     options,
     limits,
     ...given,

@@ -5,7 +5,7 @@ import { permissionDenied } from "../access/check-rights.ts";
 import { principalNamed } from "../access/rights.ts";
 import type { ClientConnection } from "../connection/client-connection.ts";
 import { invalidParams } from "../invalid-params.ts";
-import { modeFor } from "../kept/kept-access.ts";
+import { hasRightsOf, modeFor } from "../kept/kept-access.ts";
 import type { KeptProcesses } from "../kept/kept-processes.ts";
 import { unknownProcess, visible } from "../processes/known-process.ts";
 import type { ProcessEntry } from "../processes/process-table.ts";
@@ -93,7 +93,11 @@ function attachKept(
     if (attached === undefined || most === undefined)
       throw refusal("NOT_FOUND", `there is no kept process ${name}`);
     if (mode === "control" && most === "follow")
-      throw permissionDenied(`process/attach ${name}: this client may only follow the processes of ${owner}`);
+      throw permissionDenied(
+        hasRightsOf(client.rights, attached.entry)
+          ? `process/attach ${name}: this client may only follow the processes of ${owner}`
+          : `process/attach ${name}: it was started with rights that this client does not have, so it may only follow it`,
+      );
     const earlier = session.attached(id);
     const isRepeated = earlier?.entry === attached.entry && earlier.mode === mode;
     if (!isRepeated) {

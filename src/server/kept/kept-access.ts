@@ -1,5 +1,7 @@
-import { reaches, type Rights } from "../access/rights.ts";
+import { FULL_RIGHTS, type Rights } from "../access/rights.ts";
 import type { ProcessEntry } from "../processes/process-table.ts";
+
+type StartedWith = Pick<ProcessEntry, "rights">;
 
 /** Who asks for kept processes. */
 export interface KeptClient {
@@ -7,16 +9,22 @@ export interface KeptClient {
   readonly rights: Rights;
 }
 
+/** Whether a client has the rights that a kept process was started with, so that controlling it gives it no others. */
+export function hasRightsOf(rights: Rights, { rights: started = FULL_RIGHTS }: StartedWith): boolean {
+  return rights.preset === "full" || rights.confinement === started.confinement;
+}
+
 /**
- * The most that a client may do with a kept process: with its own what its preset allows, unless it was started with
- * other rights, and with those of others what it is granted. Undefined: it does not even see it.
+ * The most that a client may do with a kept process. Its own it may use as its preset allows, unless its name has
+ * started them with other rights. Those of others it may follow, or control if it has the rights that they were started
+ * with, as far as it is granted. Undefined: it does not even see it.
  */
 export function modeFor(
   { principal, rights }: KeptClient,
   owner: string,
-  { rights: started }: Pick<ProcessEntry, "rights">,
+  started: StartedWith,
 ): "control" | "follow" | undefined {
-  const isOwn = owner === principal && (started === undefined || reaches(rights, started));
-  if (!isOwn) return rights.grant(owner);
+  if (!hasRightsOf(rights, started)) return rights.grant(owner) && "follow";
+  if (owner !== principal) return rights.grant(owner);
   return rights.allows("control") ? "control" : "follow";
 }

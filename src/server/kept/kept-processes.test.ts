@@ -3,7 +3,8 @@ import type { ManagedProcess } from "../../capabilities/process/managed-process.
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
-import { FULL_RIGHTS } from "../access/rights.ts";
+import { createRights, FULL_RIGHTS, type Rights } from "../access/rights.ts";
+import { rightsContext } from "../access/rights-context.ts";
 import { ProcessQuota } from "../processes/process-quota.ts";
 import { resolveLimits, type ServerLimits } from "../limits.ts";
 import { KeptProcesses } from "./kept-processes.ts";
@@ -66,8 +67,8 @@ function createKept(given: Partial<ServerLimits> = {}) {
       };
     },
   });
-  const start = (principal: string, name: string, replace = false): Promise<void> =>
-    kept.start(principal, { name, replace }, REQUEST, {});
+  const start = (principal: string, name: string, replace = false, rights?: Rights): Promise<void> =>
+    kept.start(principal, { name, replace }, REQUEST, rights === undefined ? {} : { rights });
   const names = (principal: string): string[] => Array.from(kept.of(principal) ?? [], ([name]) => name);
   const delayNext = (delay: Promise<void>): void => {
     nextStart = delay;
@@ -137,6 +138,34 @@ it("an ended process is replaced on request, when the new one runs", async () =>
     ["a"],
     started[1]!.process,
   ]);
+});
+
+it("a name stays with what was started with wider rights, which narrower ones cannot replace", async () => {
+  const { kept, start, names, started } = createKept();
+  const narrow = createRights({ preset: "sandboxed", policy: "read-only", see: ["bob"] }, rightsContext({}));
+  await start("ann", "a", false, FULL_RIGHTS);
+  await start("bob", "a", false, FULL_RIGHTS);
+  const other = { code: "ALREADY_EXISTS", message: expect.stringContaining("started with other rights") };
+  await expect(start("ann", "a", false, narrow)).rejects.toMatchObject(other);
+  started[0]!.end();
+  await expect(start("ann", "a", true, narrow)).rejects.toMatchObject(other);
+  expect(kept.of("ann")!.get("a")!.process).toBe(started[0]!.process);
+  await start("ann", "b", false, narrow);
+  expect(names("ann")).toEqual(["a", "b"]);
+  await start("ann", "a", true, FULL_RIGHTS);
+  expect(kept.of("ann")!.get("a")!.process).toBe(started[3]!.process);
+});
+
+it("a name alone means the process of another if one's own is out of reach", async () => {
+  const { kept, start } = createKept();
+  const narrow = createRights(
+    { preset: "sandboxed", policy: "read-only", see: ["name:bob"] },
+    rightsContext({}),
+  );
+  await start("name:ann", "a", false, FULL_RIGHTS);
+  await start("name:bob", "a", false, FULL_RIGHTS);
+  const ownerFor = (rights: Rights): string => kept.ownerOf("a", { principal: "name:ann", rights });
+  expect([ownerFor(narrow), ownerFor(FULL_RIGHTS)]).toEqual(["name:bob", "name:ann"]);
 });
 
 it("of many starts with one name one succeeds, and the next in line if that fails", async () => {

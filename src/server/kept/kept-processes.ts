@@ -3,14 +3,14 @@ import type { ProcessStarter } from "../../capabilities/process/process-starter.
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Keep } from "../../protocol/process.ts";
-import type { Rights } from "../access/rights.ts";
+import { FULL_RIGHTS, type Rights } from "../access/rights.ts";
 import { limitError } from "../limit-error.ts";
 import type { ServerLimits } from "../limits.ts";
 import type { ProcessSlot } from "../processes/process-quota.ts";
 import { type ProcessEntry, ProcessTable, type StartDetails } from "../processes/process-table.ts";
 import { refusal } from "../refusal.ts";
 import { Attachment } from "../sessions/attachment.ts";
-import { type KeptClient, modeFor } from "./kept-access.ts";
+import { hasRightsOf, type KeptClient, modeFor } from "./kept-access.ts";
 import { Audience } from "./audience.ts";
 
 export interface KeptProcessOptions {
@@ -55,8 +55,9 @@ export class KeptProcesses {
    */
   ownerOf(name: string, client: KeptClient): string {
     const { principal } = client;
-    if (this.of(principal)?.get(name) !== undefined || this.of(principal)?.starting(name) !== undefined)
-      return principal;
+    const own = this.of(principal)?.get(name);
+    if (own !== undefined && modeFor(client, principal, own) !== undefined) return principal;
+    if (this.of(principal)?.starting(name) !== undefined) return principal;
     const owners = [...this.visibleTo(client)].flatMap((each) => (each.name === name ? [each.owner] : []));
     if (owners.length > 1)
       throw refusal(
@@ -100,7 +101,7 @@ export class KeptProcesses {
       this.#options.limits.maxKeptProcesses,
       details.rights?.limits.maxKeptProcesses ?? Number.POSITIVE_INFINITY,
     );
-    checkName(table.get(name), { name, replace });
+    checkName(table.get(name), { name, replace }, details.rights ?? FULL_RIGHTS);
     if (table.unclosed >= maxKeptProcesses)
       throw limitError("maxKeptProcesses", maxKeptProcesses, "too many kept processes have not ended");
     await table.start(name, request, {
@@ -142,8 +143,13 @@ export class KeptProcesses {
   }
 }
 
-function checkName(existing: ProcessEntry | undefined, { name, replace }: Keep): void {
+function checkName(existing: ProcessEntry | undefined, { name, replace }: Keep, rights: Rights): void {
   if (existing === undefined) return;
+  if (!hasRightsOf(rights, existing))
+    throw refusal(
+      "ALREADY_EXISTS",
+      `the name ${name} is taken by a kept process that this client started with other rights; choose another name`,
+    );
   const { exitCode, closed } = existing.process.state;
   if (closed && replace) return;
   const state = closed
