@@ -31,6 +31,7 @@ export interface Libc {
   pipe2: IntCall<[fds: Int32Array, flags: number]>;
   socket: IntCall<[domain: number, type: number, protocol: number]>;
   socketPair: IntCall<[domain: number, type: number, protocol: number, fds: Int32Array]>;
+  getsockopt: IntCall<[fd: number, level: number, name: number, value: Int32Array, length: Uint32Array]>;
   /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
   receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
@@ -128,6 +129,7 @@ const SIGNATURES: Readonly<
   pipe2: "int pipe2(void *fds, int flags)",
   socket: "int socket(int domain, int type, int protocol)",
   socketPair: "int socketpair(int domain, int type, int protocol, void *fds)",
+  getsockopt: "int getsockopt(int fd, int level, int name, void *value, void *length)",
   flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../base/connection-ends.ts";
-import { isHeldOutside } from "../capabilities/host/connection-owner.ts";
+import { isHeldOutside, isInOwnSandbox } from "../capabilities/host/connection-owner.ts";
+import { peerProcess } from "../native/peer-process.ts";
 import { OwnListeners } from "../capabilities/network-proxy/own-listeners.ts";
 import { ConnectionAdmission } from "../native/descriptor-reserve.ts";
 import { assertCanServe } from "../native/platform.ts";
@@ -86,6 +87,8 @@ export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
   readonly cordon: Cordon;
+  /** Like `exclude`, for an accepted Unix socket. */
+  excludeUnix(descriptor: number): string | undefined;
   /** `number` is that of the connection, if another program has given it one. */
   accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
   /** Rejects if nothing can be done for clients as the user that the options name. */
@@ -136,10 +139,25 @@ class ExecServer implements ObservedServer {
     // What the servers of users run is not known here, only whether there are any.
     if (!sandbox.usesNetwork && !users.isRunning) return undefined;
     return isHeldOutside(ends).then((outside) => {
-      if (outside) return undefined;
-      this.#refusals.warn("a connection from inside a sandbox was refused", { ...ends });
-      return "a process in a sandbox cannot connect to the server that runs it";
+      return outside ? undefined : this.#refuseSandboxed({ ...ends });
     });
+  }
+
+  excludeUnix(descriptor: number): string | undefined {
+    const { sandbox, users } = this.#core;
+    if (!sandbox.usesNetwork && !users.isRunning) return undefined;
+    try {
+      const pid = peerProcess(descriptor);
+      if (pid === 0 || !isInOwnSandbox(pid)) return undefined;
+    } catch {
+      // Without a free descriptor nobody can say who it is.
+    }
+    return this.#refuseSandboxed({ from: "unix" });
+  }
+
+  #refuseSandboxed(from: object): string {
+    this.#refusals.warn("a connection from inside a sandbox was refused", { ...from });
+    return "a process in a sandbox cannot connect to the server that runs it";
   }
 
   #connectionsOf(principal: string): number {

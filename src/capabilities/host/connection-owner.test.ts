@@ -1,8 +1,10 @@
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { diagnoseSocket } from "../../native/socket-diagnosis.ts";
-import { isHeldOutside, ownerOf } from "./connection-owner.ts";
+import { isHeldOutside, isInOwnSandbox, ownerOf } from "./connection-owner.ts";
 
 /** Whether the kernel answers questions about one socket, as not everywhere. */
 const kernel = vi.hoisted(() => ({ answers: true }));
@@ -102,4 +104,42 @@ it("one socket is found without a look at all others, and is none of those that 
   expect(diagnoseSocket(asked)).toMatchObject({ user: process.geteuid?.() });
   expect(diagnoseSocket({ ...asked, port: peerPort, peerPort: 1 })).toBeNull();
   end();
+});
+
+describe("a process is in a sandbox of this program", () => {
+  const IN_NAMESPACE = "unshare --user --map-root-user --pid --fork sleep 60";
+
+  async function childOf(pid: number): Promise<number> {
+    const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+    await expect.poll(children).not.toBe("");
+    return Number(children());
+  }
+
+  it("if it descends from it in a process namespace below", async () => {
+    const child = spawn("sh", ["-c", `exec ${IN_NAMESPACE}`]);
+    try {
+      expect(isInOwnSandbox(await childOf(child.pid!))).toBe(true);
+      expect(isInOwnSandbox(child.pid!)).toBe(false);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  it("but not in a container of others", async () => {
+    const child = Number(
+      execFileSync("sh", ["-c", `${IN_NAMESPACE} >/dev/null 2>&1 & echo $!`], { encoding: "utf8" }),
+    );
+    const inner = await childOf(child);
+    try {
+      expect(isInOwnSandbox(inner)).toBe(false);
+    } finally {
+      process.kill(inner, "SIGKILL");
+    }
+  });
+
+  it("if it has ended, as far as anybody knows", async () => {
+    const child = spawn("true");
+    await once(child, "exit");
+    expect([isInOwnSandbox(child.pid!), isInOwnSandbox(process.pid)]).toEqual([true, false]);
+  });
 });

@@ -31,6 +31,32 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
 }
 
 /**
+ * Whether a process runs in a sandbox of this program: it descends from it, in a process namespace below its own.
+ * Containers of others do not. Nobody can say where one was that has already ended, so it counts as inside.
+ */
+export function isInOwnSandbox(pid: number): boolean {
+  const status = statusOf(pid);
+  if (status === undefined) return true;
+  if (status.depth <= (statusOf(process.pid)?.depth ?? 0)) return false;
+  for (let at = status; at.parent > 0; ) {
+    if (at.parent === process.pid) return true;
+    const parent = statusOf(at.parent);
+    if (parent === undefined) return true;
+    at = parent;
+  }
+  return false;
+}
+
+/** Anybody may read this of any process, other than the links in /proc/PID/ns. */
+function statusOf(pid: number): { readonly parent: number; readonly depth: number } | undefined {
+  const text = readProcFile(`${pid}/status`);
+  const [, parent] = /^PPid:\t(\d+)$/m.exec(text ?? "") ?? [];
+  const [, numbers] = /^NSpid:\t(.+)$/m.exec(text ?? "") ?? [];
+  if (parent === undefined || numbers === undefined) return undefined;
+  return { parent: Number(parent), depth: numbers.split("\t").length };
+}
+
+/**
  * Whether this program's user opened the other end of a connection on this machine, or root, who could do everything
  * anyway. False if it is closed or its user cannot be found.
  */

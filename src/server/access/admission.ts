@@ -66,7 +66,9 @@ export function admissionFor(
       ? {}
       : { site: console, authenticatePage: (presented) => console.admit(presented) }),
     // With a token, a sandbox does not get in: no policy shows it the secret.
-    ...(authenticator === undefined ? { exclude: (ends) => server.exclude(ends) } : {}),
+    ...(authenticator === undefined
+      ? { exclude: (ends) => server.exclude(ends), excludeUnix: (fd) => server.excludeUnix(fd) }
+      : {}),
     // Asynchronous, because there may be no descriptor to look it up.
     ...(asksForUser
       ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }

@@ -23,7 +23,7 @@ import { isOwnPage, type RequestRules, refuseRequest } from "./request-rules.ts"
 import { formatHost, TCP_OPTIONS } from "./socket-address.ts";
 import { type TlsMaterial, tlsFront, type TlsOptions } from "./tls-front.ts";
 import { bindUnixSocket } from "./unix-socket.ts";
-import { turnAwayFrom, type UpgradeOptions, upgrades } from "./websocket-upgrade.ts";
+import { askUnixHolder, turnAwayFrom, type UpgradeOptions, upgrades } from "./websocket-upgrade.ts";
 
 /** A listening server. */
 export interface WebSocketListener {
@@ -110,6 +110,7 @@ export async function listenWebSocket<Credential = unknown>(
   const tls =
     "host" in options && options.tls ? tlsFront(http, reporting(options.tls, options), pending) : undefined;
   if (tls === undefined) http.on("connection", (socket) => pending.admit(socket));
+  if ("path" in options) http.on("connection", (socket) => void askUnixHolder(socket, options));
   const listener = tls?.listener ?? http;
   const { url, release } = await bind(listener, options);
   // A connection that cannot be accepted for lack of a descriptor is lost; the next one may succeed.

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
-import { refuseHolder } from "./websocket-upgrade.ts";
+import { askUnixHolder, refuseHolder } from "./websocket-upgrade.ts";
 
 const ENDS = { remoteAddress: "127.0.0.1", remotePort: 1, localAddress: "127.0.0.1", localPort: 2 };
 
@@ -28,6 +28,21 @@ it.each(["exclude", "excludeUser"])(
   },
 );
 
-it("nobody asks about the other end of a Unix socket", () => {
-  expect(refuseHolder({} as Socket, { excludeUser: async () => "somebody else" })).toBeUndefined();
+it("who has connected to a Unix socket is asked once, when it is accepted", async () => {
+  const asked: number[] = [];
+  const rules = {
+    excludeUser: async () => "somebody else",
+    excludeUnix: (descriptor: number) => {
+      asked.push(descriptor);
+      return descriptor === 7 ? "inside" : undefined;
+    },
+  };
+  const accepted = { _handle: { fd: 7 } } as unknown as Socket;
+  expect(askUnixHolder(accepted, rules)).toEqual({ reason: "inside" });
+  const refusal = { cause: "sandbox", status: 403, body: "inside" };
+  expect(await refuseHolder(accepted, rules)).toEqual(refusal);
+  expect(asked).toEqual([7]);
+  expect(refuseHolder({ _handle: { fd: 8 } } as unknown as Socket, rules)).toBeUndefined();
+  expect(refuseHolder({} as Socket, rules)).toBeUndefined();
+  expect(asked).toEqual([7, 8, -1]);
 });

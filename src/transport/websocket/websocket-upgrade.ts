@@ -41,6 +41,11 @@ export interface UpgradeOptions<Credential = unknown> {
   ): Promise<{ readonly refusal: string } | { readonly credential: Credential | undefined }>;
   /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
+  /**
+   * The same for whoever has connected to a Unix socket, by the descriptor of the accepted end; -1 if there is none. A
+   * listener asks when it accepts, because the number of the process that connected may be another's later.
+   */
+  excludeUnix?(descriptor: number): string | undefined;
   /** Why no further connection is accepted, or none with this credential, if so; the answer is then 503. */
   refuse?(credential: Credential | undefined): string | undefined;
   /** Why the user who holds the other end must not connect; likewise. */
@@ -149,14 +154,37 @@ export function examine<Credential>(
   });
 }
 
-/** Why the holder of the other end must not connect, whatever it shows. Undefined if nobody asks. */
-export function refuseHolder(
+type HolderRules = Pick<UpgradeOptions, "exclude" | "excludeUser" | "excludeUnix">;
+
+/** What `excludeUnix` has said about accepted sockets. */
+const unixAnswers = new WeakMap<Socket, { readonly reason: string | undefined }>();
+
+/** Asks who has connected to a Unix socket, once. */
+export function askUnixHolder(
   socket: Socket,
-  { exclude, excludeUser }: Pick<UpgradeOptions, "exclude" | "excludeUser">,
-): Promise<Refusal | undefined> | undefined {
+  { excludeUnix }: HolderRules,
+): { readonly reason: string | undefined } {
+  const known = unixAnswers.get(socket);
+  if (known !== undefined) return known;
+  // Node has no other way to it.
+  const { _handle: handle } = socket as { _handle?: { readonly fd?: number } | null };
+  const answer = { reason: excludeUnix?.(handle?.fd ?? -1) };
+  unixAnswers.set(socket, answer);
+  return answer;
+}
+
+/** Why the holder of the other end must not connect, whatever it shows. Undefined if nobody asks. */
+export function refuseHolder(socket: Socket, rules: HolderRules): Promise<Refusal | undefined> | undefined {
+  const { exclude, excludeUser } = rules;
   const ends = endsOf(socket);
-  // What the peer sent before it reset the connection can still be read. A Unix socket has no address at all.
-  if (ends === undefined && socket.localAddress !== undefined && (exclude ?? excludeUser) !== undefined)
+  if (ends === undefined && socket.localAddress === undefined) {
+    const { reason } = askUnixHolder(socket, rules);
+    return reason === undefined
+      ? undefined
+      : Promise.resolve({ cause: "sandbox", status: 403, body: reason });
+  }
+  // What the peer sent before it reset the connection can still be read.
+  if (ends === undefined && (exclude ?? excludeUser) !== undefined)
     return Promise.resolve({ cause: "user", status: 403, body: "the connection has no other end" });
   const excluded = ends && exclude?.(ends);
   const foreign = ends && excludeUser?.(ends);
