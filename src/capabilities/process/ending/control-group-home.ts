@@ -7,8 +7,16 @@ const PREFIX = "exec-server";
 
 /** Directory of the control group that this process is in. Throws a CapabilityError if there is no cgroup v2. */
 export function findOwnControlGroup(): string {
-  const group = /^0::(.*)$/m.exec(readFileSync("/proc/self/cgroup", "latin1"))?.[1];
-  for (const line of readFileSync("/proc/self/mountinfo", "latin1").split("\n")) {
+  return locateControlGroup(
+    readFileSync("/proc/self/cgroup", "latin1"),
+    readFileSync("/proc/self/mountinfo", "latin1"),
+  );
+}
+
+/** The same, from the two files of /proc. */
+export function locateControlGroup(cgroup: string, mountinfo: string): string {
+  const group = /^0::(.*)$/m.exec(cgroup)?.[1];
+  for (const line of mountinfo.split("\n")) {
     const [mount, type] = line.split(" - ");
     if (mount === undefined || type?.startsWith("cgroup2 ") !== true) continue;
     const [, , , root = "/", point = ""] = mount.split(" ").map(unescapeMount);

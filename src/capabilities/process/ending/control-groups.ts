@@ -13,6 +13,7 @@ let lastNumber = 0;
 /** The control groups of contained processes, from their creation until they are empty. */
 export class ControlGroups {
   readonly #announce: (home: string) => void;
+  readonly #findOwn: () => string;
   readonly #open = new Set<ControlGroup>();
   /** To be removed once they are empty. */
   readonly #released = new Set<ControlGroup>();
@@ -24,8 +25,9 @@ export class ControlGroups {
   #pauseMs = FIRST_TRY_MS;
 
   /** `announce` gets the parent directory of all groups, before the first one is created. */
-  constructor(announce: (home: string) => void) {
+  constructor(announce: (home: string) => void, findOwn = findOwnControlGroup) {
     this.#announce = announce;
+    this.#findOwn = findOwn;
   }
 
   /** Throws a CapabilityError if the system lacks such groups or does not allow them. */
@@ -90,7 +92,7 @@ export class ControlGroups {
 
   #openHome(): ControlGroup {
     if (this.#home !== undefined) return this.#home;
-    const own = findOwnControlGroup();
+    const own = this.#findOwn();
     const home = homeGroup(own);
     this.#announce(home.path);
     this.#home = home;

@@ -7,8 +7,8 @@ const LINGER_CHECK_MS = 2_000;
 
 /** Everything that a process started and that did not leave its process group. */
 export interface ProcessGroup {
-  /** Sends a signal to the whole group; false if it is empty. */
-  signal(signal: NodeJS.Signals): boolean;
+  /** Sends a signal to the whole group. */
+  signal(signal: NodeJS.Signals): void;
   /** The leader has been reaped: from now on the group lives only as long as its other members. */
   leaderReaped(): void;
   readonly gone: boolean;
@@ -75,8 +75,8 @@ class TrackedGroup implements ProcessGroup {
     return this.#gone;
   }
 
-  signal(signal: NodeJS.Signals): boolean {
-    return this.#kill(constants.signals[signal]);
+  signal(signal: NodeJS.Signals): void {
+    this.#kill(constants.signals[signal]);
   }
 
   /** True while the group has members. */
