@@ -61,8 +61,8 @@ export class NamePatterns {
     let comparisons = PAIR_COST;
     let at = 0;
     let next = start;
-    let star = -1;
-    let starEnd = 0;
+    let star: number | undefined;
+    let starEnd = at;
     while (at < length) {
       comparisons += 1;
       const wanted = next < end ? codes[next]! : NOTHING;
@@ -73,7 +73,7 @@ export class NamePatterns {
       } else if (wanted === name[at] || wanted === ANY_CHARACTER) {
         at += 1;
         next += 1;
-      } else if (star >= 0 && comparisons <= left) {
+      } else if (star !== undefined && comparisons <= left) {
         starEnd += 1;
         at = starEnd;
         next = star + 1;

@@ -43,4 +43,40 @@ describe("the pace of reads", () => {
   it("is right for reads that are further apart", () => {
     expect(judge(Array(20).fill(8 * KIB), 0.4)).not.toContain(true);
   });
+
+  it("is too eager from 24 KiB on, and up to a millisecond after the first read", () => {
+    expect(judge(Array(4).fill(6 * KIB), 0.25)).toEqual([false, false, false, true]);
+    expect(
+      judge(
+        [6, 6, 6, 6 - 1 / KIB].map((size) => size * KIB),
+        0.25,
+      ),
+    ).not.toContain(true);
+    expect(
+      judge(
+        [10, 10, 10].map((size) => size * KIB),
+        0.25,
+      ),
+    ).not.toContain(true);
+    const pace = new ReadPace();
+    expect([0, 0.25, 0.5, 1].map((atMs) => pace.isTooEager(6 * KIB, atMs))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it("counts anew after a pause, from the first read after it", () => {
+    const pace = new ReadPace();
+    const times = [0, 0.5, 1.1, 1.5, 2, 2.1];
+    expect(times.map((atMs) => pace.isTooEager(8 * KIB, atMs))).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
 });

@@ -11,25 +11,21 @@ const FLOOD_MS = 1;
  * writer fills the pipe, and later reads are large.
  */
 export class ReadPace {
-  #reads = 0;
-  #bytes = 0;
-  #since = 0;
+  /** Small reads that follow each other. */
+  #burst: { reads: number; bytes: number; readonly since: number } | undefined;
 
   /** Counts a read; true if the next one should wait a moment. */
   isTooEager(length: number, now: number): boolean {
     if (length >= LARGE_READ_BYTES) {
-      this.#reads = 0;
+      this.#burst = undefined;
       return false;
     }
-    if (this.#reads === 0 || now - this.#since > FLOOD_MS) {
-      this.#reads = 0;
-      this.#bytes = 0;
-      this.#since = now;
-    }
-    this.#reads += 1;
-    this.#bytes += length;
-    if (this.#reads < FLOOD_READS || this.#bytes < FLOOD_BYTES) return false;
-    this.#reads = 0;
+    if (this.#burst === undefined || now - this.#burst.since > FLOOD_MS)
+      this.#burst = { reads: 0, bytes: 0, since: now };
+    this.#burst.reads += 1;
+    this.#burst.bytes += length;
+    if (this.#burst.reads < FLOOD_READS || this.#burst.bytes < FLOOD_BYTES) return false;
+    this.#burst = undefined;
     return true;
   }
 }

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { runScript } from "../../../../test/fixtures/running-script.ts";
+import { withoutDescriptors } from "../../../../test/fixtures/without-descriptors.ts";
+import { type ProcessStat, readStat } from "../../../native/process-stat.ts";
+import { findDescendants } from "./descendants.ts";
+
+/** A process with two children, one of which has a child in another session, and their pids. */
+async function growTree(): Promise<{ pid: number; child: number; parent: number; grandchild: number }> {
+  const script = runScript("sleep 60 & echo $!; sh -c 'setsid sleep 60 & echo $$ $!; wait' & wait");
+  const child = Number(await script.readLine());
+  const [parent, grandchild] = (await script.readLine()).split(" ").map(Number);
+  return { pid: script.pid, child, parent: parent!, grandchild: grandchild! };
+}
+
+function find(pid: number, found = new Map<number, ProcessStat>(), stop = false): number[] {
+  for (const _ of findDescendants(pid, found, { stop }));
+  return [...found.keys()].sort();
+}
+
+describe("findDescendants", () => {
+  it("finds children of children, whatever session they are in", async () => {
+    const { pid, child, parent, grandchild } = await growTree();
+    expect(find(pid)).toEqual([child, parent, grandchild].sort());
+    expect(find(grandchild)).toEqual([]);
+    process.kill(grandchild, "SIGKILL");
+  });
+
+  it("stops all of them on request, and not the process itself", async () => {
+    const { pid, child, parent, grandchild } = await growTree();
+    expect(find(pid, new Map(), true)).toEqual([child, parent, grandchild].sort());
+    for (const each of [child, parent, grandchild])
+      await expect.poll(() => readStat(each)?.stopped).toBe(true);
+    expect(readStat(pid)?.stopped).toBe(false);
+    process.kill(grandchild, "SIGKILL");
+  });
+
+  it("looks below what was found before", async () => {
+    const { pid, child, parent, grandchild } = await growTree();
+    const found = new Map([[parent, readStat(parent)!]]);
+    expect(find(pid, found)).toEqual([child, parent, grandchild].sort());
+    process.kill(grandchild, "SIGKILL");
+  });
+
+  it("ends with what it has found when no descriptor is free", async () => {
+    const { pid, parent, grandchild } = await growTree();
+    const found = new Map<number, ProcessStat>([[parent, readStat(parent)!]]);
+    expect(withoutDescriptors(() => find(pid, found))).toEqual([parent]);
+    process.kill(grandchild, "SIGKILL");
+  });
+});
