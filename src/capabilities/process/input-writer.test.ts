@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { libc } from "../../native/libc.ts";
 import { makeNonBlocking, openPipe, pseudoTerminalName } from "../../native/spawn.ts";
 import { type InputWriter, writePipe, writeTerminal } from "./input-writer.ts";
@@ -123,4 +123,110 @@ it.each([
   expect(writer.ended).toBe(true);
   expect((await readBytes(slave, expected.length)).toString()).toBe(expected);
   writer.close();
+});
+
+it("a write of nothing calls back, also behind others", async () => {
+  const { master, slave } = openTerminal();
+  const writer = writeTerminal(master, SIZE);
+  await written(writer, Buffer.alloc(0));
+  const done = Promise.all([written(writer, pattern(100_000)), written(writer, Buffer.alloc(0))]);
+  await readBytes(slave, 100_000);
+  await done;
+  writer.close();
+});
+
+it("what is written to a closed terminal does not reach another file that has its descriptor", async () => {
+  const { master } = openTerminal();
+  const writer = writeTerminal(master, SIZE);
+  writer.close();
+  writer.close();
+  const { readEnd, writeEnd } = openPipe();
+  onTestFinished(() => closeSync(readEnd));
+  const F_DUPFD = 0;
+  const reused = [readEnd, writeEnd].includes(master) ? undefined : libc().fcntl(writeEnd, F_DUPFD, master);
+  if (reused !== undefined) expect(reused).toBe(master);
+  await written(writer, pattern(10));
+  writer.end();
+  if (reused !== undefined) closeSync(reused);
+  closeSync(writeEnd);
+  expect(readSync(readEnd, Buffer.alloc(10))).toBe(0);
+});
+
+it("a terminal that takes nothing is tried again ever less often, and at once when it has taken something", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { master, slave } = openTerminal();
+  const writer = writeTerminal(master, SIZE);
+  writer.write(pattern(200_000), () => {});
+  const drain = (): number => {
+    let total = 0;
+    for (;;)
+      try {
+        total += readSync(slave, Buffer.alloc(65_536));
+      } catch {
+        return total;
+      }
+  };
+  for (const waitMs of [1, 2, 4, 8, 16, 32, 50, 50]) {
+    vi.advanceTimersByTime(waitMs - 1);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1);
+  }
+  const before = writer.queuedBytes;
+  drain();
+  vi.advanceTimersByTime(49);
+  expect(writer.queuedBytes).toBe(before);
+  vi.advanceTimersByTime(1);
+  expect(writer.queuedBytes).toBeLessThan(before);
+  const after = writer.queuedBytes;
+  drain();
+  vi.advanceTimersByTime(1);
+  expect(writer.queuedBytes).toBeLessThan(after);
+  writer.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("a terminal is resized until it is closed", () => {
+  const { master } = openTerminal();
+  const writer = writeTerminal(master, SIZE);
+  writer.resize({ rows: 30, columns: 90 });
+  expect(writer.size).toEqual({ rows: 30, columns: 90 });
+  writer.close();
+  writer.resize({ rows: 40, columns: 100 });
+  expect(writer.size).toEqual({ rows: 30, columns: 90 });
+});
+
+it("a pipe whose reader has left takes no more, and still calls back", async () => {
+  const { readEnd, writeEnd } = openPipe();
+  closeSync(readEnd);
+  const writer = writePipe(writeEnd);
+  await written(writer, pattern(10));
+  await written(writer, pattern(10));
+  writer.end();
+  expect(writer.ended).toBe(true);
+  writer.close();
+});
+
+it("the end of a pipe's input comes after what was written", async () => {
+  const { readEnd, writeEnd } = openPipe();
+  onTestFinished(() => closeSync(readEnd));
+  makeNonBlocking(readEnd);
+  const writer = writePipe(writeEnd);
+  const bytes = pattern(200_000);
+  const done = written(writer, bytes);
+  expect([writer.ended, writer.queuedBytes > 0]).toEqual([false, true]);
+  writer.end();
+  writer.end();
+  expect(writer.ended).toBe(true);
+  expect((await readBytes(readEnd, bytes.length)).equals(bytes)).toBe(true);
+  await done;
+  await expect
+    .poll(() => {
+      try {
+        return readSync(readEnd, Buffer.alloc(1));
+      } catch {
+        return undefined;
+      }
+    })
+    .toBe(0);
 });

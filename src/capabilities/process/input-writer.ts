@@ -128,8 +128,7 @@ class TerminalWriter implements TerminalInput {
   #flush(): void {
     this.#retry = undefined;
     for (let entry = this.#queue.peek(); entry !== undefined; entry = this.#queue.peek()) {
-      const written =
-        entry.bytes.length === 0 ? 0 : libc().write(this.#master, entry.bytes, entry.bytes.length);
+      const written = libc().write(this.#master, entry.bytes, entry.bytes.length);
       if (written < 0 && libc().errno() === ERRNO.EAGAIN) {
         this.#retry = setTimeout(() => this.#flush(), this.#retryMs);
         this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);

@@ -54,6 +54,28 @@ describe("work in slices", () => {
     expect(done).toBe(true);
   });
 
+  it("lets other work pass as soon as a slice of 2 ms is over, not before", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const stop = countTurns();
+    await inSlices([1, 1, 1], (ms) => vi.advanceTimersByTime(ms));
+    // The second ends a slice, and the third is within the next.
+    expect(stop()).toBe(1);
+    const rest = [2, 2, 2];
+    let ended = false;
+    takeSteps(
+      (function* () {
+        for (let ms = rest.shift(); ms !== undefined; ms = rest.shift())
+          yield void vi.advanceTimersByTime(ms);
+      })(),
+      () => {
+        ended = true;
+      },
+    );
+    expect([rest.length, ended]).toEqual([2, false]);
+    await expect.poll(() => ended).toBe(true);
+    expect(rest).toEqual([]);
+  });
+
   it("lets other work pass between items", async () => {
     const stop = countTurns();
     let items = 0;

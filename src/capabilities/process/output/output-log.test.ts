@@ -56,6 +56,18 @@ describe("OutputLog", () => {
     expect(log.firstSeq).toBe(3);
   });
 
+  it("keeps its chunks whole when it grows, also one that goes around the end of its memory", () => {
+    const log = new OutputLog({ maxBytes: 10_000, maxChunks: 3 });
+    const pieces = ["a", "b", "c", "d"].map((letter) => letter.repeat(300));
+    // It has 1 KiB at first, and the first one is evicted because there may be only three.
+    for (const piece of pieces) log.appendOutput("stdout", Buffer.from(piece));
+    const last = "e".repeat(600);
+    log.appendOutput("stdout", Buffer.from(last));
+    expect(log.chunksAfter(0, 10_000).map(({ bytes }) => text(bytes))).toEqual([pieces[2], pieces[3], last]);
+    const head = Buffer.from(log.snapshot("stdout", 10_000).head);
+    expect(text(head)).toBe([...pieces, last].join(""));
+  });
+
   it("holds the newest chunks that fit its bounds, like a plain list would", () => {
     const chunk = fc.record({
       stream: fc.constantFrom<StreamName>("stdout", "stderr"),

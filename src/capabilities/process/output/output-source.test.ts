@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { libc } from "../../../native/libc.ts";
 import { lookForEndsOfPipes, readPipe, readTerminal } from "./output-source.ts";
 import { SharedDescriptor } from "../../../native/shared-descriptor.ts";
@@ -63,6 +63,86 @@ test("a pipe that is held for longer is watched, though nobody looks again", asy
   setTimeout(() => closeSync(holder), 50);
   await ended;
   expect(told).toEqual(["last words", "end"]);
+});
+
+const KIBIBYTE = 1024;
+
+/** A watched pipe that rests, because its writer has written often within a moment. Its time stands still. */
+async function restingPipe() {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { readEnd, writeEnd } = openPipe();
+  onTestFinished(() => closeSync(writeEnd));
+  makeNonBlocking(readEnd);
+  const told: number[] = [];
+  let arrived = (): void => {};
+  const source = readPipe(readEnd, {
+    data: (bytes) => {
+      told.push(bytes.length);
+      arrived();
+    },
+    end: () => {},
+  });
+  onTestFinished(() => source.finish());
+  const write = (kibibytes: number): void => void writeSync(writeEnd, Buffer.alloc(kibibytes * KIBIBYTE));
+  source.resume();
+  // The look at fresh pipes is over.
+  vi.advanceTimersByTime(50);
+  for (let reads = 0; reads < 4; reads += 1) {
+    const next = new Promise<void>((resolve) => (arrived = resolve));
+    write(8);
+    await next;
+  }
+  expect(told.splice(0)).toEqual([8, 8, 8, 8].map((length) => length * KIBIBYTE));
+  return { source, write, told };
+}
+
+/** Long enough for the event loop to read what is there. */
+async function takeTurns(): Promise<void> {
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("a pipe that is read too often rests for a moment, and is read by more at a time", async () => {
+  const { write, told } = await restingPipe();
+  write(10);
+  await takeTurns();
+  write(20);
+  await takeTurns();
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await expect.poll(() => told).toEqual([30 * KIBIBYTE]);
+});
+
+test("a pipe that is paused while it rests stays paused", async () => {
+  const { source, write, told } = await restingPipe();
+  source.pause();
+  write(10);
+  vi.advanceTimersByTime(1);
+  await takeTurns();
+  expect(told).toEqual([]);
+  source.resume();
+  await expect.poll(() => told).toEqual([10 * KIBIBYTE]);
+});
+
+test("a pipe that is resumed while it rests goes on resting", async () => {
+  const { source, write, told } = await restingPipe();
+  source.pause();
+  source.resume();
+  write(10);
+  await takeTurns();
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await expect.poll(() => told).toEqual([10 * KIBIBYTE]);
+});
+
+test("a pipe that is finished while it rests gives what it holds, and is over", async () => {
+  const { source, write, told } = await restingPipe();
+  write(10);
+  source.finish();
+  expect(told).toEqual([10 * KIBIBYTE]);
+  source.pause();
+  source.resume();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 const { O_RDWR, O_NOCTTY } = constants;

@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type RunningScript, runScript } from "../../../../test/fixtures/running-script.ts";
+import { readStat } from "../../../native/process-stat.ts";
+import { readSnapshot } from "../process-snapshot.ts";
+import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
+import { Sweeper } from "./sweeper.ts";
+import { TracedFamily } from "./traced-family.ts";
+
+const RECORD = { starting: () => {}, started: () => {}, release: () => {} };
+
+function trace(pid: number, group: ProcessGroup = new ProcessGroups().track(pid, RECORD)) {
+  const sweeper = new Sweeper(() => false);
+  return { family: new TracedFamily(pid, { group, sweeper }), group, sweeper };
+}
+
+/** A leader, and a process in another session that it started; what ends that is told by the leader's exit code. */
+async function runWithDaughter(daughter = "exec sleep 60"): Promise<RunningScript & { daughter: number }> {
+  const script = runScript(`setsid sh -c '${daughter}' & trap '' TERM; echo $!; wait $!; exit $?`);
+  const pid = Number(await script.readLine());
+  await expect.poll(() => readStat(pid)?.session).toBe(pid);
+  onTestFinished(() => {
+    if (readStat(pid)?.alive === true) process.kill(pid, "SIGKILL");
+  });
+  return { ...script, daughter: pid };
+}
+
+const isAlive = (pid: number): boolean => readStat(pid)?.alive ?? false;
+
+/** Whether it is stopped, or about to be. */
+function isBeingStopped(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    const pending = BigInt(`0x${/^ShdPnd:\s*(\w+)$/m.exec(status)![1]}`);
+    return /^State:\s*T/m.test(status) || (pending & (1n << BigInt(constants.signals.SIGSTOP - 1))) !== 0n;
+  } catch {
+    return false;
+  }
+}
+
+describe("a traced family", () => {
+  it("is asked to end with what has left its group, also what is stopped", async () => {
+    const { pid, ended, daughter } = await runWithDaughter();
+    process.kill(daughter, "SIGSTOP");
+    const { family, sweeper } = trace(pid);
+    family.terminate([]);
+    expect(await ended).toEqual({ code: 143, signal: null });
+    await sweeper.idle();
+    family.leaderReaped();
+  });
+
+  it("continues its group if that alone is asked to end", async () => {
+    const { pid, ended } = runScript("kill -STOP $$; exit 7");
+    await expect.poll(() => readStat(pid)?.stopped).toBe(true);
+    const { family, sweeper } = trace(pid);
+    family.terminate([]);
+    expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
+    await sweeper.idle();
+  });
+
+  it("is killed with what has left its group and resists", async () => {
+    const { pid, ended, daughter } = await runWithDaughter('trap "" TERM; while :; do sleep 1; done');
+    const { family, sweeper } = trace(pid);
+    family.kill([]);
+    expect(await ended).toEqual({ code: null, signal: "SIGKILL" });
+    family.leaderReaped();
+    await sweeper.idle();
+    expect(isAlive(daughter)).toBe(false);
+    expect(family.gone).toBe(true);
+  });
+
+  it("is not looked for below a leader that has been reaped, whose number may be another's", async () => {
+    const { pid, ended, daughter } = await runWithDaughter();
+    const told: string[] = [];
+    const group: ProcessGroup = {
+      gone: true,
+      signal: (signal) => void told.push(signal),
+      leaderReaped: () => void told.push("leaderReaped"),
+    };
+    const { family, sweeper } = trace(pid, group);
+    family.leaderReaped();
+    family.terminate([]);
+    await sweeper.idle();
+    family.kill([]);
+    await sweeper.idle();
+    expect(told[0]).toBe("leaderReaped");
+    // So this is the first signal that it gets.
+    process.kill(daughter, "SIGUSR1");
+    expect(await ended).toEqual({ code: 128 + constants.signals.SIGUSR1, signal: null });
+  });
+
+  it("stops what a straggler has started before it kills, so that nothing is started in between", async () => {
+    const straggler = runScript("sleep 60 & echo $!; wait");
+    const child = Number(await straggler.readLine());
+    // Some leader that is gone.
+    const { family } = trace(99_999_999, { gone: true, signal: () => {}, leaderReaped: () => {} });
+    // With a clock that runs so fast, each step is followed by a turn of the event loop.
+    let clock = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (clock += 10));
+    onTestFinished(() => void vi.restoreAllMocks());
+    let wasStopped = false;
+    let isOver = false;
+    const look = (): void => {
+      wasStopped ||= isBeingStopped(child);
+      if (!isOver) setImmediate(look);
+    };
+    look();
+    expect(wasStopped).toBe(false);
+    const found = await family.killFound(new Map(), [readStat(straggler.pid)!]);
+    isOver = true;
+    expect([found, wasStopped]).toEqual([true, true]);
+    await straggler.ended;
+    await expect.poll(() => isAlive(child)).toBe(false);
+  });
+
+  it("finds a member of its session whose leader is gone, and nobody in a session of that number later", async () => {
+    const { pid, ended, readLine } = runScript("sleep 60 & echo $!");
+    const orphan = Number(await readLine());
+    const groups = new ProcessGroups();
+    const { family } = trace(pid, groups.track(pid, RECORD));
+    await ended;
+    family.leaderReaped();
+    expect(family.gone).toBe(false);
+    const snapshot = await readSnapshot();
+    const later = trace(pid, { gone: true, signal: () => {}, leaderReaped: () => {} }).family;
+    expect([await later.killFound(snapshot, []), isAlive(orphan)]).toEqual([false, true]);
+    expect(await family.killFound(snapshot, [])).toBe(true);
+    await expect.poll(() => isAlive(orphan)).toBe(false);
+  });
+});
