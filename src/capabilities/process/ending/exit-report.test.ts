@@ -38,15 +38,15 @@ describe("the report of an exit", () => {
   });
 
   it("takes an exit with 128 + n for signal n only if that was sent", () => {
-    const sent = [["SIGTERM", "client"]] as const;
-    expect(describeEnd({ exitCode: 143 }, [...sent])).toEqual({
+    const sent: [string, Killer][] = [["SIGTERM", "client"]];
+    expect(describeEnd({ exitCode: 143 }, sent)).toEqual({
       signal: "SIGTERM",
       killedBy: "client",
       cpuTimeMs,
     });
     expect(describeEnd({ exitCode: 143 })).toEqual({ cpuTimeMs });
-    expect(describeEnd({ exitCode: 137 }, [...sent])).toEqual({ cpuTimeMs });
-    expect(describeEnd({ exitCode: 128 }, [...sent])).toEqual({ cpuTimeMs });
+    expect(describeEnd({ exitCode: 137 }, sent)).toEqual({ cpuTimeMs });
+    expect(describeEnd({ exitCode: 128 }, sent)).toEqual({ cpuTimeMs });
   });
 
   it("says that the time was over", () => {
