@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -58,6 +67,30 @@ async function run(script: string, more: Partial<StartRequest> = {}) {
   return { exitCode, output: output.toString() };
 }
 
+function readText(fd: number): string {
+  const bytes = Buffer.alloc(100);
+  return bytes.toString("utf8", 0, readSync(fd, bytes));
+}
+
+/** How often this program has each pipe open. */
+function openPipes(): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const fd of readdirSync("/proc/self/fd")) {
+    const link = readLink(fd);
+    if (link.startsWith("pipe:")) counts.set(link, (counts.get(link) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function readLink(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    // The descriptor of the listing itself.
+    return "";
+  }
+}
+
 const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
 
 describe("a start", () => {
@@ -90,6 +123,35 @@ describe("a start", () => {
       reason: "noSuchDirectory",
     });
     expect(await run("exit 4")).toMatchObject({ exitCode: 4 });
+  });
+});
+
+describe("a start on a terminal", () => {
+  it("gives it its size, and lets the program control it", async () => {
+    const size = { rows: 30, columns: 90 };
+    const { exitCode, output } = await run("stty size; echo hello > /dev/tty", { stdin: { terminal: size } });
+    expect([exitCode, output]).toEqual([0, "30 90\r\nhello\r\n"]);
+  });
+
+  it("leaves control of it to what a sandbox runs", async () => {
+    const working = confined;
+    onTestFinished(() => {
+      confined = working;
+    });
+    confined = { ...working, argv: ["sh", "-c", "test -t 0 || exit 1; true < /dev/tty || exit 6"] };
+    const stdin = { terminal: { rows: 30, columns: 90 } };
+    const { exitCode } = await run("", { stdin, confinement: CONFINEMENT });
+    expect(exitCode).toBe(6);
+  });
+});
+
+describe("a start with a pipe", () => {
+  it("gives the program what is written", async () => {
+    const process = await starter.start(request("read -r line; echo got $line", { stdin: "pipe" }));
+    const end = closed(process);
+    process.input!.write(Buffer.from("words\n"), () => {});
+    await end;
+    expect(Buffer.from(process.snapshot("stdout", 100).head).toString()).toBe("got words\n");
   });
 });
 
@@ -164,6 +226,23 @@ describe("a confined start", () => {
     expect(told).toEqual(["prove", "confine helper", "ended", "started"]);
   });
 
+  it("runs programs of the server itself on three pipes", async () => {
+    told.length = 0;
+    const working = confined;
+    onTestFinished(() => {
+      confined = working;
+    });
+    confined = { ...working, argv: ["sh", "-c", "read -r line; echo $line; echo bad >&2; exit 5"] };
+    const inner = { name: "helper", argv: [], env: [], cwd: "/", onTerminal: false };
+    const { stdin, stdout, stderr, exited } = await starter.startOwn(inner, CONFINEMENT);
+    expect(told).toEqual(["prove", "confine helper", "started"]);
+    writeSync(stdin, "words\n");
+    expect(await exited).toMatchObject({ exitCode: 5 });
+    expect(told.at(-1)).toBe("ended");
+    expect([readText(stdout), readText(stderr)]).toEqual(["words\n", "bad\n"]);
+    for (const fd of [stdin, stdout, stderr]) closeSync(fd);
+  });
+
   it("is refused where the directory is none", async () => {
     const confinement = CONFINEMENT;
     for (const cwd of ["/no/such", "/etc/passwd"])
@@ -183,6 +262,20 @@ describe("ending all", () => {
     for (const { state } of processes)
       expect(state.report).toMatchObject({ signal: "SIGTERM", killedBy: "server" });
     await starter.swept();
+  });
+
+  it("is swept when nothing is watched any more", async () => {
+    const before = openPipes();
+    const process = await starter.start(request("exec sleep 60"));
+    const own = [...openPipes().keys()].filter((link) => !before.has(link));
+    const counts = (): number[] => own.map((link) => openPipes().get(link) ?? 0);
+    expect(counts()).toEqual([1, 1]);
+    const end = closed(process);
+    process.kill("family");
+    expect(counts()).toEqual([2, 2]);
+    await starter.swept();
+    expect(Math.max(...counts())).toBeLessThanOrEqual(1);
+    await end;
   });
 
   it("is done after the deadline, too, and kills what does not end", async () => {

@@ -28,7 +28,7 @@ export function locateControlGroup(cgroup: string, mountinfo: string): string {
 
 /** Parent of all groups of this process. Its name contains the process, so that others can see whether it is gone. */
 export function homeGroup(own: string): ControlGroup {
-  const start = readStat(process.pid)?.startTicks ?? 0;
+  const start = readStat(process.pid)!.startTicks;
   return new ControlGroup(`${own}/${PREFIX}-${pidNamespace()}-${process.pid}-${start}`);
 }
 

@@ -64,6 +64,21 @@ describe("ProcessGroups", () => {
     }
   });
 
+  it.runIf(process.geteuid?.() === 0)("keeps a group whose members have changed their user", async () => {
+    const groups = new ProcessGroups();
+    const { script, group, releases } = track(groups);
+    // Nothing that this user may signal.
+    process.seteuid!(65_534);
+    try {
+      group.leaderReaped();
+    } finally {
+      process.seteuid!(0);
+    }
+    expect([group.gone, groups.has(script.pid), releases()]).toEqual([false, true, 0]);
+    groups.killAll();
+    await script.ended;
+  });
+
   it("kills everything that is left, also without the leaders", async () => {
     const groups = new ProcessGroups();
     const [one, other] = [track(groups), track(groups)];

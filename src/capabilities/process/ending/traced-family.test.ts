@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { closeSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type RunningScript, runScript } from "../../../../test/fixtures/running-script.ts";
+import { libc } from "../../../native/libc.ts";
 import { readStat } from "../../../native/process-stat.ts";
+import { makeNonBlocking, openPipe } from "../../../native/spawn.ts";
 import { readSnapshot } from "../process-snapshot.ts";
 import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -68,6 +70,49 @@ describe("a traced family", () => {
     await sweeper.idle();
     expect(isAlive(daughter)).toBe(false);
     expect(family.gone).toBe(true);
+  });
+
+  it("is ended although its output cannot be watched", async () => {
+    const { pid, ended } = runScript("exec sleep 60");
+    const { family, sweeper } = trace(pid);
+    family.terminate([{ kind: "pipe", fd: 99_999 }]);
+    expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
+    await sweeper.idle();
+  });
+
+  it("asks what holds its output, once, and kills it", async () => {
+    const { readEnd, writeEnd } = openPipe();
+    makeNonBlocking(readEnd);
+    onTestFinished(() => closeSync(readEnd));
+    let text = "";
+    const read = (): string => {
+      const bytes = Buffer.alloc(100);
+      text += bytes.toString("latin1", 0, Math.max(0, libc().read(readEnd, bytes, bytes.length)));
+      return text;
+    };
+    // It has left the family in every other way.
+    const holder = runScript(
+      "sleep 60 > /dev/null & trap 'echo asked' TERM; echo ready; while :; do wait; done",
+      { stdout: writeEnd },
+    );
+    closeSync(writeEnd);
+    await expect.poll(read).toBe("ready\n");
+    const leader = runScript("trap '' TERM; echo ready; exec sleep 60");
+    await leader.readLine();
+    const { family, sweeper } = trace(leader.pid);
+    const outputs = [{ kind: "pipe", fd: readEnd }] as const;
+    family.terminate(outputs);
+    await expect.poll(read).toBe("ready\nasked\n");
+    family.terminate(outputs);
+    await sweeper.idle();
+    expect(family.gone).toBe(false);
+    family.kill(outputs);
+    expect(await holder.ended).toEqual({ code: null, signal: "SIGKILL" });
+    expect(await leader.ended).toEqual({ code: null, signal: "SIGKILL" });
+    family.leaderReaped();
+    await sweeper.idle();
+    expect(family.gone).toBe(true);
+    expect(read()).toBe("ready\nasked\n");
   });
 
   it("is not looked for below a leader that has been reaped, whose number may be another's", async () => {

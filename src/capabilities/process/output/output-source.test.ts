@@ -145,6 +145,27 @@ test("a pipe that is finished while it rests gives what it holds, and is over", 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a pipe that is watched ends once, although its process has ended", async () => {
+  const { readEnd, writeEnd } = openPipe();
+  makeNonBlocking(readEnd);
+  const told: string[] = [];
+  const source = readPipe(readEnd, {
+    data: (bytes) => told.push(Buffer.from(bytes).toString()),
+    end: () => told.push("end"),
+  });
+  source.resume();
+  writeSync(writeEnd, "last words");
+  closeSync(writeEnd);
+  source.hurry();
+  await expect.poll(() => told).toEqual(["last words", "end"]);
+  await takeTurns();
+  source.hurry();
+  source.finish();
+  source.pause();
+  source.resume();
+  expect(told).toEqual(["last words", "end"]);
+});
+
 const { O_RDWR, O_NOCTTY } = constants;
 
 /** Both ends of a terminal: the server's, and the name by which programs open theirs. */

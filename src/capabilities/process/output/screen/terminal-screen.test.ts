@@ -333,6 +333,17 @@ test("an emulator that fails starts again with an empty screen, and says so", as
   expect(emulator.damaged).toBe(true);
 });
 
+test("an emulator that fails while it is resized has the new size", async () => {
+  const emulator = await Emulator.open(SIZE, () => {});
+  emulator.terminal.resize = () => {
+    throw new Error("a fault");
+  };
+  emulator.resize({ rows: 5, columns: 40 });
+  emulator.write(Buffer.from("good"));
+  const size = await emulator.whenRead(() => [emulator.terminal.rows, emulator.terminal.cols]);
+  expect([size, emulator.damaged]).toEqual([[5, 40], true]);
+});
+
 test("output that is read later does not appear on the screen of output that was read before", async () => {
   const output = new FakeOutput();
   const screen = new TerminalScreen(output, () => SIZE);

@@ -28,9 +28,9 @@ export class Unfinished {
   }
 
   #character(bytes: Uint8Array): Uint8Array {
-    // A character has up to four bytes, and may have arrived one by one.
+    // A character may have arrived byte by byte.
     const isStarted = this.#bytes.length > 0 && this.#bytes[0] !== ESCAPE;
-    const last = (isStarted ? Buffer.concat([this.#bytes, bytes]) : bytes).slice(-3);
+    const last = isStarted ? Buffer.concat([this.#bytes, bytes]) : bytes;
     const start = last.findLastIndex((byte) => byte >= 0xc0);
     return start >= 0 && last.length - start < lengthOf(last[start]!) ? last.slice(start) : NOTHING;
   }
