@@ -1,10 +1,13 @@
 import { createRequire } from "node:module";
+import { libc as serverLibc } from "../../src/native/libc.ts";
 import { type BytePath, onDisk } from "./byte-path.ts";
 
 const S_IFIFO = 0o010000;
 const S_IFSOCK = 0o140000;
 
 const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
+// It configures koffi, which is possible only before the first library is loaded.
+serverLibc();
 const libc = koffi.load(null);
 const mknod = libc.func("int mknod(const void *path, unsigned int mode, unsigned long device)");
 const setxattr = libc.func(

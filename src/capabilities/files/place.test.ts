@@ -1,0 +1,100 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { AllowedRoots } from "./allowed-roots.ts";
+import { sandboxedAccess } from "./file-access.ts";
+import { ownPlace, Place } from "./place.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  mkdirSync(at("root/d/e"), { recursive: true });
+  writeFileSync(at("root/f"), "12345");
+  writeFileSync(at("secret"), "");
+  symlinkSync("d", at("root/link"));
+  symlinkSync("none", at("root/broken"));
+  symlinkSync("../secret", at("root/out"));
+});
+
+const at = (name: string): string => join(directory, name);
+const free = (name: string): Place => ownPlace(at(name));
+const confined = (name: string): Place => new Place(at(name), new AllowedRoots([at("root")]));
+const shown = (places: readonly Place[]): string[] => places.map((place) => place.shown);
+
+it("has a name, a directory and entries", () => {
+  const place = ownPlace("/a/b");
+  expect([place.name, place.parent.shown, place.child("c").shown]).toEqual(["b", "/a", "/a/b/c"]);
+  expect([place.parent.parent.shown, place.parent.parent.parent.shown]).toEqual(["/", "/"]);
+  expect([ownPlace("/").name, ownPlace("/").isTop, ownPlace("/a").isTop]).toEqual([".", true, false]);
+});
+
+it("is shown as text, and known by its bytes", () => {
+  const bytes = new Place(Buffer.from("/a b\xff", "latin1"), sandboxedAccess);
+  expect(bytes.shown).toBe("/a b\u{fffd}");
+  expect(bytes.key).toBe("/a b\xff");
+  expect(bytes.uri).toBe("file:///a%20b%FF");
+  expect(ownPlace("/ä").key).toBe(Buffer.from("/ä").toString("latin1"));
+});
+
+it("passes on what its access trusts", () => {
+  expect([free("root").isTrusted, free("root").child("f").isTrusted]).toEqual([true, true]);
+  expect(new Place("/", sandboxedAccess).child("f").parent.isTrusted).toBe(false);
+});
+
+describe("where it leads", () => {
+  it("is resolved if access is confined", () => {
+    expect(confined("root/link/e").resolved().shown).toBe(at("root/d/e"));
+    expect(confined("root/link/new").resolved().shown).toBe(at("root/d/new"));
+    expect(free("root/link/e").resolved().shown).toBe(at("root/link/e"));
+  });
+
+  it("is without links", async () => {
+    await expect(free("root/link/e").realPath()).resolves.toBe(at("root/d/e"));
+    await expect(confined("root/link/e").realPath()).resolves.toBe(at("root/d/e"));
+    await expect(free("root/none").realPath()).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});
+
+describe("the way up", () => {
+  it("ends at the root that access is confined to", async () => {
+    const upwards = ["root/d/e", "root/d", "root"].map(at);
+    expect(shown(confined("root/link/e").upwards())).toEqual(upwards);
+    expect(shown(await confined("root/link/e").realUpwards())).toEqual(upwards);
+    expect(shown(confined("root").upwards())).toEqual([at("root")]);
+  });
+
+  it("ends at the top otherwise, and keeps links unless it is real", async () => {
+    const upwards = shown(free("root/link/e").upwards());
+    expect(upwards.slice(0, 3)).toEqual(["root/link/e", "root/link", "root"].map(at));
+    expect(upwards.at(-1)).toBe("/");
+    expect(shown(await free("root/link/e").realUpwards()).slice(0, 3)).toEqual(
+      ["root/d/e", "root/d", "root"].map(at),
+    );
+  });
+});
+
+it("knows the names that lead to it, and where access begins", () => {
+  const names = at("root/f").split("/").slice(1);
+  expect(free("root/f").way()).toEqual({ names, depthOfTop: 0, isBounded: false });
+  expect(confined("root/f").way()).toEqual({ names, depthOfTop: names.length - 1, isBounded: true });
+  expect(confined("secret").way().depthOfTop).toBe(names.length - 1);
+});
+
+it("is examined with and without following a link", async () => {
+  for (const place of [free("root/link"), confined("root/link")]) {
+    expect((await place.stat()).isDirectory()).toBe(true);
+    expect((await place.lstat()).isSymbolicLink()).toBe(true);
+    await expect(place.isLink()).resolves.toBe(true);
+    await expect(place.child("e").isLink()).resolves.toBe(false);
+  }
+  await expect(free("root/out").isLink()).resolves.toBe(true);
+});
+
+it("has no status if it does not exist, or may not be reached", () => {
+  for (const place of [free("root/f"), confined("root/f")]) expect(place.statOrNothing()?.size).toBe(5);
+  for (const name of ["root/none", "root/broken", "root/f/below"])
+    for (const place of [free(name), confined(name)]) expect(place.statOrNothing()).toBeUndefined();
+  expect(free("root/out").statOrNothing()?.size).toBe(0);
+  expect(confined("root/out").statOrNothing()).toBeUndefined();
+});

@@ -1,0 +1,323 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { asOrdinaryUser } from "../../../test/fixtures/as-ordinary-user.ts";
+import { makeFifo, setAttribute } from "../../../test/fault/file-nodes.ts";
+import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { libc } from "../../native/libc.ts";
+import { AllowedRoots } from "./allowed-roots.ts";
+import { sandboxedAccess } from "./file-access.ts";
+import { ownPlace, Place } from "./place.ts";
+import { writeFile } from "./write-file.ts";
+
+const UMASK = 0o022;
+const O_TMPFILE = 0o20000000;
+const isRoot = process.geteuid?.() === 0;
+const SIZES = { empty: 0, small: 10, "the largest small": 65_536, large: 65_537, "very large": 300_000 };
+
+let directory: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  const before = process.umask(UMASK);
+  onTestFinished(() => void process.umask(before));
+});
+
+const at = (name: string): string => join(directory, name);
+const text = (name: string): string => readFileSync(at(name), "utf8");
+const modeOf = (name: string): number => statSync(at(name)).mode & 0o7777;
+
+function contentsOf(size: number): Buffer {
+  return Buffer.alloc(size, "a pattern of a length that divides no block");
+}
+
+async function write(
+  name: string,
+  contents: string | Buffer,
+  options: { mode?: number; followSymlinks?: boolean } = {},
+): Promise<void> {
+  await writeFile(ownPlace(at(name)), Buffer.from(contents), { followSymlinks: true, ...options });
+}
+
+/** As on a file system that has no files without a name. */
+function withoutUnnamedFiles(): void {
+  const { openat } = libc();
+  const refusing = vi
+    .spyOn(libc(), "openat")
+    .mockImplementation((from, path, flags, mode) =>
+      (flags & O_TMPFILE) === 0 ? openat(from, path, flags, mode) : -1,
+    );
+  onTestFinished(() => refusing.mockRestore());
+}
+
+describe.each([
+  ["with files that have no name", () => {}],
+  ["without them", withoutUnnamedFiles],
+])("on a file system %s", (_, prepare) => {
+  beforeEach(() => prepare());
+
+  it.each(Object.entries(SIZES))("writes a file, new or over an old one: %s", async (_name, size) => {
+    const contents = contentsOf(size);
+    await write("f", contents);
+    expect(readFileSync(at("f")).equals(contents)).toBe(true);
+    await write("f", "something else");
+    await write("f", contents);
+    expect(readFileSync(at("f")).equals(contents)).toBe(true);
+    expect(readdirSync(directory)).toEqual(["f"]);
+    expect(openAround(directory)).toEqual([]);
+  });
+
+  it.each([10, 100_000])("replaces a file at once: the old one keeps its %d bytes", async (size) => {
+    const old = contentsOf(size);
+    writeFileSync(at("f"), old);
+    const fd = openSync(at("f"), "r");
+    try {
+      await write("f", Buffer.alloc(size, 1));
+      expect(readFileSync(fd).equals(old)).toBe(true);
+      expect(fstatSync(fd).nlink).toBe(0);
+    } finally {
+      closeSync(fd);
+    }
+  });
+
+  it("gives a new file the usual permissions, and keeps those of an old one", async () => {
+    await write("new", "x");
+    expect(modeOf("new")).toBe(0o666 & ~UMASK);
+    writeFileSync(at("old"), "");
+    chmodSync(at("old"), 0o4750);
+    await write("old", "x");
+    expect(modeOf("old")).toBe(0o4750);
+  });
+
+  it.each([0o600, 0o777, 0o4711])("sets a mode exactly, whatever the umask says: %o", async (mode) => {
+    await write("new", "x", { mode });
+    writeFileSync(at("old"), "");
+    await write("old", contentsOf(100_000), { mode });
+    expect([modeOf("new"), modeOf("old")]).toEqual([mode, mode]);
+  });
+
+  it.runIf(isRoot)("keeps the owner of a file", async () => {
+    writeFileSync(at("f"), "");
+    chownSync(at("f"), 1, 2);
+    const before = statSync(at("f")).ino;
+    await write("f", "x");
+    expect(statSync(at("f"))).toMatchObject({ uid: 1, gid: 2 });
+    expect(statSync(at("f")).ino).not.toBe(before);
+  });
+
+  it("leaves the old file, and nothing else, if the new one cannot take its place", async () => {
+    const writing = write("f", contentsOf(100_000));
+    mkdirSync(at("f/below"), { recursive: true });
+    await expect(writing).rejects.toThrow();
+    expect(readdirSync(directory)).toEqual(["f"]);
+    expect(openAround(directory)).toEqual([]);
+  });
+
+  it("leaves the old contents if there is no room for the new ones", () => {
+    writeFileSync(at("f"), "old");
+    linkSync(at("f"), at("linked"));
+    writeFileSync(at("g"), "old");
+    withFileSizeLimit(5, () => {
+      for (const name of ["f", "g", "new"])
+        expect(() => writeFile(ownPlace(at(name)), Buffer.alloc(100), { followSymlinks: true })).toThrow(
+          "File too large",
+        );
+    });
+    expect([text("f"), text("g")]).toEqual(["old", "old"]);
+    expect(readdirSync(directory)).toEqual(["f", "g", "linked"]);
+    expect(openAround(directory)).toEqual([]);
+  });
+});
+
+/** As with a full disk, files cannot grow beyond this. */
+function withFileSizeLimit(bytes: number, work: () => void): void {
+  const RLIMIT_FSIZE = 1;
+  const ignore = (): void => {};
+  const old = new BigUint64Array(2);
+  process.on("SIGXFSZ", ignore);
+  libc().prlimit(0, RLIMIT_FSIZE, null, old);
+  libc().prlimit(0, RLIMIT_FSIZE, new BigUint64Array([BigInt(bytes), old[1]!]), null);
+  try {
+    work();
+  } finally {
+    libc().prlimit(0, RLIMIT_FSIZE, old, null);
+    process.off("SIGXFSZ", ignore);
+  }
+}
+
+it("has written a small file when it returns", () => {
+  const now = (size: number) => writeFile(ownPlace(at("f")), contentsOf(size), { followSymlinks: true });
+  expect(now(65_536)).toBeUndefined();
+  expect(statSync(at("f")).size).toBe(65_536);
+  return expect(now(65_537)).resolves.toBeUndefined();
+});
+
+it("is readable only to its owner until it has its permissions", async () => {
+  withoutUnnamedFiles();
+  writeFileSync(at("f"), "");
+  const writing = write("f", contentsOf(100_000));
+  const beside = readdirSync(directory).find((name) => name !== "f")!;
+  expect(modeOf(beside)).toBe(0o600);
+  await writing;
+  expect(modeOf("f")).toBe(0o644);
+});
+
+it.each([
+  ["shorter", "x"],
+  ["longer", "x".repeat(100_000)],
+])("writes a file with two names in place: %s", async (_, contents) => {
+  writeFileSync(at("f"), "contents");
+  linkSync(at("f"), at("second"));
+  await write("f", contents, { mode: 0o640 });
+  expect(text("second")).toBe(contents);
+  expect(modeOf("second")).toBe(0o640);
+  expect(readdirSync(directory)).toEqual(["f", "second"]);
+});
+
+it("writes a file with extended attributes in place, so that it keeps them", async () => {
+  writeFileSync(at("f"), "contents");
+  const { ino } = statSync(at("f"));
+  const hasAttributes = setAttribute(at("f"), "user.kept", "value");
+  await write("f", "x");
+  expect(text("f")).toBe("x");
+  expect(statSync(at("f")).ino === ino).toBe(hasAttributes);
+});
+
+it("keeps set-user-ID in place too, if it is asked for", async () => {
+  writeFileSync(at("f"), "contents");
+  linkSync(at("f"), at("second"));
+  await write("f", "x", { mode: 0o4755 });
+  expect(modeOf("second")).toBe(0o4755);
+});
+
+describe("a link", () => {
+  it("is followed to its file, whatever bytes its name has", async () => {
+    const target = Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff, 0x41])]);
+    writeFileSync(target, "old");
+    symlinkSync(target, at("link"));
+    await write("link", "new");
+    expect(readFileSync(target, "utf8")).toBe("new");
+    expect(lstatSync(at("link")).isSymbolicLink()).toBe(true);
+    expect(readdirSync(directory)).toHaveLength(2);
+  });
+
+  it("that leads nowhere has its file created", async () => {
+    symlinkSync("target", at("link"));
+    await write("link", "new");
+    expect(text("target")).toBe("new");
+    expect(lstatSync(at("link")).isSymbolicLink()).toBe(true);
+  });
+
+  it("that leads to itself is an error", async () => {
+    symlinkSync("loop", at("loop"));
+    await expect(write("loop", "x")).rejects.toMatchObject({ code: "ELOOP" });
+  });
+
+  it("is refused if links are not followed", async () => {
+    writeFileSync(at("f"), "old");
+    symlinkSync("f", at("link"));
+    await expect(write("link", "new", { followSymlinks: false })).rejects.toThrow("Symbolic link loop");
+    await write("f", "new", { followSymlinks: false, mode: 0o604 });
+    expect([text("f"), modeOf("f")]).toEqual(["new", 0o604]);
+    await write("created", "new", { followSymlinks: false });
+    expect([text("created"), modeOf("created")]).toEqual(["new", 0o644]);
+  });
+});
+
+it("writes no pipe if links are not followed", async () => {
+  makeFifo(at("pipe"));
+  const reader = openSync(at("pipe"), 0o4000);
+  try {
+    await expect(write("pipe", "x", { followSymlinks: false })).rejects.toThrow("path is not a regular file");
+    expect(openAround(directory)).toEqual([at("pipe")]);
+    await write("pipe", "through", { mode: 0o600 });
+    expect(readFileSync(reader, "utf8")).toBe("through");
+    expect(modeOf("pipe")).toBe(0o644);
+  } finally {
+    closeSync(reader);
+  }
+});
+
+describe("somebody with a sandbox", () => {
+  const sandboxed = (name: string): Place => new Place(at(name), sandboxedAccess);
+
+  it("cannot set the user or group of a program, new or old", () => {
+    for (const mode of [0o4755, 0o2755, 0o6000])
+      expect(() => writeFile(sandboxed("f"), Buffer.from("x"), { mode, followSymlinks: true })).toThrow(
+        "leave out 6000",
+      );
+    expect(readdirSync(directory)).toEqual([]);
+    for (const name of ["f", "linked"]) {
+      writeFileSync(at(name), "");
+      chmodSync(at(name), 0o6755);
+    }
+    linkSync(at("linked"), at("second"));
+    for (const name of ["f", "linked"]) {
+      void writeFile(sandboxed(name), Buffer.from("x"), { followSymlinks: true });
+      expect([name, text(name), modeOf(name)]).toEqual([name, "x", 0o755]);
+    }
+  });
+
+  it("writes within roots, and the same bits are gone", () => {
+    writeFileSync(at("f"), "");
+    chmodSync(at("f"), 0o4755);
+    const place = new Place(at("f"), new AllowedRoots([directory]));
+    void writeFile(place, Buffer.from("x"), { followSymlinks: true });
+    expect([text("f"), modeOf("f")]).toEqual(["x", 0o755]);
+  });
+});
+
+describe("for somebody whom permissions bind", () => {
+  beforeEach(() => chmodSync(directory, 0o777));
+  const writeNow = (name: string, mode?: number): void =>
+    void writeFile(ownPlace(at(name)), Buffer.from("new"), { mode, followSymlinks: true });
+
+  it("a file without write permission stays as it is, unless its owner sets a mode", () => {
+    asOrdinaryUser(() => writeFileSync(at("f"), "old", { mode: 0o444 }));
+    expect(() => asOrdinaryUser(() => writeNow("f"))).toThrow("Permission denied (os error 13)");
+    expect(text("f")).toBe("old");
+    asOrdinaryUser(() => writeNow("f", 0o440));
+    expect([text("f"), modeOf("f")]).toEqual(["new", 0o440]);
+  });
+
+  it.runIf(isRoot)("a mode opens nobody else's file", () => {
+    writeFileSync(at("f"), "old", { mode: 0o444 });
+    expect(() => asOrdinaryUser(() => writeNow("f", 0o666))).toThrow("Permission denied (os error 13)");
+    expect(text("f")).toBe("old");
+  });
+
+  it.runIf(isRoot)("somebody else's writable file is written in place, and stays theirs", () => {
+    writeFileSync(at("f"), "old");
+    chmodSync(at("f"), 0o666);
+    const { ino } = statSync(at("f"));
+    asOrdinaryUser(() => writeNow("f"));
+    expect(text("f")).toBe("new");
+    expect(statSync(at("f"))).toMatchObject({ ino, uid: 0 });
+  });
+
+  it("a writable file in a directory that is not is written in place", () => {
+    asOrdinaryUser(() => writeFileSync(at("f"), "old"));
+    const { ino } = statSync(at("f"));
+    chmodSync(directory, 0o555);
+    asOrdinaryUser(() => writeNow("f"));
+    expect(text("f")).toBe("new");
+    expect(statSync(at("f")).ino).toBe(ino);
+    expect(() => asOrdinaryUser(() => writeNow("created"))).toThrow("EACCES");
+    chmodSync(directory, 0o777);
+    rmSync(at("f"));
+  });
+});
