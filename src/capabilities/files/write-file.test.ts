@@ -159,6 +159,16 @@ function withFileSizeLimit(bytes: number, work: () => void): void {
   }
 }
 
+it("writes everything, however little the system takes at a time", async () => {
+  const { write: writeAll } = libc();
+  const writing = vi
+    .spyOn(libc(), "write")
+    .mockImplementation((fd, buffer, size) => writeAll(fd, buffer, Math.min(size, 7)));
+  onTestFinished(() => writing.mockRestore());
+  await write("f", contentsOf(100));
+  expect(readFileSync(at("f")).equals(contentsOf(100))).toBe(true);
+});
+
 it("has written a small file when it returns", () => {
   const now = (size: number) => writeFile(ownPlace(at("f")), contentsOf(size), { followSymlinks: true });
   expect(now(65_536)).toBeUndefined();

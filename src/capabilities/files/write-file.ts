@@ -80,9 +80,7 @@ function writeAtOnce(first: Draft, bytes: Uint8Array): void {
     try {
       draft.begin(bytes.length);
       for (let written = 0; written < bytes.length; )
-        written += check(
-          libc().write(fd, written === 0 ? bytes : bytes.subarray(written), bytes.length - written),
-        );
+        written += check(libc().write(fd, bytes.subarray(written), bytes.length - written));
       next = draft.commit(bytes.length);
     } finally {
       draft.close();

@@ -19,6 +19,8 @@ export interface GlobScan {
 const MAX_ENTRIES = 200_000;
 const MAX_MS = 5000;
 const ENTRIES_PER_LOOK = 1000;
+/** Stands for bytes that are not UTF-8. */
+const NO_TEXT = "\u{fffd}";
 
 /** Bounds the search for matches. Beyond them the sandbox is refused, because matches could be missed. */
 export class ScanBudget {
@@ -60,7 +62,7 @@ interface Step {
 }
 
 /**
- * Real paths that a pattern matches now. Links to directories are not followed, except before the first wildcard; a
+ * Real paths that a pattern with a wildcard matches now. Links to directories are not followed, except before that; a
  * directory that cannot be read counts as a match, because its contents are unknown. Yields after each directory.
  */
 export function* scanGlob(
@@ -70,7 +72,6 @@ export function* scanGlob(
 ): Generator<undefined, string[]> {
   const { walk, disk, budget, maxDepth } = scan;
   const start = walk.follow(base);
-  if (names.length === 0) return start.kind === "file" || start.kind === "directory" ? [start.path] : [];
   if (start.kind === "closed") return [start.path];
   if (start.kind !== "directory") return [];
   const found: string[] = [];
@@ -84,6 +85,7 @@ export function* scanGlob(
       continue;
     }
     budget.spend(children.length + 1, pattern);
+    const shared = sharedNames(children);
     for (const child of children) {
       const { name } = child;
       budget.tick(pattern);
@@ -92,8 +94,8 @@ export function* scanGlob(
       const isDirectory = child.isDirectory();
       if (next.length === 0 || (!isMatch && !isDirectory)) continue;
       const path = childOf(directory, name);
-      // Names that are not UTF-8 cannot be found again by their text.
-      if (name.includes("\u{fffd}") && walk.look(path) === undefined)
+      // Names that are not UTF-8 cannot be found again by their text: nothing has it, or something else does.
+      if (name.includes(NO_TEXT) && (walk.look(path) === undefined || shared.has(name)))
         throw new SandboxRefusal(
           `unreadable glob \`${pattern}\` cannot hide a file in ${directory} whose name is not UTF-8; rename it`,
         );
@@ -107,6 +109,18 @@ export function* scanGlob(
     yield;
   }
   return found;
+}
+
+/** Texts that two names have, of which one at least is not UTF-8. */
+function sharedNames(children: readonly { readonly name: string }[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const { name } of children) {
+    if (!name.includes(NO_TEXT)) continue;
+    if (seen.has(name)) shared.add(name);
+    seen.add(name);
+  }
+  return shared;
 }
 
 /** A position, and those that can be reached without a name. */

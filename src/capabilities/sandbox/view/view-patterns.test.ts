@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { FakeDisk } from "../../../../test/fixtures/fake-disk.ts";
 import {
@@ -9,6 +10,7 @@ import {
   READ_ALL,
   shown,
 } from "../../../../test/fixtures/sandbox-policies.ts";
+import { temporaryDirectory } from "../../../../test/fixtures/temporary-directory.ts";
 import { viewInTurns, viewOf } from "./view-of.ts";
 
 describe("patterns", () => {
@@ -44,6 +46,43 @@ describe("patterns", () => {
       "readOnly /ws/sub/deep",
       "hiddenFile /ws/sub/deep/c.env",
     ]);
+  });
+
+  describe("and names that are not UTF-8", () => {
+    const NO_TEXT = "\u{fffd}";
+    const named = (directory: string, name: string): Buffer =>
+      Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, "latin1")]);
+
+    it("hide a name that only looks like one of them", () => {
+      const directory = temporaryDirectory();
+      writeFileSync(`${directory}/${NO_TEXT}.env`, "");
+      writeFileSync(named(directory, "\xff.other"), "");
+      expect(shown(viewOf(policy([READ_ALL, deny(`${directory}/**/*.env`)])))).toEqual([
+        "readOnly",
+        `hiddenFile ${directory}/${NO_TEXT}.env`,
+      ]);
+    });
+
+    it.each([
+      ["a file", []],
+      ["a file, beside one whose name looks like it", [`${NO_TEXT}.env`]],
+    ])("refuse %s", (_, beside) => {
+      const directory = temporaryDirectory();
+      for (const name of beside) writeFileSync(`${directory}/${name}`, "");
+      writeFileSync(named(directory, "\xff.env"), "");
+      expect(() => viewOf(policy([READ_ALL, deny(`${directory}/**/*.env`)]))).toThrow(
+        "name is not UTF-8; rename it",
+      );
+    });
+
+    it("refuse a directory, whatever is beside it", () => {
+      const directory = temporaryDirectory();
+      mkdirSync(named(directory, "\xff"));
+      writeFileSync(`${directory}/${NO_TEXT}`, "");
+      expect(() => viewOf(policy([READ_ALL, deny(`${directory}/**/*.env`)]))).toThrow(
+        "name is not UTF-8; rename it",
+      );
+    });
   });
 
   it("are searched in turns, so that others are not kept waiting", async () => {
