@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { AllowedRoots } from "./allowed-roots.ts";
 import { sandboxedAccess } from "./file-access.ts";
 import { FileHandles } from "./file-handles.ts";
 import { ownPlace, Place } from "./place.ts";
@@ -16,14 +17,11 @@ const path = (): string => join(directory, "file");
 const has = (contents: Buffer): boolean => readFileSync(path()).equals(contents);
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "file-handles-"));
+  directory = temporaryDirectory();
   handles = new FileHandles();
   handles.open("h", ownPlace(path()), "replace");
 });
-afterEach(() => {
-  handles.closeAll();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterEach(() => handles.closeAll());
 
 it("zeros after the end of a file are a hole, of the right length", async () => {
   for (let block = 0; block < 16; block += 1) await handles.write("h", block * BLOCK, zeros);
@@ -67,5 +65,122 @@ describe("a program that gets the ID of its owner while it is open", () => {
     chmodSync(path(), SET_ID);
     await writing;
     expect(mode()).toBe("755");
+  });
+});
+
+describe("a handle", () => {
+  const read = (offset: number, length: number): Promise<{ text: string; eof: boolean }> =>
+    handles.read("r", { offset, length }, (bytes, eof) => ({ text: bytes.toString(), eof }));
+  beforeEach(() => {
+    writeFileSync(join(directory, "read"), "0123456789");
+    handles.open("r", ownPlace(join(directory, "read")), "read");
+  });
+
+  it("reads blocks, and says where the file ends", async () => {
+    await expect(read(0, 4)).resolves.toEqual({ text: "0123", eof: false });
+    await expect(read(6, 4)).resolves.toEqual({ text: "6789", eof: false });
+    await expect(read(6, 5)).resolves.toEqual({ text: "6789", eof: true });
+    await expect(read(100_000, 1024 * 1024)).resolves.toEqual({ text: "", eof: true });
+    await expect(read(Number.MAX_SAFE_INTEGER, 1)).resolves.toEqual({ text: "", eof: true });
+  });
+
+  it("reads large blocks into memory that is used again", async () => {
+    const blocks: unknown[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const { buffer, text } = await handles.read("r", { offset: 1, length: BLOCK }, (bytes) => ({
+        buffer: bytes.buffer,
+        text: bytes.toString(),
+      }));
+      expect(text).toBe("123456789");
+      blocks.push(buffer);
+      // It takes none of that memory.
+      await read(0, BLOCK - 1);
+    }
+    expect(blocks[0]).toBe(blocks[1]);
+  });
+
+  it("has limits for a block", async () => {
+    for (const length of [0, 1024 * 1024 + 1]) {
+      await expect(read(0, length)).rejects.toThrow("block length must be between 1 and 1048576");
+      await expect(handles.write("h", 0, new Uint8Array(length))).rejects.toThrow("between 1 and 1048576");
+    }
+    await expect(read(0, 1024 * 1024)).resolves.toMatchObject({ eof: true });
+    await handles.write("h", 0, new Uint8Array(1024 * 1024));
+    await expect(handles.write("h", 2 ** 63, ones)).rejects.toThrow("signed 64-bit file offset limit");
+    await expect(handles.write("h", 2 ** 60, ones)).rejects.toThrow("File too large");
+  });
+
+  it("is closed once nothing uses it, and after that is unknown", async () => {
+    const reading = read(0, 4);
+    const writing = handles.write("h", 0, ones);
+    for (const id of ["r", "h"]) handles.close(id);
+    await expect(reading).resolves.toEqual({ text: "0123", eof: false });
+    await writing;
+    expect(openAround(directory)).toEqual([]);
+    await expect(read(0, 1)).rejects.toMatchObject({ code: "NOT_FOUND", message: "unknown file handle `r`" });
+    await expect(handles.write("h", 0, ones)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    handles.close("r");
+  });
+
+  it("is closed by a read that fails", async () => {
+    await expect(handles.read("h", { offset: 0, length: 1 }, () => {})).rejects.toMatchObject({
+      code: "EBADF",
+    });
+    await expect(handles.write("h", 0, ones)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(openAround(directory)).toEqual([join(directory, "read")]);
+  });
+
+  it("closes with all others", async () => {
+    handles.reserve("elsewhere");
+    handles.closeAll();
+    expect(openAround(directory)).toEqual([]);
+    await expect(read(0, 1)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("has an id of its own, and none that is too long", async () => {
+    const place = ownPlace(path());
+    handles.reserve("elsewhere");
+    for (const id of ["h", "elsewhere"]) {
+      for (const open of [
+        () => handles.open(id, place, "read"),
+        () => handles.openPart(id, place, { length: 0, isPrivate: false }),
+        () => handles.reserve(id),
+      ])
+        expect(open).toThrow(`file handle \`${id}\` already exists`);
+    }
+    await expect(handles.write("elsewhere", 0, ones)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    handles.close("elsewhere");
+    handles.reserve("elsewhere");
+    const long = "ä".repeat(17);
+    expect(() => handles.open(long, place, "read")).toThrow("must not exceed 32 bytes");
+    expect(() => handles.close(long)).toThrow("must not exceed 32 bytes");
+    handles.reserve("ä".repeat(16));
+  });
+
+  it("is one of 128 at most", () => {
+    for (let count = 2; count < 128; count += 1) handles.reserve(`${count}`);
+    expect(() => handles.open("more", ownPlace(path()), "read")).toThrow("at most 128 file handles");
+    handles.close("r");
+    handles.reserve("more");
+  });
+
+  it("empties a file that is to be replaced, and refuses everything else", () => {
+    writeFileSync(join(directory, "old"), "contents");
+    handles.open("o", ownPlace(join(directory, "old")), "replace");
+    expect(readFileSync(join(directory, "old"), "utf8")).toBe("");
+    expect(() => handles.open("n", ownPlace("/dev/null"), "replace")).toThrow(
+      "path `/dev/null` is not a file",
+    );
+    expect(() => handles.open("d", ownPlace(directory), "replace")).toThrow("EISDIR");
+    expect(() => handles.open("d", ownPlace(directory), "read")).toThrow("is not a file");
+    const roots = new AllowedRoots([directory]);
+    handles.open("in", new Place(join(directory, "new"), roots), "replace");
+    expect(() => handles.open("out", new Place(`${directory}-not`, roots), "replace")).toThrow("outside");
+  });
+
+  it("continues a file", async () => {
+    handles.openPart("p", ownPlace(join(directory, "read")), { length: 5, isPrivate: true });
+    await handles.write("p", 5, Buffer.from("+"));
+    expect(readFileSync(join(directory, "read"), "utf8")).toBe("01234+");
   });
 });

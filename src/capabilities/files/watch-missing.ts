@@ -33,7 +33,7 @@ export async function watchMissing(
   return undefined;
 }
 
-/** Relevant events of a name: directories on the way matter when they appear or disappear, the path itself always. */
+/** Relevant events of a name: what is missing, or on the way, matters when it appears or disappears. */
 type Interest = "appear or go" | "anything";
 
 class RunningWatch {
@@ -50,6 +50,7 @@ class RunningWatch {
   /** False if they cannot all be watched, or something has happened meanwhile. */
   async add(missing: readonly Place[], present: Place | undefined): Promise<boolean> {
     for (const place of missing) if (!(await this.#addWay(place, "missing"))) return false;
+    // Last, because a directory on the way of the others may be the present one, of which more matters.
     if (present !== undefined && !(await this.#addWay(present, "present"))) return false;
     this.#isComplete = !this.#isOver;
     return this.#isComplete;
@@ -76,12 +77,9 @@ class RunningWatch {
         const interests =
           index < depthOfTop ? undefined : this.#watch(isBounded ? pathOf(directory) : path, path);
         const isLast = index === names.length - 1;
-        addInterest(interests, name, isLast && expected === "present" ? "anything" : "appear or go");
+        interests?.set(keyOf(name), isLast && expected === "present" ? "anything" : "appear or go");
         const entry = open(directory, name);
-        if (entry === undefined) {
-          addInterest(interests, name, "anything");
-          return expected === "missing" && interests !== undefined;
-        }
+        if (entry === undefined) return expected === "missing" && interests !== undefined;
         if (isLast) {
           const isThere = !isLink(entry) && !isSilent(isBounded ? pathOf(entry) : joinPath(path, name));
           closeSync(entry);
@@ -122,11 +120,6 @@ class RunningWatch {
     // Until it is complete, nobody waits for it: the answer says that there is no watch.
     if (this.#isComplete) this.#onChange();
   }
-}
-
-function addInterest(names: Map<string, Interest> | undefined, name: NativePath, interest: Interest): void {
-  const key = keyOf(name);
-  if (names?.get(key) !== "anything") names?.set(key, interest);
 }
 
 /** Undefined if it does not exist. */
