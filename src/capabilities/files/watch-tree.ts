@@ -165,7 +165,8 @@ class TreeWatch {
   async #handleEvents(): Promise<void> {
     this.#handling = true;
     const turns = new Turns();
-    while (this.#events.size > 0 || this.#unsure.size > 0) {
+    // A directory is unsure only while there are more events than can be kept.
+    while (this.#events.size > 0) {
       for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) {
         if (turns.over) await turns.next();
         if (!this.#closed) this.#handle(event);

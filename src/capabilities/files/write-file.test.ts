@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -214,6 +215,33 @@ it("keeps set-user-ID in place too, if it is asked for", async () => {
   expect(modeOf("second")).toBe(0o4755);
 });
 
+it("replaces a file that appears meanwhile", async () => {
+  const writing = write("f", contentsOf(100_000));
+  writeFileSync(at("f"), "appeared");
+  await writing;
+  expect(readFileSync(at("f")).equals(contentsOf(100_000))).toBe(true);
+  expect(readdirSync(directory)).toEqual(["f"]);
+});
+
+it("says that the directory does not exist, or disappears meanwhile", async () => {
+  await expect(write("none/f", "x")).rejects.toThrow("No such file or directory");
+  mkdirSync(at("d"));
+  const writing = write("d/f", contentsOf(100_000));
+  rmSync(at("d"), { recursive: true });
+  await expect(writing).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+it("writes a setting of another process, beside which no file can be", async () => {
+  const child = spawn("sleep", ["60"]);
+  try {
+    const path = `/proc/${child.pid}/oom_score_adj`;
+    await writeFile(ownPlace(path), Buffer.from("500"), { followSymlinks: true });
+    expect(readFileSync(path, "utf8")).toBe("500\n");
+  } finally {
+    child.kill();
+  }
+});
+
 describe("a link", () => {
   it("is followed to its file, whatever bytes its name has", async () => {
     const target = Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff, 0x41])]);
@@ -302,6 +330,20 @@ describe("for somebody whom permissions bind", () => {
     expect(text("f")).toBe("old");
     asOrdinaryUser(() => writeNow("f", 0o440));
     expect([text("f"), modeOf("f")]).toEqual(["new", 0o440]);
+  });
+
+  it("a new file is created", () => {
+    asOrdinaryUser(() => writeNow("f"));
+    expect([text("f"), readdirSync(directory)]).toEqual(["new", ["f"]]);
+  });
+
+  it.runIf(isRoot)("a file of a group that is not theirs is written in place, and keeps it", () => {
+    writeFileSync(at("f"), "old");
+    chownSync(at("f"), 65_534, 1);
+    const { ino } = statSync(at("f"));
+    asOrdinaryUser(() => writeNow("f"));
+    expect(text("f")).toBe("new");
+    expect(statSync(at("f"))).toMatchObject({ ino, uid: 65_534, gid: 1 });
   });
 
   it.runIf(isRoot)("a mode opens nobody else's file", () => {
