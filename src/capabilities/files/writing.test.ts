@@ -1,103 +1,105 @@
-import {
-  chmodSync,
-  linkSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, closeSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeFifo } from "../../../test/fault/file-nodes.ts";
+import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
-import { copy } from "./copy.ts";
-import { createDirectory } from "./directories.ts";
-import { sandboxedAccess } from "./file-access.ts";
-import { createLink } from "./links.ts";
+import { chmod } from "./chmod.ts";
+import { type FileAccess, freeAccess, sandboxedAccess } from "./file-access.ts";
 import { Place } from "./place.ts";
-import { remove } from "./remove.ts";
-import { rename } from "./rename.ts";
-import { writeFile } from "./write-file.ts";
-
-const SET_ID = 0o6755;
-const LARGE = 256 * 1024;
+import { NEW_FILE_MODE, openToWrite, refuseSetId, refuseToChange, WRITE_FLAGS } from "./writing.ts";
 
 let directory: string;
-const path = (): string => join(directory, "program");
-const confined = (name: string): Place => new Place(join(directory, name), sandboxedAccess);
-const mode = (): string => (statSync(path()).mode & 0o7777).toString(8);
-
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "writing-"));
-  writeFileSync(path(), "old", { mode: 0o600 });
-  chmodSync(path(), 0o755);
+  directory = temporaryDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+const at = (name: string): string => join(directory, name);
+const place = (path: string, access: FileAccess): Place => new Place(path, access);
+const trusted = (path: string): Place => place(path, freeAccess);
+const sandboxed = (path: string): Place => place(path, sandboxedAccess);
+const opened = (from: Place, path: string): void =>
+  closeSync(openToWrite(from, path, (name) => openSync(name, WRITE_FLAGS, NEW_FILE_MODE)).fd);
 
-// With roots or a sandbox, nobody writes a program that keeps the ID of its owner, whenever it got it.
-
-it("takes the ID from a program that gets it while it is written in place", async () => {
-  // A file with two names is not replaced.
-  linkSync(path(), join(directory, "second"));
-  const writing = writeFile(confined("program"), Buffer.alloc(LARGE, 1), { followSymlinks: true });
-  chmodSync(path(), SET_ID);
-  await writing;
-  expect(mode()).toBe("755");
-});
-
-it("takes the ID from a program that gets it while it is the destination of a copy", async () => {
-  const size = 64 * LARGE;
-  writeFileSync(join(directory, "source"), "");
-  truncateSync(join(directory, "source"), size);
-  chmodSync(join(directory, "source"), 0o755);
-  let ended = false;
-  const copying = copy(confined("source"), confined("program"), { recursive: false }).finally(() => {
-    ended = true;
-  });
-  for (;;) {
-    const copied = statSync(path()).size;
-    if (copied > 3 && copied < size) chmodSync(path(), SET_ID);
-    if (ended || mode() === "6755") break;
-    await setImmediate();
-  }
-  await copying;
-  expect([statSync(path()).size, mode()]).toEqual([size, "755"]);
-});
-
-describe.each([
-  ["roots", () => new AllowedRoots(["/"])],
-  ["a sandbox", () => sandboxedAccess],
-])("with %s, entries of the kernel's file systems", (_, access) => {
-  const at = (path: string): Place => new Place(path, access());
-  const here = (name: string): Place => at(join(directory, name));
-  const followed = { followSymlinks: true };
-  const unfollowed = { followSymlinks: false };
-  // Its own errors for them are others.
-  const REFUSED = "is a device or a file of the kernel, which cannot be written with roots or a sandbox";
-
-  it.each<[string, () => unknown]>([
-    ["create a directory", () => createDirectory(at("/sys/new"), { recursive: false, ...followed })],
-    ["with its parents", () => createDirectory(at("/sys/new/er"), { recursive: true, ...followed })],
-    ["without links", () => createDirectory(at("/sys/new"), { recursive: false, ...unfollowed })],
-    ["that and parents", () => createDirectory(at("/sys/new/er"), { recursive: true, ...unfollowed })],
-    ["create a link", () => createLink(at("/sys/new"), "x", { replace: false })],
-    ["replace by a link", () => createLink(at("/sys/kernel"), "x", { replace: true })],
-    ["copy a link", () => copy(here("link"), at("/sys/new"), { recursive: false })],
-    ["rename", () => rename(at("/sys/kernel"), at("/sys/new"))],
-    ["move there", () => rename(here("program"), at("/sys/new"))],
-    ["remove", () => remove(at("/sys/kernel/mm"), { recursive: true, force: true, ...followed })],
-    ["remove unlinked", () => remove(at("/sys/kernel/mm"), { recursive: false, force: true, ...unfollowed })],
-  ])("are left alone: %s", async (_change, change) => {
-    symlinkSync("target", join(directory, "link"));
-    await expect((async () => change())()).rejects.toThrow(REFUSED);
+describe("somebody with roots or a sandbox", () => {
+  it("writes files, pipes and the null device", () => {
+    makeFifo(at("pipe"));
+    const reader = openSync(at("pipe"), 0o4000);
+    for (const path of [at("new"), at("pipe"), "/dev/null"]) opened(sandboxed(path), path);
+    closeSync(reader);
+    expect(readdirSync(directory)).toEqual(["new", "pipe"]);
   });
 
-  it("that exist count as created, and those that do not as removed", async () => {
-    for (const links of [followed, unfollowed])
-      await createDirectory(at("/sys/kernel"), { recursive: true, ...links });
-    await remove(at("/sys/none"), { recursive: true, force: true, ...followed });
+  it.each(["/dev/zero", "/dev/tty", "/proc/sys/kernel/hostname", "/sys/kernel/uevent_seqnum"])(
+    "writes nothing that acts on the machine: %s",
+    (path) => {
+      symlinkSync(path, at("link"));
+      for (const named of [path, at("link")]) {
+        const open = (): number => openSync(named, "r");
+        expect(() => openToWrite(sandboxed(named), named, open), named).toThrow(
+          "is a device or a file of the kernel",
+        );
+        expect(() => refuseToChange(sandboxed(named), named), named).toThrow(
+          "is a device or a file of the kernel",
+        );
+      }
+      expect(openAround(path)).toEqual([]);
+    },
+  );
+
+  it("takes set-user-ID from a file by opening it", () => {
+    writeFileSync(at("f"), "");
+    chmodSync(at("f"), 0o6755);
+    opened(trusted(at("f")), at("f"));
+    expect(statSync(at("f")).mode & 0o7777).toBe(0o6755);
+    opened(sandboxed(at("f")), at("f"));
+    expect(statSync(at("f")).mode & 0o7777).toBe(0o755);
+  });
+
+  it("cannot ask for set-user-ID", () => {
+    for (const mode of [0o4000, 0o2755, 0o6777]) {
+      expect(() => refuseSetId(mode, sandboxed("/"))).toThrow(
+        `mode ${mode.toString(8)} sets the user or group ID`,
+      );
+      expect(() => refuseSetId(mode, trusted("/"))).not.toThrow();
+    }
+    for (const mode of [undefined, 0, 0o1777]) expect(() => refuseSetId(mode, sandboxed("/"))).not.toThrow();
+  });
+});
+
+it("lets nobody write the server's own process, but other devices and processes", () => {
+  for (const path of ["/proc/self/oom_score_adj", `/proc/${process.pid}/task/${process.pid}/comm`])
+    expect(() => opened(trusted(path), path), path).toThrow("belongs to the server's own process");
+  opened(trusted("/dev/null"), "/dev/null");
+  opened(trusted("/dev/zero"), "/dev/zero");
+  refuseToChange(trusted("/proc/self/comm"), "/proc/self/comm");
+  refuseToChange(sandboxed(directory), directory);
+  expect(openAround(`/proc/${process.pid}`)).toEqual([]);
+});
+
+describe("permissions", () => {
+  const modeOf = (name: string): number => statSync(at(name)).mode & 0o7777;
+  beforeEach(() => {
+    writeFileSync(at("f"), "");
+    symlinkSync("f", at("link"));
+  });
+
+  it("are set for what a path leads to", () => {
+    for (const mode of [0o600, 0o4755, 0o1777]) {
+      chmod(trusted(at("link")), mode);
+      expect(modeOf("f")).toBe(mode);
+    }
+    expect(() => chmod(trusted(at("none")), 0o600)).toThrow("ENOENT");
+  });
+
+  it("are confined as writing is", () => {
+    const roots = new AllowedRoots([directory]);
+    chmod(place(at("link"), roots), 0o640);
+    expect(modeOf("f")).toBe(0o640);
+    expect(() => chmod(place(at("f"), roots), 0o4755)).toThrow("leave out 6000");
+    expect(() => chmod(place(directory, roots), 0o777)).toThrow("is a root of this server");
+    expect(() => chmod(sandboxed("/dev/zero"), 0o666)).toThrow("is a device or a file of the kernel");
+    symlinkSync(".", at("top"));
+    expect(() => chmod(place(at("top"), roots), 0o777)).toThrow("is a root of this server");
+    expect(modeOf("f")).toBe(0o640);
   });
 });
