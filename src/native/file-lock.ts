@@ -2,6 +2,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { libc } from "./libc.ts";
 import { ERRNO, osError } from "./os-error.ts";
 
+const LOCK_SH = 1;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
@@ -21,9 +22,21 @@ export function tryToLock(path: string): (() => void) | undefined {
   return undefined;
 }
 
-/** The same for an open file, until it is closed. False if another program holds the lock. */
+/**
+ * The same for an open file, until it is closed. False if another program holds the lock. A file that was shared before
+ * is not even shared then.
+ */
 export function tryToLockOpen(fd: number): boolean {
-  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+  return lock(fd, LOCK_EX);
+}
+
+/** Takes a lock that others can share, until the file is closed. False if one program holds it alone. */
+export function tryToShareOpen(fd: number): boolean {
+  return lock(fd, LOCK_SH);
+}
+
+function lock(fd: number, operation: number): boolean {
+  if (libc().flock(fd, operation | LOCK_NB) === 0) return true;
   const errno = libc().errno();
   if (errno === ERRNO.EAGAIN) return false;
   throw osError(errno);

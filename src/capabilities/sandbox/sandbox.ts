@@ -124,7 +124,7 @@ export class Sandbox {
     const { path, limitsSize, mountsDescriptors } = await this.bubblewrap();
     const { view, network, listeners, binds } = confinement;
     const cwd = textOf(inner.cwd);
-    const release = this.#placeholders.hold(view);
+    const release = await this.#placeholders.hold(view);
     const ended = (): void => {
       release();
       if (network !== "enabled") return;

@@ -1,31 +1,57 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmdirSync,
+  type Stats,
+  unlinkSync,
+} from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../../base/errors.ts";
+import { tryToLockOpen, tryToShareOpen } from "../../../native/file-lock.ts";
 import { isErrno } from "../../../native/os-error.ts";
 import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
+import { isProtectedName } from "../view/protected-names.ts";
 
 const FILE_MODE = 0o600;
+/** With the sticky bit, which means nothing here: other servers know a placeholder by it. */
+const MARK = 0o1000;
+const DIRECTORY_MODE = MARK | 0o777;
+/** Servers of other users must be able to lock it. */
+const READABLE = 0o555;
+/** Removing one takes microseconds, unless the server that does it is stopped. */
+const LOCKED_RETRY_MS = 2;
+const LOCKED_DEADLINE_MS = 1_000;
 
 /**
  * Directories and files that exist only as mount points: nothing can be mounted over a name that does not exist, and
- * without a mount it could be created. They are empty, and disappear with the last sandbox that needs them. If the
- * server is killed, they stay.
+ * without a mount it could be created. They are empty, and disappear with the last sandbox that needs them, of whatever
+ * server: the system takes a mount away with its mount point. So each server shares a lock on those that it needs, and
+ * removes one only if it can lock it alone. The locks of a server that is killed are gone, and the next one cleans up.
  */
 export class Placeholders {
   readonly #held = new Map<string, Held>();
 
   /** Creates those of a view that do not exist. Returns a function that gives them up. */
-  hold({ mounts }: Pick<FileView, "mounts">): () => void {
+  async hold({ mounts }: Pick<FileView, "mounts">): Promise<() => void> {
     const paths: string[] = [];
     const release = (): void => {
       for (const path of paths.splice(0)) this.#giveUp(path);
     };
     try {
       for (const { kind, path } of mounts) {
-        // One that is held may have been removed outside.
-        if (isAbsent(kind) && create(path, kind)) this.#use(path, paths, identityOf(path));
-        // Another sandbox made it, and it must not disappear under this one.
-        else if (kind !== "link" && this.#held.has(path)) this.#use(path, paths);
+        if (isAbsent(kind)) {
+          if (await this.#take(path, kind)) paths.push(path);
+        } else if (kind !== "link" && this.#held.has(path)) {
+          // Another sandbox made it, and it must not disappear under this one.
+          this.#held.get(path)!.users += 1;
+          paths.push(path);
+        }
       }
     } catch (error) {
       release();
@@ -34,53 +60,138 @@ export class Placeholders {
     return release;
   }
 
-  #use(path: string, paths: string[], identity = this.#held.get(path)?.identity): void {
-    this.#held.set(path, { users: (this.#held.get(path)?.users ?? 0) + 1, identity });
-    paths.push(path);
+  /** False for something that no server would remove. */
+  async #take(path: string, kind: "absent" | "absentFile"): Promise<boolean> {
+    const deadline = performance.now() + LOCKED_DEADLINE_MS;
+    for (;;) {
+      const held = this.#held.get(path);
+      // One that is held may have been removed outside.
+      if (held !== undefined && held.identity === identityOf(path)) {
+        held.users += 1;
+        return true;
+      }
+      const isNew = create(path, kind);
+      const locked = lockShared(path, isNew);
+      if (locked === "foreign") return false;
+      if (typeof locked === "object") {
+        if (held !== undefined) closeSync(held.fd);
+        this.#held.set(path, { ...locked, users: (held?.users ?? 0) + 1 });
+        return true;
+      }
+      if (performance.now() > deadline)
+        throw new SandboxRefusal(`a sandbox cannot reserve the name ${path}: another program has locked it`);
+      if (locked === "locked") await delay(LOCKED_RETRY_MS);
+    }
   }
 
   #giveUp(path: string): void {
-    const { users = 1, identity } = this.#held.get(path) ?? {};
-    if (users > 1) {
-      this.#held.set(path, { users: users - 1, identity });
-      return;
-    }
+    const held = this.#held.get(path);
+    if (held === undefined) return;
+    held.users -= 1;
+    if (held.users > 0) return;
     this.#held.delete(path);
-    // A link may lead the path elsewhere by now, to a directory that is somebody else's.
-    if (identity === undefined || identityOf(path) !== identity) return;
     try {
-      remove(path);
+      // A link may lead the path elsewhere by now, to a directory that is somebody else's.
+      if (held.isOurs && tryToLockOpen(held.fd) && identityOf(path) === held.identity) remove(path);
     } catch {
-      // Somebody outside has put something into it, or removed it.
+      // Somebody outside has put something into it, or removed it, or nothing can be locked on that disk.
+    } finally {
+      closeSync(held.fd);
     }
   }
 }
 
-interface Held {
-  readonly users: number;
-  /** Device and inode of the directory that was created. */
-  readonly identity: string | undefined;
+interface Locked {
+  /** Is open as long as the lock is held. */
+  readonly fd: number;
+  /** Device and inode. */
+  readonly identity: string;
+  /** Whether it exists only as a mount point. */
+  readonly isOurs: boolean;
+}
+
+interface Held extends Locked {
+  users: number;
+}
+
+/**
+ * Shares the lock on what is at a path. `gone`: it has been removed since; `locked`: it is being removed, or a stranger
+ * has locked it; `foreign`: it was no server that made it.
+ */
+function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | "foreign" {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return "gone";
+    if (isErrno(error, "EACCES") || isErrno(error, "ELOOP") || isErrno(error, "ENXIO")) return "foreign";
+    throw cannotReserve(path, error);
+  }
+  let locked: Locked | undefined;
+  try {
+    if (!share(fd)) return "locked";
+    const stat = fstatSync(fd);
+    if (identityOf(path) !== identity(stat)) return "gone";
+    if (isNew && stat.isDirectory()) makeReadable(fd, stat);
+    locked = { fd, identity: identity(stat), isOurs: isNew || isMarked(path, stat) };
+    return locked;
+  } catch (error) {
+    throw cannotReserve(path, error);
+  } finally {
+    if (locked === undefined) closeSync(fd);
+  }
+}
+
+function makeReadable(fd: number, { mode }: Stats): void {
+  if ((mode & READABLE) === READABLE) return;
+  try {
+    fchmodSync(fd, mode | READABLE);
+  } catch {
+    // Some disks have no modes.
+  }
+}
+
+/** Where there are no locks, nothing is ever removed, because it cannot be locked alone either. */
+function share(fd: number): boolean {
+  try {
+    return tryToShareOpen(fd);
+  } catch {
+    return true;
+  }
+}
+
+/** Whether another server has made it, or an earlier one that was killed. */
+function isMarked(path: string, stat: Stats): boolean {
+  return stat.isDirectory() && (stat.mode & MARK) !== 0 && isProtectedName(path);
 }
 
 function identityOf(path: string): string | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+  return stat && identity(stat);
+}
+
+function identity({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
 }
 
 function isAbsent(kind: ViewMount["kind"]): kind is "absent" | "absentFile" {
   return kind === "absent" || kind === "absentFile";
 }
 
-/** False if it exists by now: then it is not ours to remove. */
+/** False if it exists by now: then it may not be ours to remove. */
 function create(path: string, kind: "absent" | "absentFile"): boolean {
   try {
-    if (kind === "absent") mkdirSync(path);
+    if (kind === "absent") mkdirSync(path, DIRECTORY_MODE);
     else closeSync(openSync(path, "wx", FILE_MODE));
     return true;
   } catch (error) {
     if (isErrno(error, "EEXIST")) return false;
-    throw new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
+    throw cannotReserve(path, error);
   }
+}
+
+function cannotReserve(path: string, error: unknown): SandboxRefusal {
+  return new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
 }
 
 /** Nothing that somebody has filled. */
