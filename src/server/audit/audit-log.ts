@@ -1,4 +1,4 @@
-import { setTimeout as setTimeoutPromise } from "node:timers/promises";
+import { settledWithin } from "../../base/deadlines.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -141,8 +141,7 @@ export class AuditLog {
     clearInterval(this.#headTimer);
     clearTimeout(this.#timer);
     // A disk that does not answer must not keep the server from ending.
-    await Promise.race([this.#finish(), setTimeoutPromise(CLOSE_DEADLINE_MS, undefined, { ref: false })]);
-    clearTimeout(this.#timer);
+    await settledWithin(this.#finish(), CLOSE_DEADLINE_MS);
     clearTimeout(this.#syncTimer);
     this.#printHead();
     if (this.#hasWork)
@@ -247,7 +246,6 @@ export class AuditLog {
 
   async #sync(): Promise<void> {
     this.#syncTimer = undefined;
-    if (this.#closed) return;
     try {
       await this.#file.sync();
     } catch (error) {

@@ -8,10 +8,10 @@ import {
   AuditScene,
   base64,
   eventually,
-  linesOf,
   linkTo,
   starting,
 } from "../../../test/fixtures/audit-scene.ts";
+import { linesOf } from "../../../test/fixtures/audit-lines.ts";
 import { serve } from "../serve.ts";
 import { formatHead } from "./chain.ts";
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import { ProcessTable } from "./process-table.ts";
 
@@ -28,9 +29,17 @@ class FakeProcess {
     if (!this.state.closed) this.close();
   }
 
+  exit(): void {
+    this.#tell("exited");
+  }
+
   close(): void {
     this.state.closed = true;
-    for (const listener of this.#listeners) listener({ kind: "closed" } as Parameters<Listener>[0]);
+    this.#tell("closed");
+  }
+
+  #tell(kind: "exited" | "closed"): void {
+    for (const listener of this.#listeners) listener({ kind } as Parameters<Listener>[0]);
   }
 }
 
@@ -44,13 +53,19 @@ class FakeSlot {
   }
 }
 
+function confinement(view: object, network = "full"): Confinement {
+  return { view, network } as Confinement;
+}
+
 function create(maxUnheard = 100) {
   const processes: FakeProcess[] = [];
   const slots: FakeSlot[] = [];
-  const closed: string[] = [];
+  const [started, closed]: [string[], string[]] = [[], []];
+  const requests: StartRequest[] = [];
   let failure: Error | undefined;
   const starter = {
-    start: async () => {
+    start: async (request: StartRequest) => {
+      requests.push(request);
       if (failure !== undefined) throw failure;
       processes.push(new FakeProcess());
       return processes.at(-1);
@@ -64,14 +79,23 @@ function create(maxUnheard = 100) {
       slots.push(new FakeSlot());
       return slots.at(-1) as unknown as ProcessSlot;
     },
-    started: () => {},
+    started: (processId) => void started.push(`${processId} of ${table.size}`),
     closed: (processId) => void closed.push(processId),
   });
   const start = async (id: string, key?: string): Promise<FakeProcess> => {
     await table.start(id, REQUEST, key === undefined ? {} : { idempotency: { key, body: id } });
     return processes.at(-1)!;
   };
-  return { table, start, slots, closed, fail: (error: Error) => (failure = error) };
+  return {
+    table,
+    start,
+    slots,
+    started,
+    closed,
+    requests,
+    process: () => processes.at(-1)!,
+    fail: (error: Error) => (failure = error),
+  };
 }
 
 beforeEach(() => {
@@ -181,4 +205,110 @@ it("killing all ends what runs, also what is still being started, and frees ever
   expect([running.disposed, late.disposed > 0, table.size]).toEqual([1, true, 0]);
   expect(slots.map(({ calls }) => calls.at(-1))).toEqual(["freed", "freed"]);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("a start is in progress until the process is in the table, which is told in the same step", async () => {
+  const { table, started } = create();
+  const steps: unknown[] = [];
+  const start = table.start("p", REQUEST, {
+    observe: (_, { argv, isConfined }) => void steps.push(["observed", argv, isConfined, [...started]]),
+    started: () => void steps.push(["started", [...started]]),
+  });
+  expect([table.starting("p") instanceof Promise, table.starting("q"), table.size]).toEqual([
+    true,
+    undefined,
+    0,
+  ]);
+  await start;
+  expect(steps).toEqual([
+    ["observed", ["x"], false, ["p of 1"]],
+    ["started", ["p of 1"]],
+  ]);
+  await table.starting("p");
+  expect(table.starting("p")).toBeUndefined();
+});
+
+it.each<[string, Confinement, object]>([
+  [
+    "everything but the network",
+    confinement({ root: "writable", mounts: [] }, "restricted"),
+    {
+      files: "unrestricted",
+      network: "restricted",
+    },
+  ],
+  [
+    "what is not mounted",
+    confinement({ root: "writable", mounts: [{}] }),
+    { files: "restricted", network: "full" },
+  ],
+  [
+    "nothing that changes",
+    confinement({ root: "readable", mounts: [] }),
+    { files: "restricted", network: "full" },
+  ],
+])("a confined process has its confinement, and says so: %s", async (_, confined, enforced) => {
+  const { table, requests } = create();
+  const seen: boolean[] = [];
+  for (const confine of [() => confined, async () => confined])
+    await table.start("p", REQUEST, {
+      label: "a label",
+      confine,
+      observe: (__, { isConfined }) => void seen.push(isConfined),
+    });
+  expect(requests).toEqual([
+    { ...REQUEST, confinement: confined },
+    { ...REQUEST, confinement: confined },
+  ]);
+  expect(table.get("p")).toMatchObject({ argv: ["x"], cwd: "/", label: "a label", enforced });
+  expect(seen).toEqual([true, true]);
+});
+
+it("a process without a confinement says nothing about one", async () => {
+  const { table, start } = create();
+  await start("p");
+  expect(table.get("p")).toMatchObject({ label: undefined, enforced: undefined });
+});
+
+it("the network of a process ends with it, or with the attempt to start it", async () => {
+  const { table, process, requests, fail } = create();
+  const network = (calls: string[]) => async (request: StartRequest) => ({
+    request: { ...request, env: new Map([["PROXY", "here"]]) },
+    started: () => void calls.push("started"),
+    close: () => void calls.push("closed"),
+  });
+  const [ran, failed]: [string[], string[]] = [[], []];
+  await table.start("p", REQUEST, { openNetwork: network(ran) });
+  expect([requests[0]!.env.get("PROXY"), ran]).toEqual(["here", ["started"]]);
+  process().close();
+  await vi.waitFor(() => expect(ran).toEqual(["started", "closed"]));
+  fail(new Error("no such program"));
+  await expect(table.start("q", REQUEST, { openNetwork: network(failed) })).rejects.toThrow(
+    "no such program",
+  );
+  expect(failed).toEqual(["closed", "started"]);
+});
+
+it("a process that exits has the time of its end", async () => {
+  vi.setSystemTime(1_000);
+  const { table, start } = create();
+  const process = await start("p");
+  vi.setSystemTime(2_000);
+  expect(table.get("p")).toMatchObject({ startedAtMs: 1_000 });
+  expect(table.get("p")).not.toHaveProperty("endedAtMs");
+  process.exit();
+  vi.setSystemTime(3_000);
+  process.close();
+  expect(table.get("p")).toMatchObject({ endedAtMs: 2_000 });
+});
+
+it("an id that may be forgotten is taken by the next start with it", async () => {
+  const { table, start, slots } = create();
+  (await start("p")).close();
+  const old = table.get("p")!;
+  table.heard(old);
+  await start("p");
+  expect([table.get("p") === old, table.size, slots[0]!.calls.at(-1)]).toEqual([false, 1, "freed"]);
+  vi.advanceTimersByTime(10 * RETENTION_MS);
+  expect(table.size).toBe(1);
 });

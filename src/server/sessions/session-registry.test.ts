@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { createRights, FULL_RIGHTS } from "../access/rights.ts";
@@ -6,6 +6,8 @@ import { SessionRegistry } from "./session-registry.ts";
 import type { SessionHolder } from "./session-registry.ts";
 import type { Peer } from "../connection/peer.ts";
 import type { Session } from "./session.ts";
+
+const TTL_MS = 1_000;
 
 interface FakeHolder extends SessionHolder {
   readonly peer: Peer & { ended: boolean };
@@ -37,18 +39,29 @@ function holder(principal = "user:ann"): FakeHolder {
 /** What a session is attached to, in order; undefined for nothing. */
 type Attachments = (Peer | undefined)[];
 
-function createRegistry(): { sessions: SessionRegistry; attachments: Attachments } {
+function createRegistry() {
   const attachments: Attachments = [];
-  const create = (id: string): Session => {
+  const owners: unknown[] = [];
+  const ended: string[] = [];
+  let inside = 0;
+  const create = (id: string, owner: unknown): Session => {
+    owners.push(owner);
     const session: Partial<Session> = {
       id,
       attach: ({ peer }) => void attachments.push(peer),
       detach: () => void attachments.push(undefined),
-      end: async () => {},
+      end: async () => void ended.push(id),
     };
     return session as Session;
   };
-  return { sessions: new SessionRegistry({ create, detachedTtlMs: 1000, maxSessions: 10 }), attachments };
+  const enter = () => {
+    inside += 1;
+    return () => {
+      inside -= 1;
+    };
+  };
+  const sessions = new SessionRegistry({ create, detachedTtlMs: TTL_MS, maxSessions: 10, enter });
+  return { sessions, attachments, owners, ended, inside: () => inside };
 }
 
 const UNKNOWN = /^unknown session id/;
@@ -141,4 +154,61 @@ it("the quicker one keeps a session that two wait for, also when it was free in 
   old.life.resolve(false);
   await expect(waiting).rejects.toThrow(ATTACHED);
   expect([first.surrendered, old.surrendered]).toEqual([false, false]);
+});
+
+it("a session is made for its owner, who is described with it", () => {
+  const { sessions, owners } = createRegistry();
+  const [ann, bob] = [holder("ann"), holder("bob")];
+  const [first, second] = [sessions.open(ann), sessions.open(bob)];
+  sessions.detach(second);
+  expect(owners).toEqual([
+    { principal: "ann", rights: ann.rights },
+    { principal: "bob", rights: bob.rights },
+  ]);
+  expect([...sessions.described()]).toEqual([
+    { session: first, owner: "ann", isConnected: true },
+    { session: second, owner: "bob", isConnected: false },
+  ]);
+  expect([[...sessions], sessions.size]).toEqual([[first, second], 2]);
+});
+
+it("a server has as many sessions as it may have, of whomever", () => {
+  const { sessions } = createRegistry();
+  for (let count = 0; count < 10; count += 1) sessions.open(holder(`user:${count}`));
+  expect(() => sessions.open(holder("ann"))).toThrow("the server has too many sessions");
+  expect(sessions.size).toBe(10);
+});
+
+describe("a session without a connection", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("ends when its time is over, and not before", async () => {
+    const { sessions, ended, inside } = createRegistry();
+    const session = sessions.open(holder("ann"));
+    sessions.detach(session);
+    await vi.advanceTimersByTimeAsync(TTL_MS - 1);
+    expect([sessions.size, inside()]).toEqual([1, 1]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([sessions.size, inside(), ended]).toEqual([0, 0, [session.id]]);
+  });
+
+  it("does not end once it has a connection again", async () => {
+    const { sessions, ended } = createRegistry();
+    const session = sessions.open(holder("ann"));
+    sessions.detach(session);
+    sessions.resume(session.id, holder("ann"));
+    await vi.advanceTimersByTimeAsync(10 * TTL_MS);
+    expect([sessions.size, ended]).toEqual([1, []]);
+  });
+
+  it("ends once", async () => {
+    const { sessions, ended, inside } = createRegistry();
+    const session = sessions.open(holder("ann"));
+    sessions.detach(session);
+    await sessions.endAll(Promise.resolve());
+    sessions.detach(session);
+    await vi.advanceTimersByTimeAsync(10 * TTL_MS);
+    expect([ended, inside(), vi.getTimerCount()]).toEqual([[session.id], 0, 0]);
+  });
 });

@@ -1,8 +1,11 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createDeferred } from "../../base/deferred.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import { FULL_RIGHTS } from "../access/rights.ts";
 import type { Peer } from "../connection/peer.ts";
+import type { ProcessSlot } from "../processes/process-quota.ts";
 import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
 import { Attachment } from "./attachment.ts";
 import { Session } from "./session.ts";
@@ -76,4 +79,147 @@ it("nobody is followed for a connection that is gone", () => {
   session.followAttached("g", guest);
   session.detach();
   expect([listeners(), session.attached("g")]).toEqual([0, undefined]);
+});
+
+const DETAILS = { argv: ["x"], cwd: "/", env: new Map<string, string>(), stdin: "none" } as const;
+
+/** A session with processes that the test ends, and connections whose pings it answers. */
+function createOwner() {
+  const [processes, pings, sent]: [FakeProcess[], (() => void)[], string[]] = [[], [], []];
+  const peer = {
+    queuedBytes: 0,
+    eventSender: (processId: string) => (event: ProcessEvent) => void sent.push(`${processId} ${event.kind}`),
+    ping: (answered: () => void) => pings.push(answered) > 0,
+  };
+  const session = new Session("s", {
+    starter: {
+      start: async () => {
+        processes.push(new FakeProcess());
+        return processes.at(-1);
+      },
+    } as unknown as ProcessStarter,
+    retentionMs: 1_000_000,
+    maxUnheard: 10,
+    takeSlot: () => ({ closed: () => {}, free: () => {} }) as unknown as ProcessSlot,
+  });
+  const attach = (): void =>
+    session.attach({ peer: peer as Partial<Peer> as Peer, principal: "user:ann", rights: FULL_RIGHTS });
+  const start = async (id: string): Promise<FakeProcess> => {
+    await session.processes.start(id, DETAILS);
+    return processes.at(-1)!;
+  };
+  return { session, attach, start, pings, sent };
+}
+
+class FakeProcess {
+  state = { nextSeq: 1, exitCode: undefined as number | undefined, closed: false };
+  readonly outputBytes = { retained: 0 };
+  gone = true;
+  readonly #listeners = new Set<(event: ProcessEvent) => void>();
+
+  listen(listener: (event: ProcessEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  exit(): void {
+    this.state.exitCode = 0;
+    this.#tell("exited");
+  }
+
+  close(): void {
+    this.state.closed = true;
+    this.#tell("closed");
+  }
+
+  dispose(): void {
+    if (!this.state.closed) this.close();
+  }
+
+  #tell(kind: "exited" | "closed"): void {
+    for (const listener of this.#listeners) listener({ kind, seq: 1 } as ProcessEvent);
+  }
+}
+
+it("a process runs from the end of its start to its exit", async () => {
+  const { session, start } = createOwner();
+  const starting = start("p");
+  expect([session.isRunning("p"), session.isRunning("unknown")]).toEqual([false, false]);
+  const process = await starting;
+  await session.starting("p");
+  expect(session.isRunning("p")).toBe(true);
+  process.exit();
+  expect(session.isRunning("p")).toBe(false);
+});
+
+it("a process of others runs, too, and does not while a kept one starts under its id", async () => {
+  const session = createSession();
+  session.followAttached("g", createGuest().guest);
+  expect(session.isRunning("g")).toBe(true);
+  const kept = createDeferred<void>();
+  session.startsKept("g", kept.promise);
+  expect(session.isRunning("g")).toBe(false);
+  kept.reject(new Error("no such program"));
+  await session.starting("g");
+  expect([session.isRunning("g"), session.starting("g")]).toEqual([true, undefined]);
+});
+
+describe("an end that a client may not have read", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("is kept for its next connection, and forgotten once that has read it", async () => {
+    const { session, attach, start, pings, sent } = createOwner();
+    attach();
+    (await start("p")).close();
+    expect(sent).toEqual(["p closed"]);
+    vi.advanceTimersByTime(1_000);
+    session.detach();
+    pings.shift()!();
+    expect(session.processes.forget("p")).toBe(false);
+    attach();
+    vi.advanceTimersByTime(1_000);
+    expect(session.processes.forget("p")).toBe(false);
+    pings.shift()!();
+    expect(session.processes.forget("p")).toBe(true);
+  });
+
+  it("counts as read by a client that does not want the events", async () => {
+    const { session, attach, start, pings, sent } = createOwner();
+    attach();
+    const process = await start("p");
+    session.unfollow("p");
+    process.close();
+    vi.advanceTimersByTime(1_000);
+    pings.shift()!();
+    expect([sent, session.processes.forget("p")]).toEqual([[], true]);
+  });
+
+  it("is kept while there is no connection", async () => {
+    const { session, attach, start, pings } = createOwner();
+    (await start("p")).close();
+    vi.advanceTimersByTime(1_000);
+    expect([pings.length, session.processes.forget("p")]).toEqual([0, false]);
+    attach();
+    vi.advanceTimersByTime(1_000);
+    pings.shift()!();
+    expect(session.processes.forget("p")).toBe(true);
+  });
+});
+
+it("a process that runs is followed by the next connection, and by none after the last", async () => {
+  const { session, attach, start, sent } = createOwner();
+  const process = await start("p");
+  expect([session.isFollowed("p"), session.setFlow("p", { paused: true })]).toEqual([false, false]);
+  attach();
+  expect([session.isFollowed("p"), session.setFlow("p", { paused: true })]).toEqual([true, true]);
+  process.exit();
+  expect(sent).toEqual([]);
+  session.detach();
+  expect([session.isFollowed("p"), session.setFlow("p", { paused: false })]).toEqual([false, false]);
+  attach();
+  process.close();
+  expect(sent).toEqual(["p closed"]);
+  await session.end();
+  expect([session.isFollowed("p"), session.processes.size]).toEqual([false, 0]);
 });
