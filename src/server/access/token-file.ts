@@ -44,8 +44,9 @@ export async function parseTokens(path: string, text: string, context: RightsCon
   if (!Array.isArray(tokens)) throw fault(lineOf(text, 0, "token"), "token must be a table: [[token]]");
   if (tokens.length > MAX_TOKENS) throw fault(1, `there are more than ${MAX_TOKENS} tokens`);
   const walk = new PathWalk(systemDisk);
+  const starts = startsOf(text);
   const entries = tokens.map((table: unknown, index) => {
-    const start = startOf(text, index);
+    const start = starts[index] ?? 0;
     const refuse = (key: string, why: string): UsageError =>
       fault(lineOf(text, start, key.split(".").at(-1) ?? key), `${key} ${why}`);
     if (!isTable(table)) throw fault(start + 1, "token must be a table: [[token]]");
@@ -56,7 +57,7 @@ export async function parseTokens(path: string, text: string, context: RightsCon
       throw fault(start + 1, error.message);
     }
   });
-  checkUnique(entries, (index, why) => fault(startOf(text, index) + 1, why));
+  checkUnique(entries, (index, why) => fault((starts[index] ?? 0) + 1, why));
   return entries;
 }
 
@@ -117,10 +118,9 @@ async function parseToml(path: string, text: string): Promise<Record<string, unk
   }
 }
 
-/** Index of the line on which a token begins, because the parser does not report it. */
-function startOf(text: string, index: number): number {
-  const heads = text.split("\n").flatMap((line, at) => (/^\s*\[\[\s*token\s*\]\]/.test(line) ? [at] : []));
-  return heads[index] ?? 0;
+/** Indexes of the lines on which tokens begin, because the parser does not report them. */
+function startsOf(text: string): number[] {
+  return text.split("\n").flatMap((line, at) => (/^\s*\[\[\s*token\s*\]\]/.test(line) ? [at] : []));
 }
 
 /** Number of the first line from an index on that names a key, or of the line at that index. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { pollUntil } from "../../../test/fault/deadline.ts";
 import type { RightsContext } from "./rights.ts";
 import { TokenTable } from "./token-table.ts";
@@ -97,4 +97,114 @@ it.concurrent.each<[string, string, (path: string) => void]>([
     table.close();
     rmSync(directory, { recursive: true });
   }
+});
+
+describe("a table that changes", () => {
+  const READ_MS = 500;
+  const SETTLE_MS = 100;
+  const EMPTY_SETTLE_MS = 5_000;
+  let path: string;
+  let reasons: string[];
+  let table: TokenTable;
+
+  beforeEach(async () => {
+    const directory = mkdtempSync(join(tmpdir(), "table-"));
+    path = join(directory, "tokens.toml");
+    reasons = [];
+    write(path, entry("ann") + entry("bob"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    table = await TokenTable.open(path, recording(reasons));
+    onTestFinished(() => {
+      table.close();
+      rmSync(directory, { recursive: true });
+    });
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+  const isAdmitted = (name: string): boolean => "credential" in table.check(name);
+  const credentialOf = (name: string) => {
+    const answer = table.check(name);
+    if (!("credential" in answer)) throw new Error(answer.refusal);
+    return answer.credential;
+  };
+
+  it("is read once it stays the same for a while, so that half of one is never in force", async () => {
+    const bob = credentialOf("bob");
+    write(path, entry("ann"));
+    await pass(READ_MS);
+    expect([isAdmitted("bob"), bob.withdrawn?.aborted]).toEqual([true, false]);
+    write(path, entry("ann") + entry("cat"));
+    await pass(SETTLE_MS);
+    expect([isAdmitted("bob"), isAdmitted("cat")]).toEqual([true, false]);
+    await pass(SETTLE_MS);
+    expect([isAdmitted("bob"), isAdmitted("cat"), bob.withdrawn?.aborted]).toEqual([false, true, true]);
+    expect(reasons).toEqual([]);
+  });
+
+  it("keeps the connections of tokens that are the same, and ends those of others", async () => {
+    const [ann, bob] = [credentialOf("ann"), credentialOf("bob")];
+    write(path, entry("cat") + entry("bob", 'preset = "observe"') + entry("ann"));
+    await pass(READ_MS + SETTLE_MS);
+    expect([ann.withdrawn?.aborted, bob.withdrawn?.aborted]).toEqual([false, true]);
+    expect(credentialOf("ann").withdrawn).toBe(ann.withdrawn);
+    expect(credentialOf("bob")).toMatchObject({
+      name: "bob",
+      principal: "name:bob",
+      rights: { preset: "observe" },
+    });
+    write(path, entry("ann", 'preset = "full"\nexpires = 2100-01-01T00:00:00Z'));
+    await pass(READ_MS + SETTLE_MS);
+    expect(ann.withdrawn?.aborted).toBe(true);
+  });
+
+  it("admits nobody once it has been empty for long enough that nobody is writing it", async () => {
+    write(path, "\n");
+    await pass(READ_MS + EMPTY_SETTLE_MS - 1);
+    expect(isAdmitted("ann")).toBe(true);
+    await pass(1);
+    expect(isAdmitted("ann")).toBe(false);
+  });
+
+  it("has its fault told once, and again if it comes back", async () => {
+    const good = entry("ann");
+    const fault = [expect.stringContaining("preset must be one of")];
+    write(path, entry("ann", ""));
+    await pass(3 * READ_MS);
+    expect(reasons).toEqual(fault);
+    write(path, good);
+    await pass(READ_MS + SETTLE_MS);
+    write(path, entry("ann", ""));
+    await pass(3 * READ_MS);
+    expect(reasons).toEqual([...fault, ...fault]);
+  });
+
+  it("is not read after it is closed", async () => {
+    table.close();
+    expect(vi.getTimerCount()).toBe(0);
+    write(path, entry("ann"));
+    await pass(10 * READ_MS);
+    expect(isAdmitted("bob")).toBe(true);
+  });
+
+  it("is not read on if it is closed in the middle", async () => {
+    write(path, "");
+    await pass(READ_MS);
+    table.close();
+    write(path, entry("cat"));
+    await pass(EMPTY_SETTLE_MS);
+    expect([isAdmitted("cat"), vi.getTimerCount()]).toEqual([false, 0]);
+  });
+
+  it("refuses a token from the moment at which it expires", async () => {
+    vi.setSystemTime(new Date("2026-01-01T00:00:00Z"));
+    write(path, entry("ann", 'preset = "full"\nexpires = 2026-01-01T00:00:10Z'));
+    await pass(READ_MS + SETTLE_MS);
+    const expiresAtMs = Date.parse("2026-01-01T00:00:10Z");
+    expect(credentialOf("ann").expiresAtMs).toBe(expiresAtMs);
+    vi.setSystemTime(expiresAtMs - 1);
+    expect(isAdmitted("ann")).toBe(true);
+    vi.setSystemTime(expiresAtMs);
+    expect(table.check("ann")).toEqual({ refusal: "expired websocket bearer token" });
+  });
 });
