@@ -60,9 +60,7 @@ function quote(text: string): string {
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
-  for (const key of path) {
-    if (typeof current !== "object" || current === null) return undefined;
-    current = (current as Record<PropertyKey, unknown>)[key];
-  }
+  for (const key of path)
+    current = (current as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key];
   return current;
 }

@@ -65,10 +65,6 @@ class Lane {
   }
 
   submit(task: Task): void {
-    if (this.isFree) {
-      this.#start(task);
-      return;
-    }
     this.#queue.push(task);
     this.run();
   }

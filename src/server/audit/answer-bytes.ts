@@ -10,8 +10,11 @@ export function answerBytes(result: unknown): number | undefined {
   if (result instanceof JsonText)
     return contentBytes(result.text.length, result.text, result.text.slice(-EDGE_BYTES));
   if (result instanceof JsonParts) {
-    const length = result.parts.reduce((total, part) => total + part.length, 0);
-    return contentBytes(length, edge(result.parts), edge(result.parts.toReversed(), -EDGE_BYTES));
+    const { parts } = result;
+    const length = parts.reduce((total, part) => total + part.length, 0);
+    const start = Buffer.concat(parts.map((part) => part.subarray(0, EDGE_BYTES)));
+    const end = Buffer.concat(parts.map((part) => part.subarray(-EDGE_BYTES))).subarray(-EDGE_BYTES);
+    return contentBytes(length, start.toString("latin1"), end.toString("latin1"));
   }
   const chunk = (result as { chunk?: unknown } | null | undefined)?.chunk;
   return typeof chunk === "string" ? decodedBytes(chunk.length, chunk) : undefined;
@@ -28,21 +31,9 @@ function contentBytes(length: number, start: string, end: string): number | unde
   const before = start.indexOf(`":"`);
   if (before < 0) return undefined;
   const first = before + 3;
-  // A short answer has both edges in one.
-  const after = length <= EDGE_BYTES ? end.indexOf(QUOTE, first) : end.indexOf(QUOTE);
+  // The edges of a short answer overlap.
+  const after = end.indexOf(QUOTE, first - (length - end.length));
   if (after < 0) return undefined;
   const afterLength = end.length - after;
   return decodedBytes(length - first - afterLength, end.slice(0, after));
-}
-
-/** Text of the first bytes of the parts, or of the last ones. */
-function edge(parts: readonly Uint8Array[], from = 0): string {
-  let text = "";
-  for (const part of parts) {
-    const bytes = from < 0 ? part.subarray(from) : part.subarray(0, EDGE_BYTES);
-    const more = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-    text = from < 0 ? more + text : text + more;
-    if (text.length >= EDGE_BYTES) break;
-  }
-  return from < 0 ? text.slice(from) : text;
 }

@@ -4,13 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import {
-  AuditScene,
-  base64,
-  eventually,
-  linkTo,
-  starting,
-} from "../../../test/fixtures/audit-scene.ts";
+import { AuditScene, base64, eventually, linkTo, starting } from "../../../test/fixtures/audit-scene.ts";
 import { linesOf } from "../../../test/fixtures/audit-lines.ts";
 import { serve } from "../serve.ts";
 import { formatHead } from "./chain.ts";
@@ -200,6 +194,18 @@ it("each start has its line with the pid, whichever dialect started it, and each
   expect(starts[3]).toMatchObject({ env: ["X"], cwd: "file:///" });
   expect(new Set(starts.map(({ pid }) => pid)).size).toBe(4);
   expect(lines.filter(({ event }) => event === "failed")).toMatchObject([{ method: "process/start" }]);
+});
+
+it("the line of a read has the number of bytes, however many they are", async () => {
+  const link = await scene.linked();
+  const lengths = [0, 1, 33, 34, 40, 45, 46, 100, 20_000, 3_000_000];
+  for (const length of lengths) {
+    await link.request("fs/writeFile", { path: scene.uri("a"), dataBase64: base64("x".repeat(length)) });
+    await link.request("fs/readFile", { path: scene.uri("a") });
+  }
+  await scene.server?.close();
+  for (const event of ["writeFile", "readFile"])
+    expect(scene.lines().flatMap((line) => (line.event === event ? [line["bytes"]] : []))).toEqual(lengths);
 });
 
 it("names of any kind and length become one line each", async () => {

@@ -85,6 +85,10 @@ it.each([
     ["x", "--api-key=***", "--deploy-token=***"],
   ],
   [
+    ["sh", "-c", "TOKEN='s3 cret' a", `PASSWORD="s3'cret" b`, "TOKEN='s3 cret", "a='b' TOKEN=''"],
+    ["sh", "-c", "TOKEN=*** a", "PASSWORD=*** b", "TOKEN=***", "a='b' TOKEN=***"],
+  ],
+  [
     ["env", "DB_PASSWORD=s3cret", "run"],
     ["env", "DB_PASSWORD=***", "run"],
   ],

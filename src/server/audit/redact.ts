@@ -129,7 +129,7 @@ function redactAssignments(text: string): string {
     let end = equals + 1;
     if (quote === "'" || quote === '"') {
       const closing = text.indexOf(quote, end + 1);
-      end = closing < 0 ? text.length : closing + 1;
+      end = closing === -1 ? text.length : closing + 1;
     } else while (end < text.length && !VALUE_END.test(text[end]!)) end += 1;
     shown += `${text.slice(done, equals + 1)}${HIDDEN}`;
     done = end;
