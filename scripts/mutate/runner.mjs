@@ -76,9 +76,13 @@ async function run({ changed, tests, titles, modules, carriers }) {
     vitest.getRootProject().createSpecification(resolve(test)),
   );
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
-  const failed = testModules.find((module) => module.state() === "failed");
+  // A file whose concurrent tests are cancelled by the failure of one has not failed itself.
+  const firstFailed = (module) => module.children.allTests("failed").next().value;
+  const failed = testModules.find(
+    (module) => module.state() === "failed" || firstFailed(module) !== undefined,
+  );
   if (failed !== undefined) {
-    const [test] = failed.children.allTests("failed");
+    const test = firstFailed(failed);
     const title = test?.fullName ?? failed.errors()[0]?.message;
     return { state: "failed", test: failed.relativeModuleId, title };
   }
