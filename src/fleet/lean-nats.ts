@@ -59,7 +59,7 @@ class LeanConnection implements LeanNats {
     const parser = new LeanParser(protocol.parser, ({ sid, subject, reply, headerSize }, bytes) =>
       this.#receivers.get(sid)?.({
         subject,
-        data: headerSize === 0 ? bytes : bytes.subarray(headerSize),
+        data: bytes.subarray(headerSize),
         reply,
         isUndeliverable: headerSize > 0 && isNoResponders(bytes.subarray(0, headerSize)),
       }),
