@@ -159,6 +159,80 @@ test("an executor that has left accepts nobody, also whom it was about to accept
   expect(accepted).toEqual([]);
 });
 
+test("an executor that has left is silent, also towards calls that it was about to answer", async () => {
+  const nats = new FakeNats();
+  const { membership } = join(nats, "a");
+  await wait(100);
+  const caller = nats.connect();
+  const heard: string[] = [];
+  for (const subject of ["_INBOX.caller.*", "exec.a.beat"])
+    caller.subscribe(subject, (message) => {
+      // Of the last call, NATS tells that nobody hears it.
+      if (!message.isUndeliverable) heard.push(message.subject);
+    });
+  const call = (number: number): void =>
+    caller.publish("fleet.call", Buffer.alloc(0), `_INBOX.caller.${number}`);
+  call(1);
+  await wait(5);
+  call(2);
+  await wait(5);
+  membership.leave("over");
+  membership.leave("over");
+  call(3);
+  await wait(10_000);
+  expect(heard).toEqual(["exec.a.beat", "_INBOX.caller.1", "exec.a.beat"]);
+});
+
+test("calls that come together are answered together, each where its client receives and once", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  await wait(100);
+  const caller = nats.connect();
+  const heard: string[] = [];
+  for (const subject of ["_INBOX.caller.*", "exec.a.beat", "exec.a.dial"])
+    caller.subscribe(subject, (message) => void heard.push(message.subject));
+  const call = (reply?: string): void => caller.publish("fleet.call", Buffer.alloc(0), reply);
+  call("_INBOX.caller.1");
+  await wait(5);
+  for (const reply of ["_INBOX.caller.2", undefined, "exec.a.dial", "_INBOX.caller.3"]) call(reply);
+  await wait(10);
+  expect(heard).toEqual(["exec.a.beat", "_INBOX.caller.1"]);
+  await wait(10);
+  const answers = ["exec.a.beat", "_INBOX.caller.2", "_INBOX.caller.3"];
+  expect(heard.slice(2)).toEqual(answers);
+  await wait(100);
+  call("_INBOX.caller.4");
+  await wait(5);
+  expect(heard.slice(5)).toEqual(["exec.a.beat", "_INBOX.caller.4"]);
+});
+
+test("an older executor of the same name is answered every half a second at most", async () => {
+  const nats = new FakeNats();
+  join(nats, "a");
+  await wait(100);
+  const older = nats.connect();
+  const heard: Beat[] = [];
+  older.subscribe("exec.a.beat", ({ data }) => {
+    const beat = decodeBeat(data)!;
+    if (beat.run !== BEAT.run) heard.push(beat);
+  });
+  const insist = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 10) {
+      older.publish("exec.a.beat", encodeBeat(BEAT));
+      await wait(10);
+    }
+  };
+  await insist(490);
+  expect(heard).toHaveLength(1);
+  await insist(490);
+  expect(heard).toHaveLength(2);
+  await wait(900);
+  heard.length = 0;
+  older.publish("exec.a.beat", encodeBeat({ ...BEAT, state: "gone" }));
+  await wait(10);
+  expect(heard).toEqual([]);
+});
+
 test.each([
   ["text that is no JSON", Buffer.from("{")],
   ["a number", Buffer.from("1")],
