@@ -1,8 +1,8 @@
-import { once } from "node:events";
-import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
+import { connect as connectTo, type Socket } from "node:net";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type NatsServer, startNats } from "../../test/fixtures/nats-server.ts";
+import { ends, says, startScriptedNats } from "../../test/fixtures/scripted-nats.ts";
 import type { BusMessage } from "./bus.ts";
 import { type LeanNats, leanNats } from "./lean-nats.ts";
 import { NatsBus } from "./nats-bus.ts";
@@ -111,45 +111,8 @@ test("a subscription that has ended gets nothing of what is under way, and other
   await bus.close();
 });
 
-interface Scripted {
-  readonly url: string;
-  close(): void;
-}
-
-/** What a server answers on a connection. */
-interface Act {
-  readonly ping?: string;
-  readonly subscribe?: (socket: Socket) => void;
-}
-
-/** A server that does the next of these on each connection. */
-async function startScripted(acts: readonly Act[]): Promise<Scripted> {
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    const act = acts[sockets.push(socket) - 1];
-    socket.on("error", () => {});
-    socket.write('INFO {"version":"2.9.0","max_payload":1048576,"proto":1,"headers":true}\r\n');
-    socket.on("data", (data) => {
-      const heard = data.toString();
-      if (heard.includes("PING")) socket.write(act?.ping ?? "PONG\r\n");
-      if (heard.includes("SUB")) act?.subscribe?.(socket);
-    });
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `nats://127.0.0.1:${port}`,
-    close: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
-const says = (text: string): Act => ({ subscribe: (socket) => void socket.write(text) });
-
 test("what cannot be understood ends the connection to the server, and another is opened", async () => {
-  const server = await startScripted([says("MSG x 1 -1\r\n"), says("MSG x 1 2\r\nok\r\n")]);
+  const server = await startScriptedNats([says("MSG x 1 -1\r\n"), says("MSG x 1 2\r\nok\r\n")]);
   const bus = await NatsBus.open({ servers: server.url });
   const told: string[] = [];
   bus.watch({
@@ -165,8 +128,8 @@ test("what cannot be understood ends the connection to the server, and another i
 });
 
 test("what cannot be understood right behind the greeting ends a connection, too", async () => {
-  const server = await startScripted([
-    { subscribe: (socket) => void socket.end() },
+  const server = await startScriptedNats([
+    ends(),
     { ...says("MSG x 1 3\r\nbad\r\n"), ping: "PONG\r\nMSG x 1 -1\r\n" },
     says("MSG x 1 2\r\nok\r\n"),
   ]);
@@ -181,7 +144,7 @@ test("what cannot be understood right behind the greeting ends a connection, too
 });
 
 test("a server that stops reading is left, although what was written before cannot be sent", async () => {
-  const server = await startScripted([
+  const server = await startScriptedNats([
     { subscribe: (socket) => void socket.pause() },
     says("MSG x 1 2\r\nok\r\n"),
   ]);
