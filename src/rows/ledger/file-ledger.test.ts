@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { RowItem, RowRecord } from "../engine/row.ts";
 import { FileLedger } from "./file-ledger.ts";
 import type { JobHeader } from "./ledger-entries.ts";
@@ -207,6 +208,29 @@ test("what was recorded before a ledger is closed is in the file, also if nobody
   expect(lines().at(-1)).toMatchObject({ kind: "end", index: 0 });
 });
 
+test.each<[string, (ledger: FileLedger) => Promise<void>]>([
+  ["begin", (ledger) => ledger.begin(row(0), 2, "web-2")],
+  ["retry", (ledger) => ledger.retry(row(0), 1, LOST)],
+  ["end", (ledger) => ledger.settle(row(0), record(0))],
+  ["stop", (ledger) => ledger.stop("too many failures")],
+])("a %s that the disk does not take is an error, and the row stays as it was", async (_, work) => {
+  const ledger = await FileLedger.create(path, HEADER);
+  await ledger.begin(row(0), 1, "web-1");
+  await failDisk("ENOSPC");
+  await expect(work(ledger)).rejects.toThrow(`cannot write ${path}: ENOSPC`);
+  expect([ledger.statusOf(0), ledger.attemptsOf(0), ledger.placeOf(0)]).toEqual(["running", 1, "web-1"]);
+  await ledger.close();
+});
+
+test("a ledger that cannot be begun is an error, and stays unlocked and closed", async () => {
+  await failDisk("EIO");
+  const before = readdirSync("/proc/self/fd").length;
+  await expect(FileLedger.create(path, HEADER)).rejects.toThrow(`cannot write ${path}: EIO`);
+  await expect(FileLedger.resume(path, HEADER, () => {})).rejects.toThrow(`cannot write ${path}: EIO`);
+  expect(readdirSync(folder)).toEqual(["job.ledger"]);
+  expect(readdirSync("/proc/self/fd")).toHaveLength(before);
+});
+
 test("a ledger that somebody has changed meanwhile is noticed", async () => {
   const ledger = await FileLedger.create(path, HEADER);
   await ledger.settle(row(0), record(0));
@@ -215,6 +239,15 @@ test("a ledger that somebody has changed meanwhile is noticed", async () => {
   await expect(ledger.recordOf(0)).rejects.toThrow(`${path} has changed while it was used`);
   await ledger.close();
 });
+
+/** From here on, no flush of a file succeeds. */
+async function failDisk(code: string): Promise<void> {
+  const file = await open(folder);
+  await file.close();
+  const flush = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, "datasync");
+  flush.mockRejectedValue(Object.assign(new Error(code), { code }));
+  onTestFinished(() => flush.mockRestore());
+}
 
 function row(index: number): RowItem {
   return { index, id: `row-${index + 1}`, values: {} };

@@ -62,8 +62,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
       const file = await openFile(path, "ax+");
       const ledger = new FileLedger(path, file, { ...nothing(), header, size: 0, unlock });
       void ledger.#append(header);
-      await ledger.#begun();
-      return ledger;
+      return await ledger.#begun();
     });
   }
 
@@ -87,8 +86,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
         const appended = await openFile(path, "a+");
         const ledger = new FileLedger(path, appended, { ...found, header: begun ?? header, unlock });
         if (begun === undefined) void ledger.#append(header);
-        await ledger.#begun();
-        return ledger;
+        return await ledger.#begun();
       } catch (error) {
         await file.close();
         throw error;
@@ -167,8 +165,14 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     return this.close();
   }
 
-  async #begun(): Promise<void> {
-    await this.#append({ kind: "run", at: new Date().toISOString(), pid: process.pid });
+  async #begun(): Promise<this> {
+    try {
+      await this.#append({ kind: "run", at: new Date().toISOString(), pid: process.pid });
+      return this;
+    } catch (error) {
+      await this.#log.close();
+      throw error;
+    }
   }
 
   #append(entry: LedgerEntry): Promise<void> {
