@@ -116,7 +116,7 @@ export const buildUserServer = (version) =>
 /** The text of dist/client.js, likewise. */
 export const buildClient = (version) =>
   bundle("src/cli/client/main.ts", {
-    external: ["@nats-io/transport-node", "openai"],
+    external: ["@nats-io/transport-node", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: definitions(version),
   });

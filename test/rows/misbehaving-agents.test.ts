@@ -176,7 +176,7 @@ it("an endpoint that is silent for too long fails the item", async () => {
 });
 
 it.each([
-  ["of one event", "x".repeat(65_536), "an event of the endpoint's answer is longer than 2097152 bytes"],
+  ["of one event", "x".repeat(65_536), "an event of the endpoint's answer is longer than 2097152 characters"],
   [
     "of many",
     `data: "${"x".repeat(5_000)}"\n\n`.repeat(12),

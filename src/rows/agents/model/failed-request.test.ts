@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { failedRequest } from "./failed-request.ts";
+import { RefusedError } from "./refused-error.ts";
 
 const refusal = (status: number, headers: Record<string, string> = {}, code?: string) =>
-  failedRequest({ status, headers: new Headers(headers), code, error: { message: "no" } });
+  failedRequest(new RefusedError("no", { status, headers, code }));
 
 describe("a refused request", () => {
   it.each([408, 409, 429, 500, 502, 503])("may be repeated after %i", (status) => {
@@ -30,9 +31,15 @@ describe("a refused request", () => {
   });
 });
 
-it("an endpoint that cannot be reached is named by the innermost reason", () => {
-  const cause = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") });
-  expect(failedRequest(new Error("Connection error.", { cause }))).toEqual({
+it.each([
+  new Error("connect ECONNREFUSED 127.0.0.1:1"),
+  // A name with several addresses.
+  new AggregateError([
+    new Error("connect ECONNREFUSED 127.0.0.1:1"),
+    new Error("connect ECONNREFUSED ::1:1"),
+  ]),
+])("an endpoint that cannot be reached is named with the reason", (error) => {
+  expect(failedRequest(error)).toEqual({
     error: "the endpoint did not answer: connect ECONNREFUSED 127.0.0.1:1",
     retry: true,
   });

@@ -1,8 +1,8 @@
-import type { OpenAI } from "openai";
 import { UsageError } from "../../../base/errors.ts";
 import { pause } from "../../../base/deadlines.ts";
-import { formatDuration, MAX_TIMER_MS } from "../../../base/duration.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
+import { formatDuration } from "../../../base/duration.ts";
+import { Endpoint } from "./endpoint.ts";
+import { readEvents } from "./event-stream.ts";
 import { type FailedRequest, failedRequest } from "./failed-request.ts";
 import { HiddenKey } from "./hidden-key.ts";
 import { type Model, type ModelRequest, type ModelTurn, NO_TOKENS, addTokens } from "./model.ts";
@@ -35,10 +35,9 @@ const MAX_RETRY_DELAY_MS = 30_000;
 /** An endpoint that asks for a longer pause is as good as gone. */
 const MAX_RETRY_AFTER_MS = 120_000;
 const IDLE_TIMEOUT_MS = 300_000;
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-const MAX_EVENT_BYTES = 2 * 1024 * 1024;
+const ANSWER_SIZES = { maxBytes: 8 * 1024 * 1024, maxEventCharacters: 2 * 1024 * 1024 };
 
-/** A model at an endpoint with the Responses API. The `openai` package is loaded with the first request. */
+/** A model at an endpoint with the Responses API. */
 export function responsesModel(options: ResponsesModelOptions): Model {
   return new ResponsesModel(options);
 }
@@ -46,12 +45,13 @@ export function responsesModel(options: ResponsesModelOptions): Model {
 class ResponsesModel implements Model {
   readonly #options: ResponsesModelOptions;
   readonly #key: HiddenKey;
-  #client: Promise<OpenAI> | undefined;
+  readonly #endpoint: Endpoint;
 
   constructor(options: ResponsesModelOptions) {
     checkOptions(options);
     this.#options = options;
     this.#key = new HiddenKey(options.apiKey);
+    this.#endpoint = endpointOf(options);
   }
 
   async respond(request: ModelRequest): Promise<ModelTurn> {
@@ -86,10 +86,8 @@ class ResponsesModel implements Model {
     if (request.signal.aborted) abort();
     else request.signal.addEventListener("abort", abort, { once: true });
     try {
-      this.#client ??= createClient(this.#options);
-      const client = await this.#client;
-      const stream = await client.responses.create(this.#params(request), { signal: limit.signal });
-      const turn = await readTurn(this.#withoutKey(stream));
+      const answer = this.#endpoint.post(JSON.stringify(this.#params(request)), limit.signal);
+      const turn = await readTurn(this.#withoutKey(readEvents(answer, ANSWER_SIZES)));
       if (turn !== undefined) return turn;
       return failedTurn({ error: "the endpoint's answer ended before the model's turn did", retry: true });
     } catch (error) {
@@ -102,9 +100,9 @@ class ResponsesModel implements Model {
     }
   }
 
-  #params({ input, tools, mayCallTools }: ModelRequest): OpenAI.Responses.ResponseCreateParamsStreaming {
+  #params({ input, tools, mayCallTools }: ModelRequest): object {
     const { model, reasoningEffort, maxOutputTokens } = this.#options;
-    const params = {
+    return {
       model,
       input,
       tools,
@@ -117,8 +115,6 @@ class ResponsesModel implements Model {
         ? {}
         : { reasoning: { effort: reasoningEffort }, include: ["reasoning.encrypted_content"] }),
     };
-    // The package lists what its own endpoint accepts; others accept more.
-    return params as unknown as OpenAI.Responses.ResponseCreateParamsStreaming;
   }
 
   /** An endpoint that repeats the key must not get it into results. */
@@ -141,33 +137,31 @@ function failedTurn(
   };
 }
 
-async function createClient({
-  baseUrl,
+function endpointOf({
+  baseUrl = DEFAULT_BASE_URL,
   apiKey,
   idleTimeoutMs: idleMs = IDLE_TIMEOUT_MS,
-}: ResponsesModelOptions): Promise<OpenAI> {
-  const { OpenAI } = await import("openai");
-  // Whatever is not given here, the package would take from the environment.
-  return new OpenAI({
-    apiKey: apiKey ?? "none",
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    baseURL: baseUrl ?? DEFAULT_BASE_URL,
-    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
-    logLevel: "off",
-    maxRetries: 0,
-    timeout: MAX_TIMER_MS,
-    fetch: boundedFetch({ idleMs, maxBytes: MAX_ANSWER_BYTES, maxEventBytes: MAX_EVENT_BYTES }),
-  });
+}: ResponsesModelOptions): Endpoint {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/?$/, "/responses");
+  const headers = {
+    "content-type": "application/json",
+    accept: "text/event-stream",
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  return new Endpoint({ url, headers, idleMs });
 }
 
 function checkOptions({ model, baseUrl, apiKey, retries, maxOutputTokens }: ResponsesModelOptions): void {
   if (model === "") throw new UsageError("the model needs a name");
   if (baseUrl !== undefined && !/^https?:\/\//.test(baseUrl))
     throw new UsageError(`the address of the model must begin with http:// or https://, not ${baseUrl}`);
-  if (baseUrl !== undefined && !URL.canParse(baseUrl)) throw new UsageError(`${baseUrl} is no address`);
+  if (baseUrl !== undefined && !URL.canParse(baseUrl))
+    throw new UsageError(`${baseUrl} is not a valid address`);
+  if (baseUrl !== undefined && /^https?:\/\/[^/]*@/.test(baseUrl))
+    throw new UsageError(
+      "the address of the model must not contain a user or a password; give a key instead",
+    );
   // A header cannot hold anything else, and the error of whoever tries would show it.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new UsageError("the key of the model must be printable ASCII without spaces");

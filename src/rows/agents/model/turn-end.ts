@@ -16,12 +16,17 @@ const PASSING = new Set([
   "timeout",
 ]);
 
+/** The code of a refusal that no later request escapes. */
+export const OUT_OF_QUOTA = "insufficient_quota";
+
 /**
  * How this event of a stream ends a turn. Undefined if it does not, or if it is about the turn of somebody else: a
  * gateway may carry several on one connection.
  */
 export function turnEndOf(event: unknown, own: OwnTurn): TurnEnd | undefined {
   const type = text(event, "type");
+  const error = member(event, "error");
+  if (typeof error === "object" && error !== null) return brokenOff(error);
   if (type === "error") return failed(event);
   const response = member(event, "response");
   if (response === undefined || isOfAnother(response, own)) return undefined;
@@ -51,6 +56,14 @@ function isOfAnother(response: unknown, { responseId, conversationId }: OwnTurn)
     (responseId !== undefined && id !== undefined && id !== responseId) ||
     (conversationId !== undefined && conversation !== undefined && conversation !== conversationId)
   );
+}
+
+/** The endpoint itself failed in the middle of its answer. */
+function brokenOff(error: object): TurnEnd {
+  const code = text(error, "code");
+  const said = `the endpoint failed: ${oneLine(text(error, "message") ?? code ?? "no reason was given")}`;
+  if (code === OUT_OF_QUOTA) return { status: "failed", error: said, retry: false, isForAll: true };
+  return { status: "failed", error: said, retry: true };
 }
 
 function failed(error: unknown): TurnEnd {
