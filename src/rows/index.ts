@@ -11,6 +11,7 @@ export { type AgentCommands, type AgentWork, agentWork, type AgentWorkOptions } 
 export type {
   ConversationItem,
   Model,
+  ModelEvent,
   ModelRequest,
   ModelToolCall,
   ModelTurn,
@@ -21,6 +22,7 @@ export { responsesModel, type ResponsesModelOptions } from "./agents/model/respo
 export type { AgentHost } from "./agents/row-agent.ts";
 export {
   type AgentEnd,
+  type AgentEvent,
   type AgentLimits,
   type AgentOptions,
   type AgentTools,

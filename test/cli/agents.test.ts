@@ -143,7 +143,7 @@ describe("a mistake ends before a model is asked:", () => {
       "cannot read the instruction none.txt: No such file or directory (os error 2)",
     ],
     [["--instruction", " ", "--model", "m"], {}, "the instruction is empty"],
-    [instruction, {}, "--model is missing; it names the model at the endpoint"],
+    [instruction, {}, "--model is missing; name the endpoint's model with it, or in OPENAI_MODEL"],
     [
       [...instruction, "--model", "m"],
       {},

@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   attach: { define: async (program) => (await import("./commands/attach.ts")).define(program) },
   record: { define: async (program) => (await import("./commands/record.ts")).define(program) },
   replay: { define: async (program) => (await import("./commands/replay.ts")).define(program) },
+  agent: { define: async (program) => (await import("./commands/agent.ts")).define(program) },
   map: { define: async (program) => (await import("./commands/map.ts")).define(program) },
   agents: { define: async (program) => (await import("./commands/agents.ts")).define(program) },
   ps: { define: async (program) => (await import("./commands/ps.ts")).define(program) },

@@ -1,7 +1,15 @@
 import type { ToolDefinition } from "../../client/tools/definitions.ts";
 import type { FunctionToolResult, ToolCallOptions } from "../../client/tools/function-tool.ts";
 import { shorten } from "../../base/shorten.ts";
-import { addTokens, type ConversationItem, type Model, NO_TOKENS, type Tokens } from "./model/model.ts";
+import {
+  addTokens,
+  type ConversationItem,
+  type Model,
+  type ModelEvent,
+  type ModelToolCall,
+  NO_TOKENS,
+  type Tokens,
+} from "./model/model.ts";
 
 /** What an agent may use: the result of `createExecTools`, or any set of tools. */
 export interface AgentTools {
@@ -34,7 +42,15 @@ export interface AgentOptions extends AgentLimits {
    * them. `closing`: nothing depends on the next turn any more, so it is not repeated if it fails.
    */
   readonly next?: () => "go on" | "closing" | "last";
+  /** Called with what the agent does, as it does it. */
+  readonly onEvent?: (event: AgentEvent) => void;
 }
+
+/** What an agent does. */
+export type AgentEvent =
+  | ModelEvent
+  | ({ readonly type: "call" } & ModelToolCall)
+  | ({ readonly type: "result" } & Pick<ModelToolCall, "callId" | "name"> & FunctionToolResult);
 
 /** How an agent ended. */
 export interface AgentEnd {
@@ -84,7 +100,7 @@ class Agent {
   }
 
   async run(): Promise<AgentEnd> {
-    const { model, tools, maxTurns = MAX_TURNS, maxToolCalls = MAX_TOOL_CALLS } = this.#options;
+    const { model, tools, onEvent, maxTurns = MAX_TURNS, maxToolCalls = MAX_TOOL_CALLS } = this.#options;
     for (let next: "go on" | "closing" | "last" = "go on"; ; next = this.#options.next?.() ?? "go on") {
       this.#signal.throwIfAborted();
       const refusal = this.#refusal(maxTurns);
@@ -96,6 +112,7 @@ class Agent {
         mayCallTools: next !== "last",
         ...(next === "go on" ? {} : { retries: 0 }),
         signal: this.#signal,
+        ...(onEvent === undefined ? {} : { onEvent }),
       });
       this.#tokens = addTokens(this.#tokens, turn.tokens);
       this.#options.onTokens?.(turn.tokens);
@@ -110,7 +127,9 @@ class Agent {
         if (this.#toolCalls >= maxToolCalls)
           return this.#failed(`the agent called more than ${maxToolCalls} tools`, true);
         this.#toolCalls += 1;
-        const { text } = await tools.call(name, args, { callId, signal: this.#signal });
+        onEvent?.({ type: "call", callId, name, arguments: args });
+        const { text, isError } = await tools.call(name, args, { callId, signal: this.#signal });
+        onEvent?.({ type: "result", callId, name, text, isError });
         this.#add({ type: "function_call_output", call_id: callId, output: shorten(text, MAX_TOOL_TEXT) });
       }
     }

@@ -1,37 +1,27 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { AgentJobSummary } from "../../../rows/agents/agent-job.ts";
 import type { JsonValue } from "../../../rows/engine/row.ts";
-import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { describeFileError } from "../../describe-file-error.ts";
 import { readSmallFile } from "../../read-small-file.ts";
 import { endWith, type End } from "../end-with.ts";
 import { usageFailure } from "../failure.ts";
 import { print } from "../print/output.ts";
-import { repeated } from "../repeated.ts";
 import { agentEnvironment } from "../rows/agent-environment.ts";
+import { type AgentFlags, agentLimits, openAgentHost, withAgent } from "../rows/agent-flags.ts";
 import { openChosenFleet } from "../fleet/chosen-machines.ts";
-import { fleetOptions, type JobFlags, jobFiles, jobOptions, parseCount, withJob } from "../rows/job-flags.ts";
+import { fleetOptions, type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
 import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
+import { tokenLine } from "../rows/token-line.ts";
 import { readSchema } from "../rows/read-schema.ts";
 import { runJob } from "../rows/run-job.ts";
 import { showInstructions } from "../rows/show-instructions.ts";
-import { workingDirectory } from "../running/start-options.ts";
-import { openTarget } from "../target/connect-target.ts";
-import { resolveTarget } from "../target/resolve-target.ts";
-import { targetName } from "../target/target-name.ts";
 import { withTarget } from "../target/target-options.ts";
 
-interface AgentsFlags extends JobFlags, ModelFlags {
+interface AgentsFlags extends JobFlags, ModelFlags, AgentFlags {
   readonly instruction?: string;
   readonly instructionFile?: string;
   readonly outputSchema?: string;
-  readonly maxTurns?: number;
-  readonly maxToolCalls?: number;
-  readonly maxTokensTotal?: number;
   readonly commands: boolean;
-  readonly cwd?: string;
-  readonly env?: readonly string[];
-  readonly sandbox?: SandboxPreset | "none";
 }
 
 const EXAMPLES = `
@@ -68,23 +58,10 @@ export function define(program: Command): void {
     .option("--instruction <TEMPLATE>", "what each agent is to do, with names of columns in braces")
     .option("--instruction-file <FILE>", "file with the instruction")
     .option("--output-schema <FILE>", "JSON schema that results must fit");
-  withModel(command)
-    .option("--max-tokens-total <N>", "ask for no more turns when a run has used so many tokens", parseCount)
-    .option("--max-turns <N>", "turns of the model for each row [default: 100]", parseCount)
-    .option("--max-tool-calls <N>", "calls of tools for each row [default: 200]", parseCount)
-    .option("--no-commands", "agents run no commands; they only report")
-    .option("--cwd <DIR>", "working directory of the commands")
-    .option(
-      "--env <K=V>",
-      "set a variable for commands; K alone takes its value from here (repeatable)",
-      repeated,
-    )
-    .addOption(
-      new Option("--sandbox <NAME>", "confine the commands [default: workspace-write]").choices([
-        ...SANDBOX_PRESETS,
-        "none",
-      ]),
-    );
+  withAgent(withModel(command), " for each row").option(
+    "--no-commands",
+    "agents run no commands; they only report",
+  );
   withJob(command).addHelpText("after", EXAMPLES);
   withTarget(command).action(async (file: string) => {
     await endWith(await agents(file, command.optsWithGlobals<AgentsFlags>()));
@@ -101,7 +78,6 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
   if (flags.dryRun === true) return await showInstructions(files, instruction, flags);
   if (flags.on !== undefined && !flags.commands)
     throw usageFailure("--on says where commands run; leave it out, or --no-commands");
-  const { maxTurns, maxToolCalls, maxTokensTotal } = flags;
   const chosen = modelOptions(flags);
   const { responsesModel } = await import("../../../rows/agents/model/responses-model.ts");
   const { runAgentJob } = await import("../../../rows/agents/agent-job.ts");
@@ -120,16 +96,15 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
           instruction,
           ...place.options,
           ...(outputSchema === undefined ? {} : { outputSchema }),
-          ...(maxTurns === undefined ? {} : { maxTurns }),
-          ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
-          ...(maxTokensTotal === undefined ? {} : { maxTokensTotal }),
+          ...agentLimits(flags),
         });
         return summary;
       },
       ({ tokens }) => ({ tokens }),
     );
   } finally {
-    if (summary !== undefined && flags.quiet !== true && flags.json !== true) await print(tokenLine(summary));
+    if (summary !== undefined && flags.quiet !== true && flags.json !== true)
+      await print(tokenLine(summary.tokens));
   }
 }
 
@@ -137,21 +112,8 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
 async function placeOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
   if (!flags.commands) return { options: {}, [Symbol.asyncDispose]: () => Promise.resolve() };
   if (flags.on !== undefined) return await placesOf(flags, apiKey, signal);
-  const target = await resolveTarget(flags);
-  const isOwn = target.kind === "own";
-  const host = await openTarget(target, flags, "session");
-  const cwd = workingDirectory({ host, isOwn }, flags.cwd);
-  const env = agentEnvironment(flags.env ?? [], { isOwn, apiKey });
-  const { sandbox } = flags;
-  const commands = {
-    env,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(sandbox === undefined ? {} : { sandbox }),
-  };
-  return {
-    options: { host, hostName: targetName(target), commands },
-    [Symbol.asyncDispose]: () => host.close(),
-  };
+  const { host, hostName, commands } = await openAgentHost(flags, apiKey);
+  return { options: { host, hostName, commands }, [Symbol.asyncDispose]: () => host.close() };
 }
 
 /** The machines of a fleet, each of which has its own files. */
@@ -186,8 +148,4 @@ function readInstruction(path: string): string {
   } catch (error) {
     throw usageFailure(`cannot read the instruction ${path}: ${describeFileError(error)}`);
   }
-}
-
-function tokenLine({ tokens: { total, input, cached, output } }: AgentJobSummary): string {
-  return `tokens: ${total} (${input} in, ${cached} of them cached, ${output} out)\n`;
 }

@@ -18,20 +18,20 @@ function machinesText(count: number): string {
 /** Shows how far a job is: on a terminal in one line, elsewhere in lines. */
 export class JobProgress {
   readonly #samples: { readonly at: number; readonly ended: number }[] = [];
-  #job: StartedJob | undefined;
-  #progress: RowsProgress | undefined;
+  #job: Pick<StartedJob, "rows"> | undefined;
+  #progress: Partial<RowsProgress> | undefined;
   #waitingSince: number | undefined;
   #line: ProgressLine | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  begin(job: StartedJob): void {
+  begin(job: Pick<StartedJob, "rows">): void {
     this.#job = job;
     this.#line = ProgressLine.onStderr(() => this.text());
     if (this.#line !== undefined) return;
     this.#timer = setInterval(() => writeErr(`exec-server: ${this.text().trim()}\n`), LINE_MS).unref();
   }
 
-  tell(progress: RowsProgress, now = performance.now()): void {
+  tell(progress: Partial<RowsProgress>, now = performance.now()): void {
     this.#progress = progress;
     this.#waitingSince = progress.waiting === undefined ? undefined : (this.#waitingSince ?? now);
   }

@@ -15,11 +15,12 @@ export interface ModelFlags {
 
 const KEY_VARIABLE = "OPENAI_API_KEY";
 const URL_VARIABLE = "OPENAI_BASE_URL";
+const MODEL_VARIABLE = "OPENAI_MODEL";
 
 /** Adds these options. */
 export function withModel(command: Command): Command {
   return command
-    .option("--model <NAME>", "name of the model at the endpoint")
+    .option("--model <NAME>", `name of the model at the endpoint [default: ${MODEL_VARIABLE}]`)
     .option("--base-url <URL>", `endpoint with the Responses API [default: ${URL_VARIABLE}, else OpenAI's]`)
     .option("--api-key-env <NAME>", `variable that holds the endpoint's key [default: ${KEY_VARIABLE}]`)
     .option("--anonymous", "send no key")
@@ -33,8 +34,10 @@ export function withModel(command: Command): Command {
 
 /** The model that the options and the environment name. */
 export function modelOptions(flags: ModelFlags): ResponsesModelOptions {
-  const { model, reasoning, idleTimeout } = flags;
-  if (model === undefined) throw usageFailure("--model is missing; it names the model at the endpoint");
+  const { reasoning, idleTimeout } = flags;
+  const model = flags.model ?? (process.env[MODEL_VARIABLE] || undefined);
+  if (model === undefined)
+    throw usageFailure(`--model is missing; name the endpoint's model with it, or in ${MODEL_VARIABLE}`);
   const baseUrl = flags.baseUrl ?? (process.env[URL_VARIABLE] || undefined);
   const apiKey = keyOf(flags, baseUrl);
   return {

@@ -29,7 +29,16 @@ export interface ModelRequest {
   /** How often a failed request is repeated, at most. Default: that of the model. */
   readonly retries?: number;
   readonly signal: AbortSignal;
+  /** Called while the model answers. */
+  readonly onEvent?: (event: ModelEvent) => void;
 }
+
+/** What happens while a model answers. */
+export type ModelEvent =
+  /** It says something. Each message ends with a line break. */
+  | { readonly type: "text"; readonly text: string }
+  /** A request failed, and is repeated after a pause. What was said so far is said again. */
+  | { readonly type: "retry"; readonly error: string; readonly delayMs: number };
 
 /** How a turn of a model ended. */
 export type TurnEnd =

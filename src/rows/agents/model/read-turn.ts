@@ -7,6 +7,7 @@ import {
   type Tokens,
   type TurnEnd,
 } from "./model.ts";
+import type { SpokenText } from "./spoken-text.ts";
 import { member, responseIdOf, text, turnEndOf } from "./turn-end.ts";
 
 /** A model that asks for more tools at once than this has lost its way. */
@@ -18,22 +19,31 @@ const MAX_EVENTS = 200_000;
  * Reads the events of one streamed response. Undefined if the stream ended before the turn did. Of the items, only what
  * may be sent back is kept: no ids, because nothing is stored at the endpoint that they could name.
  */
-export async function readTurn(events: AsyncIterable<unknown>): Promise<ModelTurn | undefined> {
+export async function readTurn(
+  events: AsyncIterable<unknown>,
+  spoken?: SpokenText,
+): Promise<ModelTurn | undefined> {
   let responseId: string | undefined;
   const items: ConversationItem[] = [];
   let count = 0;
+  const add = (item: ConversationItem | undefined): void => {
+    if (item === undefined) return;
+    items.push(item);
+    if (item.type === "message") spoken?.endMessage(said(item));
+  };
   for await (const event of events) {
     count += 1;
     if (count > MAX_EVENTS) return lost(`the endpoint's answer has more than ${MAX_EVENTS} events`);
-    if (text(event, "type") === "response.created") responseId ??= responseIdOf(event);
+    const type = text(event, "type");
+    if (type === "response.created") responseId ??= responseIdOf(event);
+    if (type === "response.output_text.delta") spoken?.add(text(event, "delta") ?? "");
     const end = turnEndOf(event, { responseId });
     if (end !== undefined) {
       const response = member(event, "response");
-      return turn(end, items.length > 0 ? items : outputOf(response), tokensOf(member(response, "usage")));
+      if (items.length === 0) for (const item of outputOf(response)) add(item);
+      return turn(end, items, tokensOf(member(response, "usage")));
     }
-    const item =
-      text(event, "type") === "response.output_item.done" ? itemOf(member(event, "item")) : undefined;
-    if (item !== undefined) items.push(item);
+    if (type === "response.output_item.done") add(itemOf(member(event, "item")));
     if (items.length > MAX_ITEMS)
       return lost(`the model answered with more than ${MAX_ITEMS} parts in one turn`);
   }

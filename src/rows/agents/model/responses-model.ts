@@ -7,6 +7,7 @@ import { type FailedRequest, failedRequest } from "./failed-request.ts";
 import { HiddenKey } from "./hidden-key.ts";
 import { type Model, type ModelRequest, type ModelTurn, NO_TOKENS, addTokens } from "./model.ts";
 import { readTurn } from "./read-turn.ts";
+import { SpokenText } from "./spoken-text.ts";
 
 /** An endpoint with OpenAI's Responses API. */
 export interface ResponsesModelOptions {
@@ -75,7 +76,9 @@ class ResponsesModel implements Model {
         return failedTurn({ ...end, error: `${end.error}${times}` }, spent);
       }
       const backoffMs = Math.min(retryDelayMs * 2 ** tried, MAX_RETRY_DELAY_MS) * (0.5 + Math.random() / 2);
-      await pause(Math.max(retryAfterMs ?? 0, backoffMs), request.signal);
+      const delayMs = Math.max(retryAfterMs ?? 0, backoffMs);
+      request.onEvent?.({ type: "retry", error: end.error, delayMs });
+      await pause(delayMs, request.signal);
       request.signal.throwIfAborted();
     }
   }
@@ -85,15 +88,19 @@ class ResponsesModel implements Model {
     const abort = (): void => limit.abort(request.signal.reason);
     if (request.signal.aborted) abort();
     else request.signal.addEventListener("abort", abort, { once: true });
+    const spoken = new SpokenText((text) =>
+      request.onEvent?.({ type: "text", text: this.#key.inText(text) }),
+    );
     try {
       const answer = this.#endpoint.post(JSON.stringify(this.#params(request)), limit.signal);
-      const turn = await readTurn(this.#withoutKey(readEvents(answer, ANSWER_SIZES)));
+      const turn = await readTurn(this.#withoutKey(readEvents(answer, ANSWER_SIZES)), spoken);
       if (turn !== undefined) return turn;
       return failedTurn({ error: "the endpoint's answer ended before the model's turn did", retry: true });
     } catch (error) {
       const { error: said, ...failed } = failedRequest(error);
       return failedTurn({ error: this.#key.inText(said), ...failed });
     } finally {
+      spoken.endMessage();
       request.signal.removeEventListener("abort", abort);
       // Ends the connection of an answer that was not read to its end.
       limit.abort();

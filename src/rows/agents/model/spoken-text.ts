@@ -1,0 +1,40 @@
+/**
+ * Passes on what a model says while it does: in whole words, because the key, which must be hidden, could arrive in parts.
+ * An endpoint that sends messages only as a whole is passed on by message.
+ */
+export class SpokenText {
+  readonly #tell: (text: string) => void;
+  /** The beginning of a word. */
+  #rest = "";
+  #isWithinMessage = false;
+  #isLineEnded = true;
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell;
+  }
+
+  add(delta: string): void {
+    this.#isWithinMessage = true;
+    const blank = /\s\S*$/.exec(delta);
+    if (blank === null) {
+      this.#rest += delta;
+      return;
+    }
+    this.#pass(this.#rest + delta.slice(0, blank.index + 1));
+    this.#rest = delta.slice(blank.index + 1);
+  }
+
+  /** `whole`: all of the message, for an endpoint that has not sent its parts. */
+  endMessage(whole = ""): void {
+    this.#pass(this.#isWithinMessage ? this.#rest : whole);
+    if (!this.#isLineEnded) this.#pass("\n");
+    this.#rest = "";
+    this.#isWithinMessage = false;
+  }
+
+  #pass(text: string): void {
+    if (text === "") return;
+    this.#isLineEnded = text.endsWith("\n");
+    this.#tell(text);
+  }
+}
