@@ -24,6 +24,7 @@ import {
   statNoFollow,
   tryDirectoryAt,
 } from "./no-follow.ts";
+import { ownPlace } from "./place.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -38,6 +39,7 @@ beforeEach(() => {
 const at = (name: string): string => join(directory, name);
 const isDirectory = (name: string): boolean => statSync(at(name)).isDirectory();
 const followed = { followSymlinks: true };
+const OWN = ownPlace("/");
 
 describe("opening", () => {
   it("reaches a file, but neither through a link nor a link itself", () => {
@@ -87,50 +89,52 @@ describe("opening", () => {
 
 describe("creating a directory", () => {
   it("is refused if there is one, or no parent", () => {
-    void createDirectoryNoFollow(at("d/new"), false);
+    void createDirectoryNoFollow(OWN, at("d/new"), false);
     expect(isDirectory("d/new")).toBe(true);
-    expect(() => createDirectoryNoFollow(at("d"), false)).toThrow("File exists");
-    expect(() => createDirectoryNoFollow(at("none/new"), false)).toThrow("os error 2");
-    expect(() => createDirectoryNoFollow("/", false)).toThrow("directory already exists");
-    expect(() => createDirectoryNoFollow("/tmp", false)).toThrow("File exists");
+    expect(() => createDirectoryNoFollow(OWN, at("d"), false)).toThrow("File exists");
+    expect(() => createDirectoryNoFollow(OWN, at("none/new"), false)).toThrow("os error 2");
+    expect(() => createDirectoryNoFollow(OWN, "/", false)).toThrow("directory already exists");
+    expect(() => createDirectoryNoFollow(OWN, "/tmp", false)).toThrow("File exists");
   });
 
   it("creates its parents on request, and is satisfied with what there is", () => {
-    void createDirectoryNoFollow(at("a/b/c"), true);
-    void createDirectoryNoFollow(at("a/b/c"), true);
-    void createDirectoryNoFollow("/", true);
+    void createDirectoryNoFollow(OWN, at("a/b/c"), true);
+    void createDirectoryNoFollow(OWN, at("a/b/c"), true);
+    void createDirectoryNoFollow(OWN, "/", true);
     expect(isDirectory("a/b/c")).toBe(true);
-    expect(() => createDirectoryNoFollow(at("d/f"), true)).toThrow("Not a directory");
+    expect(() => createDirectoryNoFollow(OWN, at("d/f"), true)).toThrow("Not a directory");
   });
 
   it("goes through no link unless links are followed", () => {
-    expect(() => createDirectoryNoFollow(at("link/new"), true)).toThrow("Not a directory");
-    expect(() => createDirectories(at("link/new"), { followSymlinks: false })).toThrow("Not a directory");
-    void createDirectories(at("link/new/x"), followed);
+    expect(() => createDirectoryNoFollow(OWN, at("link/new"), true)).toThrow("Not a directory");
+    expect(() => createDirectories(OWN, at("link/new"), { followSymlinks: false })).toThrow(
+      "Not a directory",
+    );
+    void createDirectories(OWN, at("link/new/x"), followed);
     expect(isDirectory("d/new/x")).toBe(true);
     for (const name of ["broken/new", "d/f/new"])
-      expect(() => createDirectories(at(name), followed), name).toThrow("File exists (os error 17)");
+      expect(() => createDirectories(OWN, at(name), followed), name).toThrow("File exists (os error 17)");
   });
 
   it("creates very many in turns", async () => {
     const deep = at(Array.from({ length: 120 }, () => "x").join("/"));
-    const creating = createDirectories(deep, followed);
+    const creating = createDirectories(OWN, deep, followed);
     expect(creating).toBeInstanceOf(Promise);
     await creating;
     expect(statSync(deep).isDirectory()).toBe(true);
     expect(openAround(directory)).toEqual([]);
-    expect(createDirectories(at("few"), followed)).toBeUndefined();
+    expect(createDirectories(OWN, at("few"), followed)).toBeUndefined();
   });
 });
 
 it("removes a file or an empty directory, but no link and nothing behind one", () => {
-  removeNoFollow(at("d/f"));
-  removeNoFollow(at("d/e"));
+  removeNoFollow(OWN, at("d/f"));
+  removeNoFollow(OWN, at("d/e"));
   expect(readdirSync(at("d"))).toEqual(["last"]);
-  expect(() => removeNoFollow(at("link"))).toThrow("path contains a symbolic link");
-  expect(() => removeNoFollow(at("link/last"))).toThrow("Not a directory");
-  expect(() => removeNoFollow(at("d"))).toThrow("Directory not empty");
-  expect(() => removeNoFollow(at("none"))).toThrow("os error 2");
+  expect(() => removeNoFollow(OWN, at("link"))).toThrow("path contains a symbolic link");
+  expect(() => removeNoFollow(OWN, at("link/last"))).toThrow("Not a directory");
+  expect(() => removeNoFollow(OWN, at("d"))).toThrow("Directory not empty");
+  expect(() => removeNoFollow(OWN, at("none"))).toThrow("os error 2");
   expect(openAround(directory)).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
-import { DESCRIPTORS, STAGE_PATH } from "./bubblewrap/bubblewrap-arguments.ts";
+import { DESCRIPTORS, expectedMounts, STAGE_PATH } from "./bubblewrap/bubblewrap-arguments.ts";
 import { type Confinement, type InnerProgram, Sandbox } from "./sandbox.ts";
 
 const INNER: InnerProgram = { name: "true", argv: ["true"], env: ["A=1"], cwd: "/", onTerminal: false };
@@ -112,11 +112,16 @@ describe("a confined program", () => {
     const inner = { ...INNER, env: ["A=1", "PWD=/elsewhere"], cwd: "/tmp" };
     const { program, started, ended } = await sandbox.confine(inner, RESTRICTED);
     expect(program).toMatchObject({ path: bwrap(), env: [], cwd: "/" });
-    const { from } = program.descriptors!.find(({ to }) => to === DESCRIPTORS.environment)!;
-    const environment = readFileSync(`/proc/self/fd/${from}`, "utf8");
+    const { from } = program.descriptors!.find(({ to }) => to === DESCRIPTORS.lists)!;
+    const mounts = expectedMounts(NOTHING).length;
+    const environment = readFileSync(`/proc/self/fd/${from}`, "utf8").slice(mounts);
     expect(environment).toBe("A=1\0PWD=/tmp\0");
     const command = program.argv.slice(program.argv.indexOf("--") + 1);
-    expect(command).toEqual([STAGE_PATH, "-", "-", "-", "7", `${environment.length}`, "true", "true"]);
+    expect(command).toEqual([
+      STAGE_PATH,
+      ...["-", "-", "-", "7", `${mounts}`, `${environment.length}`],
+      ...["true", "true"],
+    ]);
     started();
     expect(() => readFileSync(`/proc/self/fd/${from}`)).toThrow();
     ended();

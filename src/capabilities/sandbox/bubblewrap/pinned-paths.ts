@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync, readlinkSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { CapabilityError } from "../../../base/errors.ts";
 import type { FileView } from "../view/file-view.ts";
 
@@ -19,14 +20,28 @@ export function pinBinds({ mounts }: FileView): PinnedPath[] {
   try {
     for (const { kind, path } of mounts) {
       if (kind !== "writable" && kind !== "readOnly") continue;
-      const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
-      pinned.push({ path, fd });
-      if (readlinkSync(`/proc/self/fd/${fd}`) !== path)
-        throw new CapabilityError("OS_ERROR", `${path} was replaced while the sandbox was prepared`);
+      pinned.push({ path, fd: pin(path) });
     }
     return pinned;
   } catch (error) {
     for (const { fd } of pinned) closeSync(fd);
     throw error;
   }
+}
+
+/** Works with a path whose directory is, and stays, the one of that name: no link leads elsewhere. */
+export function inPinnedDirectory<T>(path: string, work: (pinned: string) => T): T {
+  const fd = pin(dirname(path));
+  try {
+    return work(`/proc/self/fd/${fd}/${basename(path)}`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function pin(path: string): number {
+  const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
+  if (readlinkSync(`/proc/self/fd/${fd}`) === path && !fstatSync(fd).isSymbolicLink()) return fd;
+  closeSync(fd);
+  throw new CapabilityError("OS_ERROR", `${path} was replaced while the sandbox was prepared`);
 }

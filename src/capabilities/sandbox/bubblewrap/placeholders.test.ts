@@ -181,3 +181,15 @@ describe("of several servers", () => {
     expect(existsSync(at(".git"))).toBe(false);
   });
 });
+
+it("are never made, nor removed, behind a link that has taken the place of their directory", async () => {
+  const placeholders = new Placeholders();
+  for (const name of ["work", "victim"]) mkdirSync(at(name));
+  const release = await placeholders.hold(view({ absent: ["work/held"] }));
+  renameSync(at("work"), at("aside"));
+  symlinkSync("victim", at("work"));
+  mkdirSync(at("victim/held"));
+  await expect(placeholders.hold(view({ absent: ["work/new"] }))).rejects.toThrow("was replaced");
+  release();
+  expect(readdirSync(at("victim"))).toEqual(["held"]);
+});

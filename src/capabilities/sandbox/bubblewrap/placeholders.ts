@@ -16,6 +16,7 @@ import { tryToLockOpen, tryToShareOpen } from "../../../native/file-lock.ts";
 import { isErrno } from "../../../native/os-error.ts";
 import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
+import { inPinnedDirectory } from "./pinned-paths.ts";
 import { isProtectedName } from "../view/protected-names.ts";
 
 const FILE_MODE = 0o600;
@@ -70,8 +71,7 @@ export class Placeholders {
         held.users += 1;
         return true;
       }
-      const isNew = create(path, kind);
-      const locked = lockShared(path, isNew);
+      const locked = reserve(path, kind);
       if (locked === "foreign") return false;
       if (typeof locked === "object") {
         if (held !== undefined) closeSync(held.fd);
@@ -92,7 +92,10 @@ export class Placeholders {
     this.#held.delete(path);
     try {
       // A link may lead the path elsewhere by now, to a directory that is somebody else's.
-      if (held.isOurs && tryToLockOpen(held.fd) && identityOf(path) === held.identity) remove(path);
+      if (held.isOurs && tryToLockOpen(held.fd))
+        inPinnedDirectory(path, (pinned) => {
+          if (identityOf(pinned) === held.identity) remove(pinned);
+        });
     } catch {
       // Somebody outside has put something into it, or removed it, or nothing can be locked on that disk.
     } finally {
@@ -114,6 +117,15 @@ interface Held extends Locked {
   users: number;
 }
 
+/** The server is not confined: what it creates must be in the directory of the policy, whatever is exchanged for a link. */
+function reserve(path: string, kind: "absent" | "absentFile"): ReturnType<typeof lockShared> {
+  try {
+    return inPinnedDirectory(path, (pinned) => lockShared(pinned, create(pinned, kind)));
+  } catch (error) {
+    throw new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
+  }
+}
+
 /**
  * Shares the lock on what is at a path. `gone`: it has been removed since; `locked`: it is being removed, or a stranger
  * has locked it; `foreign`: it was no server that made it.
@@ -125,7 +137,7 @@ function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | 
   } catch (error) {
     if (isErrno(error, "ENOENT")) return "gone";
     if (isErrno(error, "EACCES") || isErrno(error, "ELOOP") || isErrno(error, "ENXIO")) return "foreign";
-    throw cannotReserve(path, error);
+    throw error;
   }
   let locked: Locked | undefined;
   try {
@@ -135,8 +147,6 @@ function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | 
     if (isNew && stat.isDirectory()) makeReadable(fd, stat);
     locked = { fd, identity: identity(stat), isOurs: isNew || isMarked(path, stat) };
     return locked;
-  } catch (error) {
-    throw cannotReserve(path, error);
   } finally {
     if (locked === undefined) closeSync(fd);
   }
@@ -186,12 +196,8 @@ function create(path: string, kind: "absent" | "absentFile"): boolean {
     return true;
   } catch (error) {
     if (isErrno(error, "EEXIST")) return false;
-    throw cannotReserve(path, error);
+    throw error;
   }
-}
-
-function cannotReserve(path: string, error: unknown): SandboxRefusal {
-  return new SandboxRefusal(`a sandbox cannot reserve the name ${path}: ${messageOf(error)}`);
 }
 
 /** Nothing that somebody has filled. */
