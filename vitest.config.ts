@@ -78,6 +78,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // Permissions do not bind root, so `npm test` runs these as somebody else, too.
+          name: "ordinary-user",
+          include: ["src/capabilities/files/**/*.test.ts", "test/conformance/files-*.test.ts"],
+          env: { CONFORMANCE_TARGETS: "ours-memory" },
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "fault",
           include: [
             "test/fault/**/*.test.ts",

@@ -6,10 +6,13 @@ import { conclude, requireSteps, runSideBySide, runSteps } from "./run-steps.mjs
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const REPORTS = `${ROOT}.cache/reports/`;
+/** The same user without any privilege, and under another number, so that nobody takes it for root. */
+const AS_ORDINARY_USER = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"];
 /** How many files run at a time: more than there are cores where the tests mostly wait. */
 const PROJECTS = {
   unit: { name: "unit tests and pins", workers: 2 },
   conformance: { name: "conformance, ours and the real Codex server", workers: 4 },
+  "ordinary-user": { name: "files, as an ordinary user", workers: 4, wrapper: AS_ORDINARY_USER },
   fault: { name: "faults", workers: 3 },
   waiting: { name: "faults with deadlines, and the real Codex client", workers: 3 },
   load: { name: "load", workers: 1 },
@@ -29,10 +32,11 @@ const report = (project) => `${REPORTS}${project}.json`;
 
 /** @param {string} project */
 function testsOf(project) {
-  const { name, workers } = PROJECTS[project];
+  const { name, workers, wrapper = [] } = PROJECTS[project];
   return {
     name,
     command: [
+      ...wrapper,
       "vitest",
       "run",
       "--project",

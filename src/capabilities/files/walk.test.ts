@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeFifo } from "../../../test/fault/file-nodes.ts";
@@ -172,6 +172,14 @@ describe("a limit", () => {
     expect(bytes).toBeGreaterThan(3.9 * 1024 * 1024);
     expect(bytes).toBeLessThan(4.1 * 1024 * 1024);
   });
+});
+
+it.skipIf(process.geteuid?.() === 0)("reports a directory that cannot be read, and goes on", async () => {
+  chmodSync(at("top/b"), 0o000);
+  const { entries, errors, truncated } = await walked();
+  chmodSync(at("top/b"), 0o700);
+  expect(entries).toEqual(EVERYTHING.slice(0, 4));
+  expect([errors, truncated]).toEqual([["/b: Permission denied (os error 13)"], false]);
 });
 
 it("lists names that are not text", async () => {
