@@ -137,7 +137,7 @@ function join(id: string) {
   const bus = nats.connect();
   const accepted: ReturnType<typeof openEnd>[] = [];
   const tokens: (string | undefined)[] = [];
-  new Membership({
+  const membership = new Membership({
     bus,
     id,
     condition: () => IDLE,
@@ -147,5 +147,5 @@ function join(id: string) {
     },
     replaced: () => {},
   });
-  return { bus, accepted, tokens };
+  return { bus, membership, accepted, tokens };
 }

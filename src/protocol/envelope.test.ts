@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   checkWireError,
   formatError,
@@ -11,12 +11,13 @@ import {
 } from "./envelope.ts";
 import { MAX_JSON_VALUES } from "./wire-limits.ts";
 
-const builtIn = Object.getOwnPropertyDescriptor(String.prototype, "isWellFormed")!;
-afterEach(() => void Object.defineProperty(String.prototype, "isWellFormed", builtIn));
+afterEach(() => void vi.restoreAllMocks());
 
-/** As in an older browser. */
+/** As in an older browser, which does not know whether text is well-formed. */
 function withoutBuiltIn(): void {
-  Object.defineProperty(String.prototype, "isWellFormed", { ...builtIn, value: undefined });
+  vi.spyOn(String.prototype as unknown as { isWellFormed: () => unknown }, "isWellFormed").mockReturnValue(
+    undefined,
+  );
 }
 
 const request = (id: string, rest = ""): string => `{"id":${id},"method":"m"${rest}}`;
