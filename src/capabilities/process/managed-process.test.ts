@@ -24,12 +24,10 @@ class Scene {
   readonly events: string[] = [];
   readonly sinks: OutputSink[] = [];
   readonly process: ManagedProcess;
-  contained = false;
-  gone = false;
+  readonly family = { contained: false, gone: false };
   inputCloses = 0;
 
   constructor(options: ProcessOptions = {}, streams: readonly StreamName[] = ["stdout", "stderr"]) {
-    const scene = this;
     const input = {
       close: () => {
         this.inputCloses += 1;
@@ -39,20 +37,14 @@ class Scene {
     this.process = new ManagedProcess(
       {
         pid: 7,
-        family: {
-          get contained() {
-            return scene.contained;
-          },
-          get gone() {
-            return scene.gone;
-          },
-          signal: (signal) => void this.told.push(signal),
-          terminate: (outputs) => void this.told.push(`terminate ${outputs.length}`),
+        family: Object.assign(this.family, {
+          signal: (signal: string) => void this.told.push(signal),
+          terminate: (outputs: readonly unknown[]) => void this.told.push(`terminate ${outputs.length}`),
           killGroup: () => void this.told.push("killGroup"),
-          kill: (outputs) => void this.told.push(`kill ${outputs.length}`),
+          kill: (outputs: readonly unknown[]) => void this.told.push(`kill ${outputs.length}`),
           usage: () => USAGE,
           leaderReaped: () => void this.told.push("leaderReaped"),
-        },
+        }),
         input,
         ...(streams.includes("pty") ? { terminal } : {}),
         outputs: streams.map((stream, at) => ({
@@ -324,7 +316,7 @@ describe("ending a process", () => {
 
   it("reaches what a contained process left, also when its output is closed", () => {
     const scene = new Scene();
-    scene.contained = true;
+    scene.family.contained = true;
     scene.endOutputs();
     scene.exit();
     expect([scene.process.state.closed, scene.process.gone]).toEqual([true, false]);
@@ -334,7 +326,7 @@ describe("ending a process", () => {
     expect(scene.told).toEqual(["leaderReaped", "killGroup", "terminate 0", "killGroup"]);
     // It was not ended by that.
     expect(scene.process.killed).toBe(false);
-    scene.gone = true;
+    scene.family.gone = true;
     expect(scene.process.gone).toBe(true);
   });
 });

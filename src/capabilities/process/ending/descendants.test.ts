@@ -12,22 +12,24 @@ async function growTree(): Promise<{ pid: number; child: number; parent: number;
   return { pid: script.pid, child, parent: parent!, grandchild: grandchild! };
 }
 
+const sorted = (...pids: number[]): number[] => pids.sort((one, other) => one - other);
+
 function find(pid: number, found = new Map<number, ProcessStat>(), stop = false): number[] {
   for (const _ of findDescendants(pid, found, { stop }));
-  return [...found.keys()].sort();
+  return sorted(...found.keys());
 }
 
 describe("findDescendants", () => {
   it("finds children of children, whatever session they are in", async () => {
     const { pid, child, parent, grandchild } = await growTree();
-    expect(find(pid)).toEqual([child, parent, grandchild].sort());
+    expect(find(pid)).toEqual(sorted(child, parent, grandchild));
     expect(find(grandchild)).toEqual([]);
     process.kill(grandchild, "SIGKILL");
   });
 
   it("stops all of them on request, and not the process itself", async () => {
     const { pid, child, parent, grandchild } = await growTree();
-    expect(find(pid, new Map(), true)).toEqual([child, parent, grandchild].sort());
+    expect(find(pid, new Map(), true)).toEqual(sorted(child, parent, grandchild));
     for (const each of [child, parent, grandchild])
       await expect.poll(() => readStat(each)?.stopped).toBe(true);
     expect(readStat(pid)?.stopped).toBe(false);
@@ -37,7 +39,7 @@ describe("findDescendants", () => {
   it("looks below what was found before", async () => {
     const { pid, child, parent, grandchild } = await growTree();
     const found = new Map([[parent, readStat(parent)!]]);
-    expect(find(pid, found)).toEqual([child, parent, grandchild].sort());
+    expect(find(pid, found)).toEqual(sorted(child, parent, grandchild));
     process.kill(grandchild, "SIGKILL");
   });
 

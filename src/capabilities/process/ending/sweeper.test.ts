@@ -63,6 +63,22 @@ describe("Sweeper", () => {
     expect(family.calls).toEqual(["ask", "kill", "kill", "kill"]);
   });
 
+  it("looks ever less often, and no more than 40 times for what cannot be killed", async () => {
+    const pauses: number[] = [];
+    const sweeper = new Sweeper(NO_LEADERS, async (ms) => void pauses.push(ms));
+    const family = new FakeFamily(1, 1_000);
+    sweeper.sweep(family, { outputs: [], kill: true });
+    await sweeper.idle();
+    expect(family.calls).toHaveLength(40);
+    expect(pauses.slice(0, 4)).toEqual([10, 15, 22.5, 33.75]);
+    expect(Math.max(...pauses)).toBe(200);
+    // The next one is looked for soon again.
+    pauses.length = 0;
+    sweeper.sweep(new FakeFamily(2), { outputs: [], kill: true });
+    await sweeper.idle();
+    expect(pauses).toEqual([10]);
+  });
+
   it("finds who holds an output, and closes it in the end", async () => {
     const before = openDescriptors();
     const { output, holder } = heldOutput();

@@ -36,11 +36,13 @@ interface OpenSweep extends Sweep {
 export class Sweeper {
   readonly #sweeps = new Map<SweptFamily, OpenSweep>();
   readonly #isLeader: (pid: number) => boolean;
+  readonly #pause: (ms: number) => Promise<unknown>;
   #running: Promise<void> | undefined;
 
   /** `isLeader` says whether a pid is a process of this server, and so names a session. */
-  constructor(isLeader: (pid: number) => boolean) {
+  constructor(isLeader: (pid: number) => boolean, pause: (ms: number) => Promise<unknown> = delay) {
     this.#isLeader = isLeader;
+    this.#pause = pause;
   }
 
   /** Closes the outputs when done. A later sweep of the same family replaces the earlier one. */
@@ -61,7 +63,7 @@ export class Sweeper {
       this.#sweeps.size > 0;
       pauseMs = Math.min(pauseMs * 1.5, LAST_LOOK_MS)
     ) {
-      await delay(pauseMs);
+      await this.#pause(pauseMs);
       await this.#tryToLook();
     }
     this.#running = undefined;

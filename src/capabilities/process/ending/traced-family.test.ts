@@ -135,11 +135,14 @@ describe("a traced family", () => {
     expect(await ended).toEqual({ code: 128 + constants.signals.SIGUSR1, signal: null });
   });
 
-  it("stops what a straggler has started before it kills, so that nothing is started in between", async () => {
+  it.each([
+    ["is gone", true],
+    ["lives", false],
+  ])("stops what a straggler has started before it kills it, while its group %s", async (_, gone) => {
     const straggler = runScript("sleep 60 & echo $!; wait");
     const child = Number(await straggler.readLine());
     // Some leader that is gone.
-    const { family } = trace(99_999_999, { gone: true, signal: () => {}, leaderReaped: () => {} });
+    const { family } = trace(99_999_999, { gone, signal: () => {}, leaderReaped: () => {} });
     // With a clock that runs so fast, each step is followed by a turn of the event loop.
     let clock = 0;
     vi.spyOn(performance, "now").mockImplementation(() => (clock += 10));
@@ -160,8 +163,9 @@ describe("a traced family", () => {
   });
 
   it("finds a member of its session whose leader is gone, and nobody in a session of that number later", async () => {
-    const { pid, ended, readLine } = runScript("sleep 60 & echo $!");
-    const orphan = Number(await readLine());
+    const script = runScript("sleep 60 & echo $!");
+    const { pid, ended } = script;
+    const orphan = Number(await script.readLine());
     const groups = new ProcessGroups();
     const { family } = trace(pid, groups.track(pid, RECORD));
     await ended;
