@@ -17,11 +17,11 @@ export function answerBytes(result: unknown): number | undefined {
     return contentBytes(length, start.toString("latin1"), end.toString("latin1"));
   }
   const chunk = (result as { chunk?: unknown } | null | undefined)?.chunk;
-  return typeof chunk === "string" ? decodedBytes(chunk.length, chunk) : undefined;
+  return typeof chunk === "string" ? decodedBytes(chunk) : undefined;
 }
 
-/** Bytes that base64 of this length stands for; `end` is the end of the text. */
-export function decodedBytes(length: number, end: string): number {
+/** Bytes that base64 stands for. A long text may be given by its end and its length. */
+export function decodedBytes(end: string, length = end.length): number {
   const padding = end.endsWith("==") ? 2 : end.endsWith("=") ? 1 : 0;
   return Math.floor(((length - padding) * 3) / 4);
 }
@@ -35,5 +35,5 @@ function contentBytes(length: number, start: string, end: string): number | unde
   const after = end.indexOf(QUOTE, first - (length - end.length));
   if (after < 0) return undefined;
   const afterLength = end.length - after;
-  return decodedBytes(length - first - afterLength, end.slice(0, after));
+  return decodedBytes(end.slice(0, after), length - first - afterLength);
 }

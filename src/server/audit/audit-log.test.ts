@@ -14,6 +14,8 @@ const LINES_PER_MS = 20;
 /** Lines, and characters of lines, that wait for a disk. */
 const MAX_QUEUED_LINES = 65_536;
 const MAX_QUEUED_MIB = 16;
+/** Lines whose text is not made yet. */
+const MAX_DRAFTS = 64;
 const DEADLINE_MS = 20_000;
 
 class Scene {
@@ -101,12 +103,34 @@ it("a log that is closed takes no more lines, leaves no timer behind, and lets o
   log.add("late", {});
   await log.close();
   expect(vi.getTimerCount()).toBe(0);
-  log.add("too late", {});
+  let asked = 0;
+  for (let count = 0; count < 2 * MAX_DRAFTS; count += 1) log.add("too late", () => `,"asked":${++asked}`);
   await log.close();
+  expect([asked, vi.getTimerCount()]).toEqual([0, 0]);
   expect(scene.events()).toEqual(["opened", "early", "late", "stopped"]);
   await scene.open().close();
   expect(scene.events().slice(4)).toEqual(["opened", "stopped"]);
   expect(scene.told).toEqual([]);
+});
+
+it("the texts of lines are made when they are written, or when there are many", async () => {
+  fakeTimers();
+  const scene = new Scene();
+  await scene.written(1);
+  let made = 0;
+  const add = (): void => scene.log.add("test", () => `,"made":${++made}`);
+  for (let count = 1; count < MAX_DRAFTS; count += 1) add();
+  expect(made).toBe(0);
+  add();
+  expect(made).toBe(MAX_DRAFTS);
+  add();
+  expect(made).toBe(MAX_DRAFTS);
+  await scene.written(MAX_DRAFTS + 2);
+  expect(linesOf(scene.file).map((line) => line["made"])).toEqual([
+    undefined,
+    ...Array.from({ length: MAX_DRAFTS + 1 }, (_, index) => index + 1),
+  ]);
+  await scene.log.close();
 });
 
 it("a log that is closed while it writes has each line once", async () => {

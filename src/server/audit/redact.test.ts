@@ -137,6 +137,12 @@ it("arguments are cut to a bound, and the rest is counted", () => {
   expect(argvOmitted).toBe(2);
 });
 
+it("many short arguments are cut, too", () => {
+  const { argv, argvOmitted } = redactArgv(Array.from({ length: 10_000 }, () => "x"));
+  // Each takes its quotes and a comma as well.
+  expect([argv.length, argvOmitted]).toEqual([(32 * 1024) / 4, 10_000 - (32 * 1024) / 4]);
+});
+
 it("of variables only a number of names is kept", () => {
   expect(variableNames({ A: "s3cret", B: "s3cret" })).toEqual(["A", "B"]);
   const many = variableNames(

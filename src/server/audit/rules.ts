@@ -54,7 +54,7 @@ const handle = ({ handleId }: { handleId: string }) => ["handle", handleId] as c
 const tcp = ({ tcpId }: { tcpId: string }) => ["tcp", tcpId] as const;
 const processOf = ({ processId }: { processId: string }) => ["process", processId] as const;
 const bytesOf = (base64: string | null | undefined, attachment?: Attachment): number =>
-  attachment?.bytes.length ?? decodedBytes(base64?.length ?? 0, base64 ?? "");
+  attachment?.bytes.length ?? decodedBytes(base64 ?? "");
 /** Output is also sent unasked; the line of the end has its length. */
 const notCounted = (): number => 0;
 

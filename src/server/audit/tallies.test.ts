@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ObservedConnection } from "../observer.ts";
 import { Tallies } from "./tallies.ts";
 
@@ -49,4 +49,89 @@ it("what is answered after its client has left has its line, and nothing is kept
   expect(lines).toMatchObject([{ bytes: 1 }, { bytes: 2 }, { bytes: 3 }]);
   tallies.close();
   expect(lines).toHaveLength(3);
+});
+
+describe("counts", () => {
+  const INTERVAL_MS = 10_000;
+  const MAX_PER_CONNECTION = 256;
+  const who = { connection: 1, principal: "user:root" };
+  const count = (tallies: Tallies, id: string, times = 1): void => {
+    for (let each = 0; each < times; each += 1) tallies.add(connection, "input", ["process", id], 5);
+  };
+
+  it("have a line every ten seconds in which something was counted", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { tallies, lines } = recorded();
+    count(tallies, "p");
+    expect([lines.splice(0).length, vi.getTimerCount()]).toEqual([1, 0]);
+    for (let round = 0; round < 3; round += 1) {
+      count(tallies, "p", 2);
+      vi.advanceTimersByTime(INTERVAL_MS - 1);
+      expect(lines).toEqual([]);
+      vi.advanceTimersByTime(1);
+      expect(lines.splice(0)).toEqual([{ event: "input", ...who, process: "p", requests: 2, bytes: 10 }]);
+      vi.advanceTimersByTime(INTERVAL_MS);
+      expect([lines.length, vi.getTimerCount()]).toEqual([0, 0]);
+    }
+    count(tallies, "p");
+    tallies.close();
+    expect([lines.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  it("of too many things get their line early, the oldest first, and begin anew", () => {
+    const { tallies, lines } = recorded();
+    for (let id = 0; id < MAX_PER_CONNECTION; id += 1) count(tallies, `${id}`, 3);
+    expect(lines.splice(0)).toHaveLength(MAX_PER_CONNECTION);
+    count(tallies, "more");
+    expect(lines.splice(0)).toMatchObject([
+      { process: "more", requests: 1 },
+      { process: "0", requests: 2, bytes: 10 },
+    ]);
+    count(tallies, "0");
+    expect(lines.splice(0)).toMatchObject([
+      { process: "0", requests: 1 },
+      { process: "1", requests: 2 },
+    ]);
+    tallies.close();
+    expect(lines).toHaveLength(MAX_PER_CONNECTION - 2);
+  });
+
+  it("of one thing end, and those of others with its name or of its kind go on", () => {
+    const { tallies, lines } = recorded();
+    const things = [
+      ["process", "a"],
+      ["handle", "a2"],
+      ["process", "b"],
+    ] as const;
+    for (const thing of things)
+      for (let each = 0; each < 2; each += 1) tallies.add(connection, "input", thing, 0);
+    lines.splice(0);
+    tallies.end(connection, ["handle", "a"]);
+    tallies.end({ ...connection, number: 2 } as ObservedConnection, ["process", "a"]);
+    expect(lines).toEqual([]);
+    tallies.end(connection, ["process", "a"]);
+    expect(lines.splice(0)).toEqual([
+      { event: "input", ...who, process: "a", requests: 1, bytes: undefined },
+    ]);
+    tallies.end(connection, ["process", "a"]);
+    tallies.leave(connection);
+    expect(lines).toMatchObject([
+      { handle: "a2", requests: 1 },
+      { process: "b", requests: 1 },
+    ]);
+  });
+
+  it("of one thing by different events have a line each", () => {
+    const { tallies, lines } = recorded();
+    for (const event of ["input", "output", "input", "output"])
+      tallies.add(connection, event, ["process", "p"], 1);
+    tallies.end(connection, ["process", "p"]);
+    expect(lines.map((line) => (line as { event: string }).event)).toEqual([
+      "input",
+      "output",
+      "input",
+      "output",
+    ]);
+  });
 });

@@ -231,10 +231,8 @@ async function* linesOf(file: string, content: AsyncIterable<Buffer>): AsyncGene
       start = end + 1;
     }
     rest = Buffer.concat([rest, piece.subarray(start)]);
-    if (rest.length > MAX_LINE_BYTES) {
-      yield { file, position: position + 1, bytes: rest, isWhole: true };
-      return;
-    }
+    if (rest.length > MAX_LINE_BYTES) break;
   }
-  if (rest.length > 0) yield { file, position: position + 1, bytes: rest, isWhole: false };
+  if (rest.length > 0)
+    yield { file, position: position + 1, bytes: rest, isWhole: rest.length > MAX_LINE_BYTES };
 }

@@ -28,7 +28,6 @@ export class DeliveryReceipts {
 
   stop(): void {
     this.#stopped = true;
-    this.#unasked = [];
   }
 
   #askSoon(): void {
