@@ -53,3 +53,70 @@ it("an address is forgotten after a minute without a wrong token", async () => {
   brake.failed("192.0.2.1:5");
   expect(await brake.turn("192.0.2.1:5")).toBe(true);
 });
+
+it("an attempt that has had its turn makes room for another", async () => {
+  const { brake, pauses } = createBrake();
+  fail(brake, "192.0.2.1:5", 10);
+  const waiting = Array.from({ length: 8 }, () => brake.turn("192.0.2.1:5"));
+  expect(await brake.turn("192.0.2.1:5")).toBe(false);
+  await Promise.resolve();
+  pauses[0]!.end();
+  expect(await waiting[0]).toBe(true);
+  waiting.push(brake.turn("192.0.2.1:5"));
+  expect(await brake.turn("192.0.2.1:5")).toBe(false);
+});
+
+it("each wrong token makes the pause twice as long, up to a second", async () => {
+  const { brake, pauses } = createBrake();
+  fail(brake, "192.0.2.1:5", 9);
+  for (const pauseMs of [50, 100, 200, 400, 800, 1_000, 1_000]) {
+    brake.failed("192.0.2.1:5");
+    const turn = brake.turn("192.0.2.1:5");
+    await Promise.resolve();
+    expect(pauses.at(-1)!.ms).toBe(pauseMs);
+    pauses.at(-1)!.end();
+    expect(await turn).toBe(true);
+  }
+});
+
+it("wrong tokens within a minute of each other count together, however long they go on", async () => {
+  const { brake, pauses, clock } = createBrake();
+  for (let count = 0; count < 10; count += 1) {
+    brake.failed("192.0.2.1:5");
+    clock.now += 60_000;
+  }
+  void brake.turn("192.0.2.1:5");
+  await Promise.resolve();
+  expect(pauses).toHaveLength(1);
+});
+
+it.each([
+  ["[2001:db8::1%eth0]:5", "[2001:db8:0:0:ffff::]:6", true],
+  ["[1:2:3:4:5:6:7:8]:5", "[1:2:3:4::]:6", true],
+  ["[1:2:3:4:5:6:7:8]:5", "[1:2:3:5::]:6", false],
+  ["[::1]:5", "[::2]:6", true],
+  ["[1::]:5", "[::1]:6", false],
+  ["[::ffff:192.0.2.1]:5", "192.0.2.1:6", true],
+  ["[::ffff:192.0.2.1]:5", "[::ffff:192.0.2.2]:6", false],
+  ["192.0.2.1:5", "192.0.2.2:5", false],
+  [undefined, "", true],
+])("%s and %s are the same to it: %j", async (one, other, isSame) => {
+  const { brake, pauses } = createBrake();
+  for (let count = 0; count < 10; count += 1) brake.failed(one);
+  void brake.turn(other);
+  await Promise.resolve();
+  expect(pauses.length === 1).toBe(isSame);
+});
+
+it("of many addresses the oldest are forgotten", async () => {
+  const { brake, pauses } = createBrake();
+  const address = (index: number): string => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}:1`;
+  fail(brake, "192.0.2.1:5", 10);
+  fail(brake, "192.0.2.2:5", 10);
+  for (let index = 0; index < 4_095; index += 1) brake.failed(address(index));
+  expect(await brake.turn("192.0.2.1:5")).toBe(true);
+  expect(pauses).toEqual([]);
+  void brake.turn("192.0.2.2:5");
+  await Promise.resolve();
+  expect(pauses).toHaveLength(1);
+});

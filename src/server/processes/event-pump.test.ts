@@ -248,6 +248,19 @@ test.each([
   },
 );
 
+test("only output that is still to be sent makes a process wait", async () => {
+  const { pump, sent } = createPump();
+  const size = 64 * 1024;
+  const [late, evicted] = [new Writer(), new Writer(5 * size)];
+  for (const writer of [late, evicted])
+    for (let count = 0; count < 10; count += 1) writer.write(new Uint8Array(size));
+  pump.follow("late", late.process, { fromSeq: 10 });
+  pump.follow("evicted", evicted.process, { fromSeq: 1 });
+  expect([late.paused, evicted.paused]).toEqual([false, true]);
+  await turn();
+  expect([evicted.paused, sent.toSorted((one, other) => one - other)]).toEqual([false, [6, 7, 8, 9, 10, 10]]);
+});
+
 test("a process is not paused for output that was sent meanwhile", () => {
   const { pump, peer } = createPump();
   const writer = new Writer();

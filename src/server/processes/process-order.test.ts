@@ -42,3 +42,14 @@ it("ids that are names of Object's members are ids like others", () => {
     turn();
   }
 });
+
+it("requests of the first dialect keep their order among each other, whatever runs, and wait for no others", () => {
+  const v0: Precedence = { ordered: "v0", overtakes: "always" };
+  const order = new ProcessOrder({ isRunning: () => false });
+  order.wait(WRITE, { processId: "v0" });
+  expect(order.mayOvertake(v0, {})).toBe(true);
+  const turn = order.wait({ ordered: "v0" }, {});
+  expect(order.mayOvertake(v0, {})).toBe(false);
+  turn();
+  expect(order.mayOvertake(v0, {})).toBe(true);
+});

@@ -1,5 +1,11 @@
 import type { Precedence } from "../../rpc/router.ts";
 
+/** Stands for all processes of the first dialect, whose requests keep their order among each other. */
+const V0 = Symbol("v0");
+
+/** The id of a process. */
+type Key = string | typeof V0;
+
 export interface ProcessOrderOptions {
   /** True if the client knows a running process by that id and no start with that id is in progress. */
   readonly isRunning: (processId: string) => boolean;
@@ -12,7 +18,7 @@ export interface ProcessOrderOptions {
 export class ProcessOrder {
   readonly #isRunning: (processId: string) => boolean;
   /** Number of queued requests per process. */
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new Map<Key, number>();
   /** The client wants its input to pass queued requests too. */
   urgentInput = false;
 
@@ -22,11 +28,11 @@ export class ProcessOrder {
 
   /** True if a request need not wait for others. */
   mayOvertake(precedence: Precedence, params: unknown): boolean {
-    const { ordered, overtakes } = precedence;
+    const { overtakes } = precedence;
     if (overtakes === undefined || (overtakes === "urgentInput" && !this.urgentInput)) return false;
     const key = keyOf(precedence, params);
     if (key === undefined || this.#waiting.has(key)) return false;
-    return ordered === "v0" || this.#isRunning(processIdOf(precedence, params) ?? "");
+    return key === V0 || this.#isRunning(key);
   }
 
   /** Registers a queued request. Call the returned function when its turn comes. */
@@ -43,13 +49,8 @@ export class ProcessOrder {
 }
 
 /** Undefined for a request that is not about a process. */
-function keyOf(precedence: Precedence, params: unknown): string | undefined {
-  if (precedence.ordered === "v0") return "v0";
-  const processId = processIdOf(precedence, params);
-  return processId === undefined ? undefined : `process ${processId}`;
-}
-
-function processIdOf({ ordered }: Precedence, params: unknown): string | undefined {
+function keyOf({ ordered }: Precedence, params: unknown): Key | undefined {
+  if (ordered === "v0") return V0;
   if (ordered === undefined || typeof params !== "object" || params === null) return undefined;
   const processId: unknown = (params as Readonly<Record<string, unknown>>)[ordered];
   return typeof processId === "string" ? processId : undefined;

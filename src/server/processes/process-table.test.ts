@@ -312,3 +312,20 @@ it("an id that may be forgotten is taken by the next start with it", async () =>
   vi.advanceTimersByTime(10 * RETENTION_MS);
   expect(table.size).toBe(1);
 });
+
+it("nothing is left in the table after all were killed, whatever their clients had heard", async () => {
+  const { table, start } = create();
+  await start("running", "key");
+  for (const id of ["heard", "unheard"]) (await start(id)).close();
+  table.heard(table.get("heard")!);
+  const unheard = table.get("unheard")!;
+  await table.killAll();
+  table.heard(unheard);
+  expect([table.size, table.unclosed, table.startedWith("key"), table.forgetOldest()]).toEqual([
+    0,
+    0,
+    undefined,
+    false,
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
