@@ -261,6 +261,18 @@ test("only output that is still to be sent makes a process wait", async () => {
   expect([evicted.paused, sent.toSorted((one, other) => one - other)]).toEqual([false, [6, 7, 8, 9, 10, 10]]);
 });
 
+test("a process waits from exactly so much unsent output on", () => {
+  const { pump, peer } = createPump();
+  const [below, at] = [new Writer(), new Writer()];
+  pump.follow("below", below.process);
+  pump.follow("at", at.process);
+  peer.queuedBytes = HIGH_WATER_BYTES;
+  // An event costs a little besides its bytes.
+  below.write(new Uint8Array(256 * 1024 - 33));
+  at.write(new Uint8Array(256 * 1024 - 32));
+  expect([below.paused, at.paused]).toEqual([false, true]);
+});
+
 test("a process is not paused for output that was sent meanwhile", () => {
   const { pump, peer } = createPump();
   const writer = new Writer();
