@@ -9,6 +9,8 @@ import type { Host } from "../../src/client/host.ts";
 import type { SandboxContext } from "../../src/protocol/sandbox.ts";
 import { createServer, type ServerOptions } from "../../src/server/index.ts";
 import { launch, SERVER_PATH } from "../conformance/server-process.ts";
+import { fixture } from "../conformance/process-events.ts";
+import { withEcho } from "../conformance/proxied-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { openMemoryPeer } from "../conformance/raw-peer.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
@@ -224,6 +226,18 @@ describe("a server with a sandbox that has a network", () => {
       });
     expect(await run()).toMatchObject({ stdout: "hello\n", exitCode: 0 });
     expect(await run("read-only")).toMatchObject({ stdout: "", exitCode: 1 });
+  });
+
+  test("holds a process to its proxy, with a sandbox of its own and without", async () => {
+    const { host } = await serve({ sandbox: { network: true } });
+    await withEcho(async (port) => {
+      const argv = [process.execPath, fixture("reach-network.mjs"), String(port)] as const;
+      for (const sandbox of [undefined, DISABLED, UNRESTRICTED]) {
+        const network = { allow: ["127.0.0.1"], local: true };
+        const { stdout } = await host.run(argv, { cwd: "/", network, ...(sandbox && { sandbox }) });
+        expect(JSON.parse(stdout)).toMatchObject({ proxied: "HTTP/1.1 200 OK", direct: "ECONNREFUSED" });
+      }
+    });
   });
 });
 

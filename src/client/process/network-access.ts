@@ -41,13 +41,12 @@ export interface NetworkAccess {
 }
 
 /**
- * The parameters of a start that give the process a proxy. With a sandbox, it can reach nothing else; without one the
- * proxy is an offer, in variables such as HTTP_PROXY.
+ * The parameters of a start that give the process a proxy. In a sandbox, its own or one of the server, it can reach
+ * nothing else; without one the proxy is an offer, in variables such as HTTP_PROXY.
  */
 export function networkParams(
   { environment }: { readonly environment: EnvironmentInfo | undefined },
   { allow = [], deny = [], readOnly = false, local = false, decide, decisionTimeoutMs }: NetworkAccess,
-  { sandboxed }: { sandboxed: boolean },
 ): Pick<Params<"process/start">, "networkProxy" | "enforceManagedNetwork"> {
   if (environment?.capabilities?.networkProxyLaunch !== true) throw unsupported("network in process/start");
   const timeoutMs = checkDuration("decisionTimeoutMs", decisionTimeoutMs ?? DEFAULT_DECISION_MS);
@@ -71,6 +70,6 @@ export function networkParams(
         ? {}
         : { policyDecisionTimeoutMs: Math.ceil(Math.min(timeoutMs, MAX_TIMER_MS)) }),
     },
-    enforceManagedNetwork: sandboxed,
+    enforceManagedNetwork: true,
   };
 }

@@ -129,9 +129,7 @@ export function startParams(
     ...(arg0 === undefined ? {} : { arg0 }),
     pipeStdin: options.stdin === "pipe",
     ...(options.sandbox === undefined ? {} : { sandbox: sandboxFor(session, options.sandbox, directory) }),
-    ...(options.network === undefined
-      ? {}
-      : networkParams(session, options.network, { sandboxed: options.sandbox !== undefined })),
+    ...(options.network === undefined ? {} : networkParams(session, options.network)),
     ...extensionFields(session, options),
     ...(options.keep === undefined ? {} : { keep: keepParam(session, options.keep) }),
   };

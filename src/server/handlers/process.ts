@@ -237,7 +237,7 @@ function startRequest(
       },
       temporaryDirectory: env.get("TMPDIR"),
     },
-    { proxied: params.enforceManagedNetwork === true },
+    { proxied: params.enforceManagedNetwork === true && (params.networkProxy ?? undefined) !== undefined },
   );
   const cwd = decodeCwd(params.cwd);
   if (params.argv.length === 0) throw invalidParams("argv must not be empty");

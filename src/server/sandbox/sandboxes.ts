@@ -12,6 +12,9 @@ import { dataOf } from "../../rpc/error-wire.ts";
 import type { Rights } from "../access/rights.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
+/** Files are somebody else's affair. */
+const PROXIED: SandboxPolicy = { files: "unrestricted", network: "proxied" };
+
 /** What confinement depends on. */
 interface Client {
   readonly rights: Rights;
@@ -44,7 +47,8 @@ export class Sandboxes {
   }
 
   /**
-   * Undefined if the request is not confined. A `proxied` one is, whatever its profile, and its network is the proxy.
+   * Undefined if the request is not confined. A `proxied` one with a context is, whatever its profile. What is confined,
+   * for whatever reason, has the proxy as its network then.
    * Throws for a context that is invalid or cannot be enforced, and for a missing one if it is required.
    */
   policy(
@@ -61,7 +65,7 @@ export class Sandboxes {
         "this server requires a sandbox: the request brings none that confines it",
       );
     const given = this.#given(rights);
-    const policy = given === undefined ? wanted : narrow(given, wanted);
+    const policy = given === undefined ? wanted : narrow(given, wanted ?? (proxied ? PROXIED : undefined));
     if (policy !== undefined) this.#warnOnce();
     return policy;
   }
@@ -140,5 +144,5 @@ function clientPolicy(
   proxied: boolean,
 ): SandboxPolicy | undefined {
   const policy = sandboxPolicy(context, subject);
-  return proxied ? { files: "unrestricted", ...policy, network: "proxied" } : policy;
+  return proxied ? { ...PROXIED, ...policy, network: "proxied" } : policy;
 }
