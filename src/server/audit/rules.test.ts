@@ -124,7 +124,7 @@ it.each<[MethodName, object, [string, string]]>([
 
 it("only what ends something, reads output or opens a session is carried out without a record", () => {
   const always = Object.entries(RULES).filter(
-    ([, rule]) => rule.kind === "end" || ("always" in rule && rule.always === true),
+    ([, rule]) => rule.kind === "end" || ("always" in rule && rule.always),
   );
   expect(always.map(([method]) => method).sort()).toEqual([
     "command/exec/terminate",
