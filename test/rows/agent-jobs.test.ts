@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { parse } from "csv-parse/sync";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connect } from "../../src/client/connect/connect.ts";
@@ -9,12 +7,9 @@ import { createExecTools } from "../../src/client/tools/exec-tools.ts";
 import { type AgentJobProgress, agentJobTool } from "../../src/rows/agents/agent-job-tool.ts";
 import { responsesModel } from "../../src/rows/agents/model/responses-model.ts";
 import { createServer } from "../../src/server/server.ts";
-import { launch, SERVER_PATH } from "../conformance/server-process.ts";
-import { bundleScript } from "../client/bundled-script.ts";
+import { SERVER_PATH } from "../conformance/server-process.ts";
 import { agentJobScript, answerWith, itemOf, ResponsesEndpoint } from "../fixtures/scripted-model.mjs";
 
-const DEADLINE_MS = 120_000;
-const run = promisify(execFile);
 let directory: string;
 
 beforeEach(() => {
@@ -32,69 +27,50 @@ function writeCats(count: number): void {
   writeFileSync(place("agent_jobs_input.csv"), `name\n${cats.join("")}`);
 }
 
-it("a program whose main agent starts a job ends by itself when the job is done", async () => {
-  writeCats(100);
-  const script = agentJobScript({
-    csv_path: place("agent_jobs_input.csv"),
-    instruction:
-      "Write a playful 2-line poem about the cat named {name}. Return a JSON object with keys name and poem. " +
-      "Call report_agent_job_result exactly once and then stop.",
-    output_csv_path: place("agent_jobs_output.csv"),
-    max_concurrency: 64,
-  });
-  await using endpoint = await ResponsesEndpoint.start(script);
-  const server = await launch("ours", ["--listen", "ws://127.0.0.1:0"]);
-  try {
-    await using program = await bundleScript("../rows/main-agent.ts");
-    const args = [program.path, await server.banner(), endpoint.baseUrl, directory];
-    // Rejects unless it exits with 0.
-    const { stdout, stderr } = await run(process.execPath, args, { timeout: DEADLINE_MS });
-    expect(stderr).toBe("");
-    const progress = stdout
-      .split("\n")
-      .filter((line) => line.startsWith("agent_job_progress:"))
-      .map((line) => JSON.parse(line.slice("agent_job_progress:".length)) as AgentJobProgress);
-    expect(progress.at(-1)).toMatchObject({ total_items: 100, completed_items: 100, pending_items: 0 });
-    expect(Math.max(...progress.map(({ running_items }) => running_items))).toBe(64);
-  } finally {
-    await server.stop();
-  }
-  expect(readFileSync(place("agent_jobs_output.csv"), "utf8").trimEnd().split("\n")).toHaveLength(101);
-  const rows = table("agent_jobs_output.csv");
-  expect(rows.map(({ result_json }) => JSON.parse(result_json!) as unknown)).toEqual(
-    rows.map(({ item_id }) => ({ item_id })),
-  );
-  expect(rows.map(({ name, item_id }) => [name, item_id])).toEqual(
-    Array.from({ length: 100 }, (_, index) => [`cat_${index + 1}`, `row-${index + 1}`]),
-  );
-  // The main agent is told how the job ended.
-  const told = endpoint.requests.at(-1)?.input.find(({ type }) => type === "function_call_output")?.output;
-  expect(JSON.parse(told as string)).toMatchObject({
-    status: "completed",
-    output_csv_path: place("agent_jobs_output.csv"),
-    total_items: 100,
-    completed_items: 100,
-    failed_items: 0,
-  });
-});
-
 describe("spawn_agents_on_csv", () => {
   const server = createServer({ environment: { PATH: SERVER_PATH } });
 
   /** Calls the tool as a model would, with agents that follow the script. */
   async function spawn(args: object, script = agentJobScript(), signal?: AbortSignal) {
+    const progress: AgentJobProgress[] = [];
     await using endpoint = await ResponsesEndpoint.start(script);
     await using host = await connect(server);
     const model = responsesModel({ model: "scripted", baseUrl: endpoint.baseUrl });
-    const job = agentJobTool({ host, model, commands: { cwd: directory } });
+    const job = agentJobTool({
+      host,
+      model,
+      commands: { cwd: directory },
+      onProgress: (now) => progress.push(now),
+    });
     await using tools = createExecTools(host, { more: [job] });
     const { text, isError } = await tools.call(
       "spawn_agents_on_csv",
       { csv_path: "agent_jobs_input.csv", instruction: "Pet {name}.", ...args },
       signal === undefined ? {} : { signal },
     );
-    return { text, isError, requests: endpoint.requests };
+    return { text, isError, progress, requests: endpoint.requests };
   }
+
+  it("runs as many agents at once as the model asks for, and writes what they report", async () => {
+    writeCats(100);
+    const { text, progress } = await spawn({ output_csv_path: "out.csv", max_concurrency: 64 });
+    expect(JSON.parse(text)).toMatchObject({
+      status: "completed",
+      output_csv_path: place("out.csv"),
+      total_items: 100,
+      completed_items: 100,
+      failed_items: 0,
+    });
+    expect(progress.at(-1)).toMatchObject({ total_items: 100, completed_items: 100, pending_items: 0 });
+    expect(Math.max(...progress.map(({ running_items }) => running_items))).toBe(64);
+    expect(table("out.csv").map(({ name, item_id, result_json }) => [name, item_id, result_json])).toEqual(
+      Array.from({ length: 100 }, (_, index) => [
+        `cat_${index + 1}`,
+        `row-${index + 1}`,
+        JSON.stringify({ item_id: `row-${index + 1}` }),
+      ]),
+    );
+  });
 
   it("writes to a new file beside the input unless it is told otherwise", async () => {
     writeCats(2);

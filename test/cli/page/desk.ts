@@ -1,3 +1,10 @@
+import {
+  answerWith,
+  functionCall,
+  message,
+  outputsOf,
+  ResponsesEndpoint,
+} from "../../fixtures/scripted-model.mjs";
 import { Tmux, type TmuxTerminal } from "../tmux.ts";
 import { Machines } from "./machines.ts";
 import { scrub } from "./scrub.ts";
@@ -11,20 +18,24 @@ const SIZE = { columns: 100, rows: 24 } as const;
 /** Where Ann sits: her machines, and as many terminals as she likes, each with a shell in her project. */
 export class Desk implements AsyncDisposable {
   static async open(): Promise<Desk> {
-    return new Desk(await Machines.create(), await Tmux.start());
+    const endpoint = await ResponsesEndpoint.start(readNotes);
+    return new Desk(await Machines.create(), await Tmux.start(), endpoint);
   }
 
   readonly machines: Machines;
   readonly #tmux: Tmux;
+  readonly #endpoint: ResponsesEndpoint;
 
-  private constructor(machines: Machines, tmux: Tmux) {
+  private constructor(machines: Machines, tmux: Tmux, endpoint: ResponsesEndpoint) {
     this.machines = machines;
     this.#tmux = tmux;
+    this.#endpoint = endpoint;
   }
 
   async terminal(): Promise<DeskTerminal> {
     const { here, project, root } = this.machines;
-    const variables = Object.entries(here).map(([name, value]) => `${name}=${value}`);
+    const model = { OPENAI_BASE_URL: this.#endpoint.baseUrl, OPENAI_MODEL: "gpt-5" };
+    const variables = Object.entries({ ...here, ...model }).map(([name, value]) => `${name}=${value}`);
     const terminal = await this.#tmux.open(["env", "-i", ...variables, `PS1=${PROMPT}`, ...SHELL], {
       ...SIZE,
       cwd: project,
@@ -37,7 +48,17 @@ export class Desk implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#tmux[Symbol.asyncDispose]();
     await this.machines[Symbol.asyncDispose]();
+    await this.#endpoint[Symbol.asyncDispose]();
   }
+}
+
+/** The model of the page reads Ann's notes, and says what is in them. */
+function readNotes(...[asked, response]: Parameters<Parameters<typeof ResponsesEndpoint.start>[0]>): void {
+  const item =
+    outputsOf(asked).length === 0
+      ? functionCall("call-1", "read_file", { path: "notes.txt" })
+      : message("m", "You wanted to buy milk.");
+  answerWith(response, "r", [item], { input_tokens: 1200, output_tokens: 30, total_tokens: 1230 });
 }
 
 /** A terminal with a shell. */
