@@ -71,6 +71,10 @@ it("a terminal gets all of a write that its buffer takes only a part of, in orde
   expect(got.equals(Buffer.concat([first, second]))).toBe(true);
   await done;
   expect(writer.queuedBytes).toBe(0);
+  // What is written after a wait is written at once.
+  writer.write(Buffer.from("more"), () => {});
+  expect(writer.queuedBytes).toBe(0);
+  expect((await readBytes(slave, 4)).toString()).toBe("more");
   writer.close();
 });
 

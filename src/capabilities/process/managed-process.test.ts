@@ -97,7 +97,12 @@ describe("a process", () => {
     scene.write("a");
     scene.write("b", 1);
     scene.endOutputs();
-    expect(process.state).toMatchObject({ nextSeq: 3, exitCode: undefined, closed: false });
+    expect(process.state).toMatchObject({
+      nextSeq: 3,
+      exitCode: undefined,
+      sandboxDenied: false,
+      closed: false,
+    });
     scene.exit(3);
     expect(scene.events).toEqual(["1 stdout a", "2 stderr b", "3 exited 3", "4 closed"]);
     expect(process.state).toEqual({
@@ -276,6 +281,14 @@ describe("ending a process", () => {
     expect(scene.told.filter((call) => call.startsWith("kill"))).toHaveLength(1);
     scene.process.terminate(GRACE_MS, "client");
     expect(scene.told.at(-1)).toBe("kill 0");
+  });
+
+  it("kills once, although the grace period ends later", () => {
+    const scene = new Scene();
+    scene.process.terminate(GRACE_MS, "client");
+    scene.process.kill("family");
+    vi.runAllTimers();
+    expect(scene.told).toEqual(["terminate 2", "kill 2"]);
   });
 
   it("ends it when its time is over, and says so", () => {
