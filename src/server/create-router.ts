@@ -10,6 +10,7 @@ import { listExtensions } from "./extensions.ts";
 import { commandHandlers } from "./handlers/command-v0.ts";
 import { consoleHandlers, type ConsoleLinks } from "./handlers/console.ts";
 import { discoveryHandlers } from "./handlers/discovery.ts";
+import { environmentConfigHandlers } from "./handlers/environment-config.ts";
 import { environmentHandlers } from "./handlers/environment.ts";
 import { fileHandlers } from "./handlers/files.ts";
 import { httpHandlers } from "./handlers/http.ts";
@@ -27,7 +28,7 @@ import { Places } from "./files/places.ts";
 import { confinedDiscoveryHandlers } from "./sandbox/files/confined-discovery.ts";
 import { confinedFileHandlers } from "./sandbox/files/confined-files.ts";
 import { FileHelpers } from "./sandbox/files/file-helpers.ts";
-import { filePolicies } from "./sandbox/files/file-policy.ts";
+import { filePolicies, filePolicy } from "./sandbox/files/file-policy.ts";
 import type { Sandboxes } from "./sandbox/sandboxes.ts";
 import type { ProcessNetworks } from "./network/process-network.ts";
 import type { ServerState } from "./server-state.ts";
@@ -103,6 +104,10 @@ export function createRouter({
     ...httpHandlers(environment, sandboxes),
     ...tcpHandlers(limits, sandboxes),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
+    ...environmentConfigHandlers(codexHome, places, {
+      helpers,
+      policyOf: ({ rights }) => filePolicy(sandboxes.given(rights), sandboxes.files),
+    }),
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers({ sessions, starter, connections, cordon, allowServerScope: limits.allowServerScope }),
     ...(console === undefined ? {} : consoleHandlers(console)),
@@ -115,7 +120,7 @@ export function createRouter({
   return new Router<ClientConnection>(
     {
       ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo, codexHome, { places, sandboxes }),
+      ...environmentHandlers(environmentInfo),
       ...handlers,
     },
     { gate: (client, family) => client.gate(family), door: (client, request) => client.permit(request) },

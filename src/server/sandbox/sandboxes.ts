@@ -64,7 +64,7 @@ export class Sandboxes {
         "PERMISSION_DENIED",
         "this server requires a sandbox: the request brings none that confines it",
       );
-    const given = this.#given(rights);
+    const given = this.given(rights);
     const policy = given === undefined ? wanted : narrow(given, wanted ?? (proxied ? PROXIED : undefined));
     if (policy !== undefined) this.#warnOnce();
     return policy;
@@ -83,7 +83,7 @@ export class Sandboxes {
   }
 
   /** What confines a client whatever it asks for: the policy of the server, and that of its token. */
-  #given({ sandbox }: Rights): SandboxPolicy | undefined {
+  given({ sandbox }: Rights): SandboxPolicy | undefined {
     return this.#operator === undefined ? sandbox : narrow(this.#operator, sandbox);
   }
 
@@ -102,19 +102,6 @@ export class Sandboxes {
     throw new CapabilityError(
       "PERMISSION_DENIED",
       "this server requires a sandbox, and tcp/connect has none",
-    );
-  }
-
-  /** Whether the server may read any file for a client, without a helper in a sandbox. */
-  readsDisk({ rights }: Client): boolean {
-    const given = this.#given(rights);
-    return (
-      given === undefined ||
-      ruleSets(given).every(
-        ({ rules }) =>
-          rules.every(({ access }) => access !== "deny") &&
-          rules.some((rule) => rule.kind === "path" && rule.path === "/"),
-      )
     );
   }
 

@@ -23,10 +23,7 @@ type PolicyOf<Policy> = (
 export function filePolicies(policyOf: PolicyOf<SandboxPolicy>, files: ServerFiles): PolicyOf<FilePolicy> {
   const recentOf = new WeakMap<Rights, Map<string, FilePolicy | undefined>>();
   return (context, client) => {
-    const find = (): FilePolicy | undefined => {
-      const policy = policyOf(context, client);
-      return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, files) : undefined;
-    };
+    const find = (): FilePolicy | undefined => filePolicy(policyOf(context, client), files);
     if (context === null || context === undefined || countPaths(context) > MAX_CONTEXT_PATHS) return find();
     const text = JSON.stringify(context);
     if (text.length > MAX_CONTEXT_LENGTH) return find();
@@ -38,6 +35,11 @@ export function filePolicies(policyOf: PolicyOf<SandboxPolicy>, files: ServerFil
     recent.set(text, found);
     return found;
   };
+}
+
+/** Undefined if there is nothing to enforce. */
+export function filePolicy(policy: SandboxPolicy | undefined, files: ServerFiles): FilePolicy | undefined {
+  return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, files) : undefined;
 }
 
 /** A policy as files need it. */

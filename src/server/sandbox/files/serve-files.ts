@@ -11,6 +11,7 @@ import { FULL_RIGHTS } from "../../access/rights.ts";
 import { ByteBudget } from "../../connection/byte-budget.ts";
 import type { FileClient } from "../../files/file-client.ts";
 import { Places } from "../../files/places.ts";
+import { environmentConfigHandlers } from "../../handlers/environment-config.ts";
 import { discoveryHandlers } from "../../handlers/discovery.ts";
 import { fileHandlers } from "../../handlers/files.ts";
 import { type HelperCall, type HelperReady, type HelperSettings, identityOf } from "./helper-messages.ts";
@@ -75,7 +76,11 @@ class FileService {
     };
     const places = Places.inside(fsRoots);
     const home = homeInside(codexHome, userDirectory);
-    const handlers = { ...fileHandlers(places), ...discoveryHandlers(home, places) };
+    const handlers = {
+      ...fileHandlers(places),
+      ...discoveryHandlers(home, places),
+      ...environmentConfigHandlers(home, places),
+    };
     // The server has checked the parameters.
     this.#handlers = new Map(Object.entries(handlers as unknown as Record<string, Handler>));
     const ready: HelperReady = { mounts: mounts.map(identityOf) };
