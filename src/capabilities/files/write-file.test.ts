@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { asOrdinaryUser } from "../../../test/fixtures/as-ordinary-user.ts";
@@ -22,7 +23,7 @@ import { makeFifo, setAttribute } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { libc } from "../../native/libc.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
-import { sandboxedAccess } from "./file-access.ts";
+import { freeAccess, sandboxedAccess } from "./file-access.ts";
 import { ownPlace, Place } from "./place.ts";
 import { writeFile } from "./write-file.ts";
 
@@ -170,6 +171,19 @@ it("writes everything, however little the system takes at a time", async () => {
   expect(readFileSync(at("f")).equals(contentsOf(100))).toBe(true);
 });
 
+it("writes in place though the file system cannot reserve space", async () => {
+  const [reserving, errors] = [vi.spyOn(libc(), "fallocate"), vi.spyOn(libc(), "errno")];
+  onTestFinished(() => [reserving, errors].forEach((spy) => spy.mockRestore()));
+  writeFileSync(at("f"), "old");
+  linkSync(at("f"), at("second"));
+  for (const errno of [constants.errno.EOPNOTSUPP, constants.errno.ENOSYS]) {
+    reserving.mockReturnValue(-1);
+    errors.mockReturnValue(errno);
+    await write("f", `${errno}`);
+    expect(text("second")).toBe(`${errno}`);
+  }
+});
+
 it("has written a small file when it returns", () => {
   const now = (size: number) => writeFile(ownPlace(at("f")), contentsOf(size), { followSymlinks: true });
   expect(now(65_536)).toBeUndefined();
@@ -243,20 +257,28 @@ it("writes a setting of another process, beside which no file can be", async () 
 });
 
 describe("a link", () => {
-  it("is followed to its file, whatever bytes its name has", async () => {
-    const target = Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff, 0x41])]);
-    writeFileSync(target, "old");
-    symlinkSync(target, at("link"));
-    await write("link", "new");
-    expect(readFileSync(target, "utf8")).toBe("new");
-    expect(lstatSync(at("link")).isSymbolicLink()).toBe(true);
-    expect(readdirSync(directory)).toHaveLength(2);
+  it.each([
+    ["its file", "link", "\xff"],
+    ["it", "\xff", "target"],
+  ])("is followed if the name of %s is not text, and not to what looks like it", async (_, link, target) => {
+    const named = (name: string): Buffer => Buffer.from(`${directory}/${name}`, "latin1");
+    writeFileSync(named(target), "old");
+    const { ino } = statSync(named(target));
+    symlinkSync(named(target), named(link));
+    writeFileSync(at("\u{fffd}"), "another");
+    const place = new Place(named(link), freeAccess);
+    await writeFile(place, Buffer.from("new"), { followSymlinks: true });
+    expect(readFileSync(named(target), "utf8")).toBe("new");
+    expect(text("\u{fffd}")).toBe("another");
+    expect(statSync(named(target)).ino).not.toBe(ino);
+    expect(lstatSync(named(link)).isSymbolicLink()).toBe(true);
+    expect(readdirSync(directory)).toHaveLength(3);
   });
 
   it("that leads nowhere has its file created", async () => {
     symlinkSync("target", at("link"));
     await write("link", "new");
-    expect(text("target")).toBe("new");
+    expect([text("target"), modeOf("target")]).toEqual(["new", 0o644]);
     expect(lstatSync(at("link")).isSymbolicLink()).toBe(true);
   });
 

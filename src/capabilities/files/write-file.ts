@@ -159,8 +159,8 @@ class InPlace implements Draft {
   commit(length: number): undefined {
     if (!this.#stat.isFile()) return;
     ftruncateSync(this.fd, length);
-    // The system clears these bits when a file is written.
-    if (this.#mode !== undefined && (this.#mode & SET_ID_BITS) !== 0) fchmodSync(this.fd, this.#mode);
+    // The system clears set-user-ID and set-group-ID when a file is written.
+    if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
     dropSetId(this.fd, this.#place);
   }
 
@@ -190,7 +190,7 @@ function resolveLinks(path: NativePath): { target: NativePath; existing: Stats |
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing === undefined || !existing.isSymbolicLink()) return { target: path, existing };
   try {
-    const target = realpathSync(path, { encoding: "buffer" });
+    const target = realpathSync.native(path, { encoding: "buffer" });
     return { target, existing: lstatSync(target, { throwIfNoEntry: false }) };
   } catch (error) {
     // A broken link: opening it creates its target, which is left to the system.
