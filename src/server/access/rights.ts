@@ -1,9 +1,11 @@
 import { realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
+import { isWritable } from "../../capabilities/sandbox/view/exposed-file.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
@@ -103,6 +105,22 @@ export function createRightsOnWalk(options: RightsOptions, context: RightsContex
       : {}),
     ...(runAs === undefined ? {} : { runAs: resolveRunAs(runAs) }),
   });
+}
+
+/** The links that a policy led through when it was read. */
+export function followedLinks({ sandbox }: Rights): readonly string[] {
+  if (sandbox === undefined) return [];
+  return ruleSets(sandbox).flatMap(({ rules }) =>
+    rules.flatMap((rule) => (rule.kind === "path" ? (rule.followed ?? []) : [])),
+  );
+}
+
+/** Whether someone who is confined could put something else in the place of a path. */
+export function canReplace({ sandbox, files, allows }: Rights, path: string): boolean {
+  const directory = dirname(path);
+  if (files !== undefined)
+    return allows("writeFiles") && files.roots.some((root) => isWithin(directory, realPath(root)));
+  return sandbox !== undefined && isWritable(sandbox, directory);
 }
 
 /** Whether someone may use what was made with other rights of the same principal. */

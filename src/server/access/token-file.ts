@@ -4,7 +4,14 @@ import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
 import { readOwnFile } from "../read-own-file.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
-import { createRightsOnWalk, type Rights, type RightsContext, type RightsOptions } from "./rights.ts";
+import {
+  canReplace,
+  createRightsOnWalk,
+  followedLinks,
+  type Rights,
+  type RightsContext,
+  type RightsOptions,
+} from "./rights.ts";
 
 const MAX_TOKENS = 1_000;
 /** Two, so that clients can change from one to the other. */
@@ -57,7 +64,9 @@ export async function parseTokens(path: string, text: string, context: RightsCon
       throw fault(start + 1, error.message);
     }
   });
-  checkUnique(entries, (index, why) => fault((starts[index] ?? 0) + 1, why));
+  const faultOf = (index: number, why: string): UsageError => fault((starts[index] ?? 0) + 1, why);
+  checkUnique(entries, faultOf);
+  refuseReplaceableLinks(entries, faultOf);
   return entries;
 }
 
@@ -105,6 +114,23 @@ function checkUnique(
       hashes.add(hash);
     }
   }
+}
+
+/** Whoever can replace a link on the way to a directory decides where the policy of another token leads. */
+function refuseReplaceableLinks(
+  entries: readonly TokenEntry[],
+  fault: (index: number, why: string) => UsageError,
+): void {
+  for (const [index, { rights }] of entries.entries())
+    for (const link of followedLinks(rights)) {
+      const other = entries.find((entry) => canReplace(entry.rights, link));
+      if (other !== undefined)
+        throw fault(
+          index,
+          `policy leads through the link ${link}, which the token ${other.name} can replace: ` +
+            "name the directory that it leads to",
+        );
+    }
 }
 
 async function parseToml(path: string, text: string): Promise<Record<string, unknown>> {

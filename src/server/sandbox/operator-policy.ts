@@ -27,8 +27,9 @@ export function operatorPolicy(
   const context = sandboxContext(sandbox, uriFromPath(cwd));
   try {
     const policy = sandboxPolicy(context, { kind: "process", cwd: () => cwd, temporaryDirectory });
-    if (policy !== undefined) warnOfMissing(policy, logger);
-    return policy;
+    if (policy === undefined) return undefined;
+    warnOfMissing(policy, logger);
+    return settle(policy);
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     throw new UsageError(`${name} is invalid: ${error.message}`);
@@ -51,6 +52,18 @@ export function refuseExposed(
     if (error instanceof SandboxRefusal) throw new UsageError(`${name} is invalid: ${error.message}`);
     throw error;
   }
+}
+
+/** Follows links once: a client that could replace one would decide what others may do. */
+function settle(policy: SandboxPolicy): SandboxPolicy {
+  if (policy.files === "unrestricted") return policy;
+  const walk = new PathWalk(systemDisk);
+  const rules = policy.files.rules.map((rule) => {
+    if (rule.kind === "glob" || rule.access === "deny") return rule;
+    const { whole, links } = walk.follow(rule.path);
+    return { ...rule, path: whole, followed: links.map((link) => link.path) };
+  });
+  return { ...policy, files: { ...policy.files, rules } };
 }
 
 /** They are not granted, which an operator who misspelled one would be long in finding out. */

@@ -19,7 +19,13 @@ export interface FileRules {
 }
 
 export type FileRule =
-  | { readonly kind: "path"; readonly path: string; readonly access: FileAccess }
+  | {
+      readonly kind: "path";
+      readonly path: string;
+      readonly access: FileAccess;
+      /** The links that were followed when the policy was read, for good: another one on the way is refused. */
+      readonly followed?: readonly string[];
+    }
   /** Hides what matches when the sandbox starts. */
   | { readonly kind: "glob"; readonly pattern: string; readonly access: "deny" };
 

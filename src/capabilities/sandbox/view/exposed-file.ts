@@ -1,8 +1,8 @@
 import type { SandboxPolicy } from "../policy/sandbox-policy.ts";
 import { type AccessMap, weakest } from "./access-map.ts";
-import type { Disk } from "./disk.ts";
+import { type Disk, systemDisk } from "./disk.ts";
 import { parentOf } from "./path-names.ts";
-import type { PathWalk } from "./path-walk.ts";
+import { PathWalk } from "./path-walk.ts";
 import { layersOf } from "./policy-layer.ts";
 import { hideDirectories, hidingPlaces, type ServerFiles } from "./server-files.ts";
 
@@ -34,6 +34,12 @@ export function exposedFile(
     `shows ${shown.directory}, and with it a file of the server itself, ${shown.path}: ` +
       "move the file to a directory of its own, which sandboxes hide"
   );
+}
+
+/** Whether a policy lets its clients write a directory. */
+export function isWritable(policy: SandboxPolicy, directory: string): boolean {
+  const walk = new PathWalk(systemDisk);
+  return weakest(layersOf(policy, walk, systemDisk).map(({ access }) => access)).at(directory) === "write";
 }
 
 /** The rule that makes something on the way to a path replaceable. */

@@ -12,6 +12,8 @@ export interface Destination {
   readonly path: string;
   /** Whether the whole path was followed: no names are left. */
   readonly isWhole: boolean;
+  /** What the whole path stands for, whether it exists or not. */
+  readonly whole: string;
   /** The links on the way, at their own real paths. */
   readonly links: readonly CrossedLink[];
 }
@@ -46,8 +48,9 @@ export class PathWalk {
   follow(path: string): Destination {
     const links: CrossedLink[] = [];
     const names = namesOf(path);
-    const ends = (kind: Destination["kind"], at: string): Destination => {
-      return { kind, path: at, isWhole: names.length === 0, links };
+    const ends = (kind: Destination["kind"], at: string, unseen: string[] = []): Destination => {
+      const whole = [...unseen, ...names].reduce(childOf, at);
+      return { kind, path: at, isWhole: names.length === 0, whole, links };
     };
     let current = "/";
     while (names.length > 0) {
@@ -59,7 +62,7 @@ export class PathWalk {
       const next = childOf(current, name);
       const entry = this.look(next);
       if (entry === undefined) return ends("missing", next);
-      if (entry.kind === "closed") return ends("closed", current);
+      if (entry.kind === "closed") return ends("closed", current, [name]);
       if (entry.kind === "impossible") return ends("impossible", next);
       if (entry.kind === "link") {
         if (links.length >= MAX_LINKS)

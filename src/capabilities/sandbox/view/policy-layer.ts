@@ -83,7 +83,11 @@ class LayerBuilder {
         else patterns.push({ text: rule.pattern, glob, maxDepth: globScanMaxDepth });
         continue;
       }
-      const { kind, path, isWhole } = this.#apply(rule.path, rule.access);
+      const { kind, path, isWhole, links } = this.#apply(rule.path, rule.access);
+      if (rule.followed !== undefined && links[0] !== undefined)
+        throw new SandboxRefusal(
+          `${links[0].path} has become a symbolic link since the policy was read that gives access to ${rule.path}`,
+        );
       if (isWhole) named.add(path);
       if (rule.access === "write" && kind === "directory" && path !== "/") roots.add(path);
     }
