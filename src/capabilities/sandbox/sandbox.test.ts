@@ -140,8 +140,8 @@ describe("a confined program", () => {
     ended();
   });
 
-  it("has the lowest numbers for what is mounted that are no descriptors here", async () => {
-    const paths = Array.from({ length: 60 }, (_, index) => join(directory, `${index}`));
+  it.each([60, 61])("has numbers for %d mounts, the lowest that are no descriptors here", async (count) => {
+    const paths = Array.from({ length: count }, (_, index) => join(directory, `${index}`));
     for (const path of paths) mkdirSync(path);
     const mounts = paths.map((path) => ({ kind: "writable", path }) as const);
     const { program, started, ended } = await sandbox.confine(INNER, {
@@ -153,8 +153,8 @@ describe("a confined program", () => {
     const free = Array.from({ length: 1000 }, (_, index) => DESCRIPTORS.firstPinned + index).filter(
       (number) => !taken.has(number),
     );
-    expect(pinned.map(({ to }) => to)).toEqual(free.slice(0, 60));
-    expect(openAround(directory)).toHaveLength(60);
+    expect(pinned.map(({ to }) => to)).toEqual(free.slice(0, count));
+    expect(openAround(directory)).toHaveLength(count);
     for (const [index, { to }] of pinned.entries()) {
       const at = program.argv.indexOf(paths[index]!);
       expect(program.argv.slice(at - 2, at)).toEqual(["--bind-fd", `${to}`]);
