@@ -106,8 +106,10 @@ describe("a handle", () => {
     }
     await expect(read(0, 1024 * 1024)).resolves.toMatchObject({ eof: true });
     await handles.write("h", 0, new Uint8Array(1024 * 1024));
-    await expect(handles.write("h", 2 ** 63, ones)).rejects.toThrow("signed 64-bit file offset limit");
-    await expect(handles.write("h", 2 ** 60, ones)).rejects.toThrow("File too large");
+    for (const offset of [2 ** 63, 2 ** 63 - BLOCK])
+      await expect(handles.write("h", offset, ones)).rejects.toThrow("signed 64-bit file offset limit");
+    for (const offset of [2 ** 63 - 2 * BLOCK, 2 ** 53 - BLOCK])
+      await expect(handles.write("h", offset, ones)).rejects.toThrow("File too large");
   });
 
   it("is closed once nothing uses it, and after that is unknown", async () => {

@@ -59,7 +59,6 @@ class RunningWatch {
   close(): void {
     this.#isOver = true;
     for (const { watcher } of this.#directories.values()) watcher.close();
-    this.#directories.clear();
   }
 
   /**
