@@ -55,7 +55,6 @@ function unsendable(method: string, why: string): UsageError {
 }
 
 function utf8Length(text: string): number {
-  if (text.length > MAX_MESSAGE_BYTES) return text.length;
   if (nodeBuffer !== undefined) return nodeBuffer.byteLength(text);
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {

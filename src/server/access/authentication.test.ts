@@ -111,11 +111,11 @@ describe("a signed token", () => {
 it("a table that cannot be read admits nobody, and says so", async () => {
   const errors: unknown[] = [];
   const policy = { mode: "token-table", path: "/no/such/table" } as const;
-  const { authenticate, ready, close } = createAuthenticator(policy, {
+  const authenticator = createAuthenticator(policy, {
     logger: { ...silentLogger, error: (message) => void errors.push(message) },
   });
-  await expect(ready).rejects.toThrow("/no/such/table");
-  await expect(authenticate({ authorization: "Bearer x" })).rejects.toThrow("/no/such/table");
+  await expect(authenticator.ready).rejects.toThrow("/no/such/table");
+  await expect(authenticator.authenticate({ authorization: "Bearer x" })).rejects.toThrow("/no/such/table");
   expect(errors).toEqual(["nobody is admitted"]);
-  close();
+  authenticator.close();
 });

@@ -36,7 +36,7 @@ export function watchValidity(credential: Credential, ended: (reason: string) =>
   };
   if (expiresAtMs !== undefined) timer = setTimeout(check, 0).unref();
   if (withdrawn?.aborted === true) setImmediate(end);
-  else withdrawn?.addEventListener("abort", end, { once: true });
+  else withdrawn?.addEventListener("abort", end);
   return () => {
     clearTimeout(timer);
     withdrawn?.removeEventListener("abort", end);

@@ -80,8 +80,8 @@ describe("a sandboxed token", () => {
 
 it("a token is granted the kept processes of whom it names, by name or as a whole principal", () => {
   const grants = (see: string[], control: string[]) => {
-    const { grant } = createRights({ preset: "full", see, control }, rightsContext({}));
-    return ["name:ann", "ann", "user:bob", "name:cat"].map((owner) => grant(owner));
+    const rights = createRights({ preset: "full", see, control }, rightsContext({}));
+    return ["name:ann", "ann", "user:bob", "name:cat"].map((owner) => rights.grant(owner));
   };
   expect(grants(["ann"], [])).toEqual(["follow", undefined, undefined, undefined]);
   expect(grants(["ann"], ["ann", "user:bob"])).toEqual(["control", undefined, "control", undefined]);
@@ -111,7 +111,7 @@ it("a read-only token may read files, and write none", () => {
 });
 
 it("roots lie within those of the server", () => {
-  const within = (fsRoots: string[]) => files({ limits: { fsRoots } as ServerOptions["limits"] & object });
+  const within = (fsRoots: string[]) => files({ limits: { fsRoots } });
   expect(within([directory])).toHaveProperty("preset", "files");
   expect(within([at("own"), at("data")])).toHaveProperty("preset", "files");
   expect(() => within([at("own")])).toThrow(

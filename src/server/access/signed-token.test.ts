@@ -6,10 +6,13 @@ const SECRET = Buffer.alloc(32, "s");
 const NOW_S = 1_800_000_000;
 const INVALID = { refusal: "invalid websocket jwt" };
 
-const encode = (value: string): string => Buffer.from(value).toString("base64url");
+const encode = (value: string | Buffer): string => Buffer.from(value).toString("base64url");
 
 /** `claims` is the JSON of the payload. */
-function sign(claims: string, { header = '{"alg":"HS256","typ":"JWT"}', secret = SECRET } = {}): string {
+function sign(
+  claims: string | Buffer,
+  { header = '{"alg":"HS256","typ":"JWT"}', secret = SECRET } = {},
+): string {
   const content = `${encode(header)}.${encode(claims)}`;
   return `${content}.${createHmac("sha256", secret).update(content).digest("base64url")}`;
 }
@@ -65,6 +68,7 @@ it.each([
   ["a type that is no text", sign(`{"exp":${NOW_S + 100}}`, { header: '{"alg":"HS256","typ":5}' })],
   ["claims that are no object", sign("[]")],
   ["null", sign("null")],
+  ["text that is not UTF-8", sign(Buffer.from('{"exp":2000000000,"sub":"\xff"}', "latin1"))],
   ["no end", sign("{}")],
   ["an end with a fraction", sign(`{"exp":${NOW_S + 100}.0}`)],
   ["an end with an exponent", sign('{"exp":2e9}')],

@@ -17,8 +17,8 @@ class Records {
   file = "audit.jsonl";
   closed = 0;
 
-  readonly add: AuditRecords["add"] = (event, facts, who = "") => {
-    const [known, own] = [plainFacts(who), plainFacts(facts)].map((each) =>
+  readonly add: AuditRecords["add"] = (event, facts, who) => {
+    const [known, own] = [plainFacts(who ?? ""), plainFacts(facts)].map((each) =>
       Object.fromEntries(Object.entries(each).filter(([, value]) => value !== undefined)),
     );
     this.lines.push({ event, ...known, ...own });

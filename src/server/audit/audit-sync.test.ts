@@ -35,7 +35,7 @@ async function written(lines: number): Promise<void> {
 
 function failOnce(): void {
   const error = Object.assign(new Error("i/o error"), { code: "EIO", errno: -5 });
-  sync.mockImplementationOnce(((_: number, done: (error: Error) => void) => done(error)) as typeof fdatasync);
+  sync.mockImplementationOnce((_, done) => done(error));
 }
 
 beforeEach(async () => {

@@ -108,7 +108,7 @@ describe("counts", () => {
       for (let each = 0; each < 2; each += 1) tallies.add(connection, "input", thing, 0);
     lines.splice(0);
     tallies.end(connection, ["handle", "a"]);
-    tallies.end({ ...connection, number: 2 } as ObservedConnection, ["process", "a"]);
+    tallies.end({ ...connection, number: 2 }, ["process", "a"]);
     expect(lines).toEqual([]);
     tallies.end(connection, ["process", "a"]);
     expect(lines.splice(0)).toEqual([

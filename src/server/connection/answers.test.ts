@@ -50,7 +50,7 @@ it("a value is sent at once, and what is promised when it is there, before later
 it("an answer that is waited for holds up nobody, and is sent with others", async () => {
   const { sent, settle } = create();
   expect(settle("1", new DeferredAnswer(Promise.resolve("late")))).toBeUndefined();
-  settle("2", new DeferredAnswer(Promise.reject(new RpcError(-32000, "no"))));
+  void settle("2", new DeferredAnswer(Promise.reject(new RpcError(-32000, "no"))));
   expect(sent).toEqual([]);
   await turn();
   expect(sent).toEqual([
@@ -63,7 +63,7 @@ it("large answers are made as long as the client has room, and the others when i
   const { answers, peer, sent, settle, later, counts } = create();
   const made: string[] = [];
   for (const id of ["1", "2", "3"])
-    settle(
+    void settle(
       id,
       later(() => {
         made.push(id);
@@ -82,13 +82,13 @@ it("large answers are made as long as the client has room, and the others when i
 
 it("a large answer that cannot be made is an error, and the next one is made", async () => {
   const { sent, faults, settle, later } = create();
-  settle(
+  void settle(
     "1",
     later(() => {
       throw new TypeError("secret");
     }),
   );
-  settle(
+  void settle(
     "2",
     later(() => "next"),
   );
@@ -103,7 +103,7 @@ it("a large answer that cannot be made is an error, and the next one is made", a
 it("what was not made for a client that is gone never is", async () => {
   const { answers, peer, sent, settle, later } = create();
   peer.queuedBytes = HIGH_WATER_BYTES;
-  settle(
+  void settle(
     "1",
     later(() => "late"),
   );

@@ -27,7 +27,7 @@ describe("a process is refused beyond a limit, and admitted once another one has
     const [first] = [take(), take(), take()];
     expect(take).toThrow(IN_SESSION);
     takeElsewhere();
-    first!.closed(0);
+    first.closed(0);
     take();
     expect(take).toThrow(IN_SESSION);
   });

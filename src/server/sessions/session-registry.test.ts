@@ -197,7 +197,7 @@ describe("a session without a connection", () => {
     const { sessions, ended } = createRegistry();
     const session = sessions.open(holder("ann"));
     sessions.detach(session);
-    sessions.resume(session.id, holder("ann"));
+    expect(sessions.resume(session.id, holder("ann"))).toBe(session);
     await vi.advanceTimersByTimeAsync(10 * TTL_MS);
     expect([sessions.size, ended]).toEqual([1, []]);
   });
