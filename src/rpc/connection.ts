@@ -275,5 +275,5 @@ export class Connection {
 
 /** The id in an answer that begins as answers do. */
 function answeredIn(text: string): IdText | undefined {
-  return /^\{\s*"id"\s*:\s*(\d{1,16})\s*,\s*"(?:result|error)"/.exec(text.slice(0, 100))?.[1];
+  return /^\{\s*"id"\s*:\s*(\d{1,16})\s*,\s*"(?:result|error)"/.exec(text)?.[1];
 }

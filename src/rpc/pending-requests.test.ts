@@ -119,15 +119,18 @@ test("a suspect that was given up counts no more", async () => {
   expect(other.state).toBe("rejected");
 });
 
-test("a server that names its limit suspects only requests that may be longer", async () => {
-  const pending = new PendingRequests();
-  // Each character may be three bytes.
-  const short = settled(pending.add("1", "m", 33));
-  const long = settled(pending.add("2", "m", 34));
-  pending.unread({ ...UNREAD, data: { limit: "maxMessageBytes", value: 100 } });
-  await vi.advanceTimersByTimeAsync(0);
-  expect([short.state, long.state]).toEqual(["pending", "rejected"]);
-});
+test.each([99, 100])(
+  "a server that names its limit of %i suspects only requests that may be longer",
+  async (value) => {
+    const pending = new PendingRequests();
+    // Each character may be three bytes.
+    const short = settled(pending.add("1", "m", 33));
+    const long = settled(pending.add("2", "m", 34));
+    pending.unread({ ...UNREAD, data: { limit: "maxMessageBytes", value } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([short.state, long.state]).toEqual(["pending", "rejected"]);
+  },
+);
 
 test.each([{ limit: "other", value: 1_000 }, { limit: "maxMessageBytes", value: "100" }, null])(
   "with the data %j every request is suspect",
@@ -191,3 +194,13 @@ function settled(promise: Promise<unknown>): Settled {
   );
   return result;
 }
+
+test("an end that comes while requests are suspected rejects them, and leaves no timer behind", async () => {
+  const pending = new PendingRequests();
+  const both = ["1", "2"].map((id) => settled(pending.add(id, "m", 1)));
+  pending.unread(UNREAD);
+  expect(vi.getTimerCount()).toBe(1);
+  pending.end("gone");
+  await vi.advanceTimersByTimeAsync(0);
+  expect([both.map(({ state }) => state), vi.getTimerCount()]).toEqual([["rejected", "rejected"], 0]);
+});

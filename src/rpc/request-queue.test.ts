@@ -74,6 +74,18 @@ describe("RequestQueue", () => {
     expect(started).toEqual([1, 2]);
   });
 
+  it("goes on in every lane, the urgent requests first", () => {
+    let mayStart = false;
+    const queue = new RequestQueue(2, () => mayStart);
+    const started: string[] = [];
+    for (const lane of ["ordinary", "control", "urgent"] as const)
+      queue.submit(() => void started.push(lane), lane);
+    expect(started).toEqual([]);
+    mayStart = true;
+    queue.resume();
+    expect(started).toEqual(["urgent", "control", "ordinary"]);
+  });
+
   it("frees one place for each request that ends", async () => {
     const queue = new RequestQueue(2, () => true);
     const running: Deferred<void>[] = [];
