@@ -132,6 +132,14 @@ test.each([99, 100])(
   },
 );
 
+test("a server that names a limit that no request exceeds suspects all of them", async () => {
+  const pending = new PendingRequests();
+  const only = settled(pending.add("1", "m", 1));
+  expect(pending.unread({ ...UNREAD, data: { limit: "maxMessageBytes", value: 100 } })).toBe(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(only.state).toBe("rejected");
+});
+
 test.each([{ limit: "other", value: 1_000 }, { limit: "maxMessageBytes", value: "100" }, null])(
   "with the data %j every request is suspect",
   async (data) => {
