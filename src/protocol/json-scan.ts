@@ -82,10 +82,10 @@ function scanJson(text: string, member: string): JsonScan {
         `JSON-RPC message exceeds the limit of ${MAX_OUTSIDE_STRINGS} characters outside strings at ${position(text, index)}`,
       );
     if (code <= SPACE || code === COMMA) {
-      do index += 1;
-      while (text.charCodeAt(index) <= SPACE && index <= limit);
+      index += 1;
       continue;
-    } else if (code === QUOTE) {
+    }
+    if (code === QUOTE) {
       values += 1;
       keyStart = index;
       keyEnd = stringEnd(text, index) + 1;
