@@ -25,9 +25,10 @@ export async function recover(
   lost: string,
   { budget, timeoutMs, closing, logger, attempt }: RecoveryOptions,
 ): Promise<"recovered" | "closed" | ExecError> {
-  while (!closing.aborted) {
+  for (;;) {
     const pauseMs = budget.pauseMs();
     if (pauseMs > 0) await budget.spend(pauseMs, () => pause(pauseMs, closing));
+    if (closing.aborted) return "closed";
     const leftMs = budget.leftMs;
     if (leftMs <= 0)
       return new ConnectionError(`${lost}; recovery timed out after ${formatDuration(timeoutMs)}`);
@@ -40,5 +41,4 @@ export async function recover(
       if (!closing.aborted && !isTransient(error)) return unresumable(lost, error);
     }
   }
-  return "closed";
 }
