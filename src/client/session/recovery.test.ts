@@ -29,6 +29,13 @@ test("a try that never ends, or tries that fail, end with the time of recovery",
   }
 });
 
+test("a session that has no time to recover is over without a try", async () => {
+  const { tries, result } = start(() => {}, 0);
+  await wait(0);
+  expect(tries).toEqual([]);
+  expect(result.value).toMatchObject({ message: "cut; recovery timed out after 0ms" });
+});
+
 test("what will not change is tried once, and says why the session has ended", async () => {
   const { tries, result } = start(() => {
     throw new RpcError(-32600, "unknown session");
@@ -72,11 +79,10 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** `tries` are the signals of the tries so far. */
-function start(attempt: (signal: AbortSignal, number: number) => void | Promise<void>) {
+function start(attempt: (signal: AbortSignal, number: number) => void | Promise<void>, timeoutMs = 10_000) {
   const tries: AbortSignal[] = [];
   const closing = new AbortController();
   const result: { value?: unknown } = {};
-  const timeoutMs = 10_000;
   void recover("cut", {
     budget: new RecoveryBudget(timeoutMs),
     timeoutMs,

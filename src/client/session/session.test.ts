@@ -296,22 +296,26 @@ test("what a server must not say at all ends the connection", async () => {
   expect(link.destroyed).toHaveLength(1);
 });
 
-test("events that were dropped are read again on the connection, and never without one", async () => {
-  const { session, server, link } = await open();
-  const route = session.register("a");
-  route.started = true;
-  server.answers["process/read"] = () => ({ ...READ, nextSeq: 2, chunks: [CHUNK] });
-  link.notify("process/gap", { processId: "a", fromSeq: 1, toSeq: 1 });
-  await vi.waitFor(() => expect(route.lastSeq).toBe(1));
-  expect(link.requests.at(-1)).toEqual({
-    method: "process/read",
-    params: { processId: "a", afterSeq: 0, maxBytes: null, waitMs: 0 },
-  });
-  server.opens = () => new Promise(() => {});
-  link.cut("cut");
-  expect(session.overdue(route)).toBe(false);
-  await session.close();
-});
+test.each([true, false])(
+  "dropped events are read again on the connection, whether the start was answered: %s",
+  async (started) => {
+    const { session, server, link } = await open();
+    const route = session.register("a");
+    route.started = started;
+    server.answers["process/read"] = () => ({ ...READ, nextSeq: 2, chunks: [CHUNK] });
+    link.notify("process/gap", { processId: "a", fromSeq: 1, toSeq: 1 });
+    await vi.waitFor(() => expect(route.lastSeq).toBe(1));
+    expect(link.requests.at(-1)).toEqual({
+      method: "process/read",
+      params: { processId: "a", afterSeq: 0, maxBytes: null, waitMs: 0 },
+    });
+    // Without a connection, they wait for the next one.
+    server.opens = () => new Promise(() => {});
+    link.cut("cut");
+    expect(session.overdue(route)).toBe(false);
+    await session.close();
+  },
+);
 
 test("a session has 1024 unanswered calls at most, with processes that are to be ended", async () => {
   const { session, server } = await open();
