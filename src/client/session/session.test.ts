@@ -154,8 +154,12 @@ test.each([
   const own = session.register("own");
   session.register("kept").kept = { name: "kept", mode: "control" };
   server.answers["process/terminate"] = () => {
-    link.notify("process/exited", { processId: "own", seq: 1, exitCode: 137 });
-    link.notify("process/closed", { processId: "own", seq: 2 });
+    setImmediate(() => {
+      // Its last events still have to arrive.
+      expect(link.farewells).toEqual([]);
+      link.notify("process/exited", { processId: "own", seq: 1, exitCode: 137 });
+      link.notify("process/closed", { processId: "own", seq: 2 });
+    });
     return { running: true };
   };
   const closing = session.close();
@@ -336,6 +340,19 @@ test("a reader that is behind pauses the connection of a server without flow con
   session.hold("a", true);
   await session.close({ detach: true });
   expect(link.isPaused).toBe(false);
+});
+
+test("a process whose reader is behind is resumed by closing, and not held again", async () => {
+  const { session, link } = await open({ extensions: ["process/flow"] });
+  session.register("a");
+  session.hold("a", true);
+  const closing = session.close({ detach: true });
+  session.hold("a", true);
+  await closing;
+  expect(link.requests.slice(1)).toEqual([
+    { method: "process/flow", params: { processId: "a", paused: true } },
+    { method: "process/flow", params: { processId: "a", paused: false } },
+  ]);
 });
 
 const CHUNK = { seq: 1, stream: "stdout", chunk: "YQ==" };

@@ -345,7 +345,6 @@ export class ClientSession implements Caller, RouteOwner {
       const started = [...this.#routes.values()].filter((route) => route.started);
       await abortable(Promise.all(started.map((route) => this.#catchUp(route))), signal);
       signal.throwIfAborted();
-      this.#candidate = undefined;
       this.#connected(opened);
     } catch (error) {
       opened.link.destroy();
