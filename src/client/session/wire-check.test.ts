@@ -169,6 +169,18 @@ describe("what servers send", () => {
     expect(() => checkedResult("process/terminate", [])).toThrow("it must be an object, not a list");
   });
 
+  it.each([
+    [null, "null"],
+    [["secret"], "a list"],
+    [7, "7"],
+    ["secret", "other text"],
+    [{ secret: 1 }, "an object"],
+  ])("tells %j as %s", (running, found) => {
+    expect(() => checkedResult("process/terminate", { running })).toThrow(
+      `running must be true or false, not ${found}`,
+    );
+  });
+
   it("leaves out what a newer server may mean by a name that is not known, where it may be absent", () => {
     expect(checkedResult("process/start", { processId: "p", sandboxType: "newest" })).toEqual({
       processId: "p",
