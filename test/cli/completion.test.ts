@@ -106,6 +106,8 @@ test("commands, options and values are completed", async () => {
   expect(await ask("--host ''")).toEqual(["distant", "farm", "local", "near"]);
   expect(await ask("host remove ''")).toEqual(["distant", "farm", "local", "near"]);
   expect(await ask("run --sandbox ''")).toEqual(["read-only", "workspace-write"]);
+  expect(await ask("agent --sandbox ''")).toEqual(["none", "read-only", "workspace-write"]);
+  expect(await ask("agent --max-to")).toEqual(["--max-tokens-total", "--max-tool-calls"]);
   expect(await ask("fetch --output ''")).toEqual([":files"]);
   expect(await ask("token new x --preset s")).toEqual(["sandboxed"]);
   expect(await ask("token list ''")).toEqual([":files"]);

@@ -58,7 +58,7 @@ export function fileTools(files: Files, cwd: string | undefined): readonly Funct
       properties: { path, content: { type: "string", description: "All of the new content." } },
       required: ["path", "content"],
       run: async ({ file, content }, options) => {
-        await files.mkdir(file.replace(/\/[^/]*$/, "") || "/", options);
+        await files.mkdir(file.slice(0, Math.max(1, file.lastIndexOf("/"))), options);
         await files.write(file, content ?? "", options);
         return `Wrote ${Buffer.byteLength(content ?? "")} bytes to ${file}`;
       },

@@ -128,8 +128,8 @@ export class AgentActivity {
     this.#lines += 1;
     if (this.#lines > MAX_LINES) return;
     // Of a line that is drawn again and again, only the last state.
-    const plain = stripVTControlCharacters(shorten(line, MAX_LINE_CHARACTERS)).replace(/\r+$/, "");
-    const shown = plain.slice(plain.lastIndexOf("\r") + 1).replaceAll("\t", "    ");
+    const states = stripVTControlCharacters(shorten(line, MAX_LINE_CHARACTERS)).split("\r");
+    const shown = (states.findLast((state) => state !== "") ?? "").replaceAll("\t", "    ");
     if (this.#isCommand) this.#quote(shown);
     else this.#waiting.push(shown);
   }
@@ -150,7 +150,7 @@ export class AgentActivity {
 
 /** Variation selectors and joiners are parts of emoji; whatever else a terminal would act on is escaped. */
 function say(text: string): void {
-  const shown = text.replace(/[^\n\t\ufe0f\u200d]+/g, printable);
+  const shown = text.replace(/[^\ufe0f\n\t\u200d]+/g, printable);
   if (!process.stdout.isTTY) writeErr(shown);
   else writeOut(shown).catch(() => {}); // The terminal is gone, and SIGHUP follows.
 }

@@ -1,3 +1,5 @@
+const BLANKS = [" ", "\n", "\t"];
+
 /**
  * Passes on what a model says while it does: in whole words, because the key, which must be hidden, could arrive in parts.
  * An endpoint that sends messages only as a whole is passed on by message.
@@ -15,13 +17,9 @@ export class SpokenText {
 
   add(delta: string): void {
     this.#isWithinMessage = true;
-    const blank = /\s\S*$/.exec(delta);
-    if (blank === null) {
-      this.#rest += delta;
-      return;
-    }
-    this.#pass(this.#rest + delta.slice(0, blank.index + 1));
-    this.#rest = delta.slice(blank.index + 1);
+    const end = BLANKS.reduce((last, blank) => Math.max(last, delta.lastIndexOf(blank) + 1), 0);
+    if (end > 0) this.#pass(this.#rest + delta.slice(0, end));
+    this.#rest = end > 0 ? delta.slice(end) : this.#rest + delta;
   }
 
   /** `whole`: all of the message, for an endpoint that has not sent its parts. */
