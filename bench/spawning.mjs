@@ -9,7 +9,7 @@ const STARTS = 1500;
 const QUICK_STARTS = 96;
 
 const HELD_PROCESSES = 500;
-/** Maximum output that both servers keep per process until 30 s after its end. */
+/** Maximum output that both servers keep per process until 80 s after its end. */
 const RETAINED_BYTES = 1024 * 1024;
 const HELD_FOR_MS = 30_000;
 /** Gives the last processes time to end while everything is held. */

@@ -1,3 +1,4 @@
 export const CODEX_VERSION: string;
-export function findCodexBinary(): string | undefined;
-export function installCodex(): string;
+export const CODEX_VERSIONS: readonly string[];
+export function findCodexBinary(version?: string): string | undefined;
+export function installCodex(version?: string): string;

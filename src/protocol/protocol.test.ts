@@ -80,7 +80,7 @@ describe("the table", () => {
     expect(without.map(([name]) => name)).toEqual(["initialize"]);
   });
 
-  it("has these methods that Codex 0.166 neither sends nor serves", () => {
+  it("has these methods that Codex neither sends nor serves", () => {
     expect(Object.keys(table).filter((name) => definition(name).extension)).toEqual([
       "process/flow",
       "process/resize",

@@ -5,7 +5,7 @@ import type { EnvironmentInfo } from "../protocol/environment.ts";
 /**
  * Codex release whose wire protocol this server implements. Clients compare it with the oldest release they support.
  */
-const SPOKEN_CODEX_VERSION = "0.166.0";
+const SPOKEN_CODEX_VERSION = "0.169.0";
 
 /** What the handshake reports. A capability is announced only if it works. */
 export function describeEnvironment(

@@ -153,7 +153,7 @@ describe("the user's own server", () => {
     process.kill(Number(command.stdout), "SIGKILL");
     const { status, stderr } = await command.ended();
     expect({ status, lines: stderr.trimEnd().split("\n").length }).toEqual({ status: 255, lines: 1 });
-    // A session of any other server is looked for during 25 s.
+    // A session of any other server is looked for during 50 s.
     expect(performance.now() - begun).toBeLessThan(20_000);
   });
 

@@ -193,7 +193,7 @@ describe.concurrent("run", () => {
     const [status, signal] = await withDeadline(exited, DEADLINE_MS, () => "the end");
     clearInterval(again);
     expect(signal ?? status).toSatisfy((end) => end === 130 || end === "SIGINT");
-    // The end of its session would end it after 30 s.
+    // The end of its session would end it after 80 s.
     await pollUntil(
       () => !isAlive(alive),
       15_000,

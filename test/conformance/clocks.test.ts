@@ -6,7 +6,6 @@ import { expectError, fromBase64, start, type VerifyContext, verifies } from "./
 
 // These tests wait for clocks of the server that no option shortens: they wait together.
 const KEEPALIVE_MS = 30_000;
-const DETACHED_MS = 30_000;
 
 async function startSleeper({ connect }: VerifyContext) {
   const peer = await connect();
@@ -16,32 +15,31 @@ async function startSleeper({ connect }: VerifyContext) {
   return { peer, sessionId, pid: Number(fromBase64(params.chunk)) };
 }
 
-verifies(
-  "session.detached:expiry",
-  async (context) => {
-    const lost = await startSleeper(context);
-    const kept = await startSleeper(context);
-    const began = Date.now();
-    lost.peer.drop();
-    kept.peer.drop();
-    const next = await context.connect();
-    await resume(next, kept.sessionId);
-    next.notify("initialized");
+const isLostAfter = (detachedMs: number) => async (context: VerifyContext) => {
+  const lost = await startSleeper(context);
+  const kept = await startSleeper(context);
+  const began = Date.now();
+  lost.peer.drop();
+  kept.peer.drop();
+  const next = await context.connect();
+  await resume(next, kept.sessionId);
+  next.notify("initialized");
 
-    await pollUntil(
-      () => !isAlive(lost.pid),
-      DETACHED_MS + 20_000,
-      () => "the end of the session",
-    );
-    expect(Date.now() - began).toBeGreaterThan(DETACHED_MS - 500);
-    const late = await context.connect();
-    const params = { clientName: "conformance", resumeSessionId: lost.sessionId };
-    await expectError(late.request("initialize", params), -32600, `unknown session id ${lost.sessionId}`);
-    expect(isAlive(kept.pid)).toBe(true);
-    expect((await next.request("process/read", { processId: "p", afterSeq: 1 })).exited).toBe(false);
-  },
-  { concurrent: true, timeoutMs: DETACHED_MS + 40_000 },
-);
+  await pollUntil(
+    () => !isAlive(lost.pid),
+    detachedMs + 20_000,
+    () => "the end of the session",
+  );
+  expect(Date.now() - began).toBeGreaterThan(detachedMs - 500);
+  const late = await context.connect();
+  const params = { clientName: "conformance", resumeSessionId: lost.sessionId };
+  await expectError(late.request("initialize", params), -32600, `unknown session id ${lost.sessionId}`);
+  expect(isAlive(kept.pid)).toBe(true);
+  expect((await next.request("process/read", { processId: "p", afterSeq: 1 })).exited).toBe(false);
+};
+
+verifies("session.detached:expiry", isLostAfter(80_000), { concurrent: true, timeoutMs: 120_000 });
+verifies("session.detached:expiry-0.166", isLostAfter(30_000), { concurrent: true, timeoutMs: 70_000 });
 
 verifies(
   "ws:keepalive",

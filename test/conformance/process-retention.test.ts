@@ -1,10 +1,9 @@
 import { expect } from "vitest";
 import { fixture, read, run, shell } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
-import { expectError, start, verifies } from "./verifies.ts";
+import { expectError, start, type VerifyContext, verifies } from "./verifies.ts";
 
 const MEBIBYTE = 1024 * 1024;
-const RETENTION_MS = 30_000;
 /** Chunks are evicted whole, so up to one chunk less than the bound is kept. */
 const MAX_CHUNK_BYTES = 65_536;
 
@@ -73,17 +72,17 @@ verifies("process.retention:streams-share", async ({ peer }) => {
   expect(bytesOf(chunks).length).toBeGreaterThan(MEBIBYTE - 2 * MAX_CHUNK_BYTES);
 });
 
-verifies(
-  "process.retention:half-a-minute",
-  async ({ peer }) => {
+const isForgottenAfter =
+  (retentionMs: number) =>
+  async ({ peer }: VerifyContext) => {
     const connection = await peer();
     const begunAt = performance.now();
     await run(connection, "p", shell("echo kept; exit 3"));
     // A read of another, silent process is the clock: it ends after its wait and not before.
-    await connection.request("process/start", start("clock", ["sleep", "120"]));
+    await connection.request("process/start", start("clock", ["sleep", "200"]));
     const wait = (waitMs: number) =>
       connection.request("process/read", { processId: "clock", waitMs }, { timeoutMs: waitMs + 20_000 });
-    await wait(RETENTION_MS / 2);
+    await wait(retentionMs / 2);
     await expectError(
       connection.request("process/start", start("p", ["true"])),
       -32600,
@@ -94,14 +93,15 @@ verifies(
     let seen = await look();
     for (; seen.result !== undefined; seen = await look()) {
       expect(seen.result).toMatchObject({ exitCode: 3, nextSeq: 4, closed: true });
-      expect(performance.now() - begunAt).toBeLessThan(RETENTION_MS + 20_000);
+      expect(performance.now() - begunAt).toBeLessThan(retentionMs + 20_000);
       await wait(200);
     }
-    expect(performance.now() - begunAt).toBeGreaterThanOrEqual(RETENTION_MS - 5);
+    expect(performance.now() - begunAt).toBeGreaterThanOrEqual(retentionMs - 5);
     expect(seen.error).toMatchObject({ code: -32600, message: "unknown process id p" });
     expect(await connection.request("process/start", start("p", ["true"]))).toMatchObject({ processId: "p" });
     const closed = await connection.nextNotification("process/closed", "p");
     expect(closed.params).toEqual({ processId: "p", seq: 2 });
-  },
-  { timeoutMs: 90_000, concurrent: true },
-);
+  };
+
+verifies("process.retention:time", isForgottenAfter(80_000), { timeoutMs: 140_000, concurrent: true });
+verifies("process.retention:time-0.166", isForgottenAfter(30_000), { timeoutMs: 90_000, concurrent: true });

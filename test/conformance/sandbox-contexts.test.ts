@@ -1,15 +1,24 @@
 import { expect } from "vitest";
 import type { RawPeer } from "./raw-peer.ts";
 import { pathEntry, pattern, READ_ALL, sandboxOf, special } from "./sandbox-probe.ts";
-import { expectError, start, verifies } from "./verifies.ts";
+import { expectError, start, type VerifyContext, verifies } from "./verifies.ts";
 
 const INVALID = -32602;
 const INVALID_REQUEST = -32600;
 const FOREIGN = "file:///C:/x";
 const WHY = `'${FOREIGN}' is invalid on 'linux'`;
-const ENTRY = `invalid sandbox permission path URI: ${WHY}`;
-const CWD = `sandbox cwd URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`;
-const ROOT = `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`;
+const FILES_ENTRY = `invalid sandbox permission path URI: ${WHY}`;
+const UNPREPARED = "failed to prepare process sandbox";
+const TEXTS = {
+  entry: `${UNPREPARED}: invalid sandbox permission path: ${WHY}`,
+  cwd: `${UNPREPARED}: invalid sandbox policy cwd: ${WHY}`,
+  root: `${UNPREPARED}: invalid sandbox workspace root: ${WHY}`,
+};
+const TEXTS_OF_166 = {
+  entry: FILES_ENTRY,
+  cwd: `sandbox cwd URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`,
+  root: `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`,
+};
 
 const inContext = (context: Record<string, unknown>) => sandboxOf([READ_ALL], { context });
 const withEntry = (uri: string) => sandboxOf([READ_ALL, pathEntry(uri, "write")]);
@@ -65,7 +74,7 @@ verifies("sandbox.context:files-foreign", async ({ peer }) => {
   const refuses = (sandbox: object, message: string) =>
     refusedWrite(connection, sandbox, INVALID_REQUEST, message);
   const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
-  await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), ENTRY);
+  await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), FILES_ENTRY);
   await refuses(inContext(both), WHY);
   await refuses(inContext({ policyContext: both }), WHY);
   await refuses(
@@ -84,19 +93,24 @@ verifies("sandbox.context:files-dynamic", async ({ peer }) => {
   }
 });
 
-verifies("sandbox.context:foreign", async ({ peer }) => {
-  const connection = await peer();
-  const refuses = (sandbox: object, message: string) =>
-    expectError(connection.request("process/start", start("p", ["true"], { sandbox })), INVALID, message);
-  const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
-  await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), ENTRY);
-  await refuses(withEntry("file://host/x"), ENTRY.replace(FOREIGN, "file://host/x"));
-  await refuses(inContext(both), CWD);
-  await refuses(inContext({ workspaceRoots: [FOREIGN] }), ROOT);
-  await refuses(inContext({ policyContext: both }), CWD);
-  await refuses(inContext({ policyContext: { workspaceRoots: [FOREIGN] } }), ROOT);
-  await refuses(sandboxOf([special("root", "write")], { context: both }), CWD);
-});
+const refusesForeign =
+  (texts: typeof TEXTS) =>
+  async ({ peer }: VerifyContext) => {
+    const connection = await peer();
+    const refuses = (sandbox: object, message: string) =>
+      expectError(connection.request("process/start", start("p", ["true"], { sandbox })), INVALID, message);
+    const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
+    await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), texts.entry);
+    await refuses(withEntry("file://host/x"), texts.entry.replace(FOREIGN, "file://host/x"));
+    await refuses(inContext(both), texts.cwd);
+    await refuses(inContext({ workspaceRoots: [FOREIGN] }), texts.root);
+    await refuses(inContext({ policyContext: both }), texts.cwd);
+    await refuses(inContext({ policyContext: { workspaceRoots: [FOREIGN] } }), texts.root);
+    await refuses(sandboxOf([special("root", "write")], { context: both }), texts.cwd);
+  };
+
+verifies("sandbox.context:foreign", refusesForeign(TEXTS));
+verifies("sandbox.context:foreign-0.166", refusesForeign(TEXTS_OF_166));
 
 verifies("sandbox.context:foreign-disabled", async ({ peer }) => {
   const connection = await peer();
@@ -109,8 +123,8 @@ verifies("sandbox.context:foreign-disabled", async ({ peer }) => {
         message,
       );
     };
-    await refuses({ cwd: FOREIGN }, CWD);
-    await refuses({ workspaceRoots: [FOREIGN] }, ROOT);
+    await refuses({ cwd: FOREIGN }, TEXTS.cwd);
+    await refuses({ workspaceRoots: [FOREIGN] }, TEXTS.root);
   }
 });
 
@@ -129,7 +143,7 @@ verifies("sandbox.context:foreign-unused", async ({ peer }) => {
 verifies("sandbox.context:before-cwd", async ({ peer }) => {
   const connection = await peer();
   const params = start("p", [], { cwd: FOREIGN, sandbox: inContext({ cwd: FOREIGN }) });
-  await expectError(connection.request("process/start", params), INVALID, CWD);
+  await expectError(connection.request("process/start", params), INVALID, TEXTS.cwd);
 });
 
 verifies("sandbox.context:not-utf8", async ({ peer }) => {
@@ -138,6 +152,6 @@ verifies("sandbox.context:not-utf8", async ({ peer }) => {
   await expectError(
     connection.request("process/start", params),
     INVALID,
-    "invalid sandbox permission path URI: 'file:///a%FF' is not UTF-8, which a sandbox requires",
+    `${UNPREPARED}: invalid sandbox permission path: 'file:///a%FF' is not UTF-8, which a sandbox requires`,
   );
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { findCodexBinary } from "../../scripts/install-codex.mjs";
+import { CODEX_VERSION, findCodexBinary } from "../../scripts/install-codex.mjs";
 
 export type ServerKind = "ours" | "codex";
 
@@ -88,6 +88,8 @@ export interface LaunchOptions {
   cwd?: string;
   /** False when a peer reads stdout itself. */
   keepStdout?: boolean;
+  /** Release of the real server. Default: the newest. */
+  codexVersion?: string;
 }
 
 /** Starts the server's command line with these arguments. The caller must `stop` it. */
@@ -96,7 +98,7 @@ export async function launch(
   args: readonly string[],
   options: LaunchOptions = {},
 ): Promise<ServerProcess> {
-  const [program, ...first] = commandOf(kind);
+  const [program, ...first] = commandOf(kind, options.codexVersion ?? CODEX_VERSION);
   // Not under the system's temporary directory: the real server warns on stderr when its home is there.
   const home = await mkdtemp("/var/tmp/exec-server-conformance-");
   const child = spawn(program, [...first, ...args], {
@@ -107,16 +109,16 @@ export async function launch(
   return new ServerProcess(child, home, { keepStdout: options.keepStdout ?? true });
 }
 
-function commandOf(kind: ServerKind): [string, ...string[]] {
+function commandOf(kind: ServerKind, codexVersion: string): [string, ...string[]] {
   if (kind === "ours") {
     const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
     if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
     return [process.execPath, cli];
   }
-  const binary = findCodexBinary();
+  const binary = findCodexBinary(codexVersion);
   if (binary === undefined) {
     throw new Error(
-      "the real server is missing: run `node scripts/install-codex.mjs`, set CODEX_EXEC_SERVER, or leave it out with CONFORMANCE_TARGETS",
+      `codex ${codexVersion} is missing: run \`node scripts/install-codex.mjs\`, or leave it out with CONFORMANCE_TARGETS`,
     );
   }
   return [binary, "exec-server"];

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { CODEX_VERSION, CODEX_VERSIONS } from "../../scripts/install-codex.mjs";
 import { JsonLinesTransport } from "../../src/transport/json-lines.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
 import { openLinesPeer, openMemoryPeer, openStdioPeer, openWebSocketPeer, type RawPeer } from "./raw-peer.ts";
@@ -9,6 +10,8 @@ export interface TargetInfo {
   readonly name: string;
   readonly kind: ServerKind | "external";
   readonly transport: RequirementTransport;
+  /** Release of the real server. Default: the newest. */
+  readonly codexVersion?: string;
   /** Each stdio peer is a bridge to one server. Only if it is named. */
   readonly bridged?: true;
   /** Memory, with a server of NATS in between. Only if it is named. */
@@ -40,6 +43,16 @@ const known: readonly TargetInfo[] = [
   { name: "ours-bridge", kind: "ours", transport: "stdio", bridged: true },
   { name: "codex-bridge", kind: "codex", transport: "stdio", bridged: true },
   { name: "ours-nats", kind: "ours", transport: "memory", overNats: true },
+  ...CODEX_VERSIONS.slice(1).flatMap((codexVersion) =>
+    (["ws", "stdio", "cli"] as const).map(
+      (transport): TargetInfo => ({
+        name: `codex-${codexVersion}-${transport}`,
+        kind: "codex",
+        transport,
+        codexVersion,
+      }),
+    ),
+  ),
 ];
 
 /** The targets of a requirement: those of the environment, else all that add something. */
@@ -47,9 +60,16 @@ export function targetsFor(requirement: Requirement): readonly TargetInfo[] {
   return selectedTargets(requirement).filter((target) => {
     if (requirement.origin === "ours" && target.kind !== "ours") return false;
     if (requirement.origin === "codex" && target.kind === "ours") return false;
+    if (!holdsFor(requirement, target.codexVersion ?? CODEX_VERSION)) return false;
     if (requirement.transports === undefined) return target.transport !== "cli";
     return requirement.transports.includes(target.transport);
   });
+}
+
+/** This project speaks as the newest release does. */
+function holdsFor({ since = "", until = CODEX_VERSION }: Requirement, version: string): boolean {
+  const isUpTo = (one: string, other: string) => one.localeCompare(other, "en", { numeric: true }) <= 0;
+  return isUpTo(since, version) && isUpTo(version, until);
 }
 
 function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
@@ -64,9 +84,17 @@ function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
   // program, of which every peer would need a process: for everything else, only the carrier is the same.
   const aboutStdio = requirement.transports?.includes("stdio") ?? false;
   return known.filter(
-    ({ transport, bridged, overNats, inside = false }) =>
-      bridged !== true && overNats !== true && (transport !== "stdio" || inside !== aboutStdio),
+    ({ transport, codexVersion, bridged, overNats, inside = false }) =>
+      (codexVersion !== undefined) === (requirement.until !== undefined) &&
+      bridged !== true &&
+      overNats !== true &&
+      (transport !== "stdio" || inside !== aboutStdio),
   );
+}
+
+/** For `launch`. */
+export function releaseOf({ codexVersion }: TargetInfo): { codexVersion?: string } {
+  return codexVersion === undefined ? {} : { codexVersion };
 }
 
 export async function startTarget(info: TargetInfo): Promise<Target> {
@@ -85,7 +113,7 @@ async function startWebSocket(info: TargetInfo): Promise<Target> {
     const url = process.env["TARGET"] ?? "";
     return { ...info, url, connect: () => openWebSocketPeer(url), stop: async () => {} };
   }
-  const server = await launch(info.kind, ["--listen", "ws://127.0.0.1:0"]);
+  const server = await launch(info.kind, ["--listen", "ws://127.0.0.1:0"], releaseOf(info));
   try {
     const url = await server.banner();
     return { ...info, url, server, connect: () => openWebSocketPeer(url), stop: () => server.stop() };
@@ -131,7 +159,7 @@ async function startPrograms(info: TargetInfo): Promise<Target> {
   const launchNext = async () => {
     const server =
       url === undefined
-        ? await launch(kind, ["--listen", "stdio"], { keepStdout: false })
+        ? await launch(kind, ["--listen", "stdio"], { keepStdout: false, ...releaseOf(info) })
         : await launch("ours", ["bridge", "--stdio", "--url", url], { keepStdout: false });
     servers.push(server);
     return server;

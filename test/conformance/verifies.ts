@@ -3,7 +3,7 @@ import { type RawPeer, RpcFailure } from "./raw-peer.ts";
 import { type RequirementId, requirementOf } from "./requirements.ts";
 import type { Requirement, RequirementTransport } from "./requirements/requirement.ts";
 import { type LaunchOptions, launch, SERVER_PATH, type ServerProcess } from "./server-process.ts";
-import { startTarget, type Target, type TargetInfo, targetsFor } from "./targets.ts";
+import { releaseOf, startTarget, type Target, type TargetInfo, targetsFor } from "./targets.ts";
 
 export interface VerifyContext {
   target: Target;
@@ -96,7 +96,7 @@ async function run(target: Target, body: (context: VerifyContext) => Promise<voi
       },
       async launch(args, options) {
         if (target.kind === "external") throw new Error("an external target has no command line");
-        const server = await launch(target.kind, args, options);
+        const server = await launch(target.kind, args, { ...releaseOf(target), ...options });
         servers.push(server);
         return server;
       },

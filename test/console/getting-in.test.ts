@@ -252,7 +252,7 @@ describe("with tokens", () => {
     await opened.ready();
     await writeTable(Object.entries(tokens));
     await page.locator(".rail-state:not(.connected)").or(page.getByLabel("Token")).first().waitFor();
-    // A session that only tries to recover gives up after 25 s.
+    // A session that only tries to recover gives up after 50 s.
     await page.getByText("Your access has ended").waitFor({ timeout: 20_000 });
     await page.getByLabel("Token").fill(tokens.full);
     await page.keyboard.press("Enter");

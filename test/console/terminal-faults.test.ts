@@ -4,7 +4,7 @@ import { Relay } from "../client/relay.ts";
 import { useConsole } from "./console-scene.ts";
 import { expectOnScreen, openTerminal, screenOf, textOf, typeLine } from "./terminal-screen.ts";
 
-/** Sessions that wait for their page are forgotten after 30 s. */
+/** Sessions that wait for their page are forgotten after 80 s. */
 const SOON_MS = 15_000;
 const PHONE = { width: 390, height: 844 };
 

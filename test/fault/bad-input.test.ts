@@ -25,7 +25,7 @@ const SLOW_CLIENTS = 40;
 const MAX_REQUEST_MS = 10_000;
 const MAX_SILENCE_MS = 10_000;
 const MAX_LEAK_BYTES = 64 * MIB;
-// The real server keeps the stdin of a process for as long as it can be read, 30 s after its end.
+// The real server keeps the stdin of a process for as long as it can be read, 80 s after its end.
 const SETTLE_DEADLINE_MS = 60_000;
 
 const INITIALIZE = '{"id":1,"method":"initialize","params":{"clientName":"bad"}}';

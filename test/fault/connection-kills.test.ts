@@ -4,7 +4,7 @@ import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
 import { startServer } from "./server-under-test.ts";
 
 const SESSIONS_AT_A_TIME = 4;
-// A server keeps every finished process for 30 s; a fresh one now and then keeps that from being what is measured.
+// A server keeps every finished process for 80 s; a fresh one now and then keeps that from being what is measured.
 const SESSIONS_PER_SERVER = 60;
 const RANDOM_SESSIONS = 60;
 const LONG_FORM_MS = 20 * 60_000;

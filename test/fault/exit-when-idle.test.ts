@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A session without a client keeps a server busy for half a minute unless it is told otherwise. */
+/** A session without a client keeps a server busy for more than a minute unless it is told otherwise. */
 async function serveUntilIdle(duration: string, { sessionsMs = 1 } = {}): Promise<ServerProcess> {
   const listen = ["--listen", `unix://${join(directory, "s")}`, "--exit-when-idle", duration];
   const server = await launch("ours", [...listen, "--detached-session-ttl-ms", String(sessionsMs)]);

@@ -1,12 +1,12 @@
 import { checkDuration } from "../../base/duration.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { Connector } from "./connector.ts";
+import { RECOVERY_TIMEOUT_MS } from "./recovery-budget.ts";
 import type { LocalTrees } from "../files/trees.ts";
 import { Host } from "../host.ts";
 import { ClientSession } from "../session/session.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const DEFAULT_RECOVERY_TIMEOUT_MS = 25_000;
 
 /** How to connect, and how to recover a lost connection. */
 export interface ConnectOptions {
@@ -19,7 +19,7 @@ export interface ConnectOptions {
   /** Timeout for the handshake that follows. Default: 10 s. */
   readonly initializeTimeoutMs?: number;
   /**
-   * How long a session may be without a connection before it is given up. Default: 25 s; servers keep a session for 30
+   * How long a session may be without a connection before it is given up. Default: 50 s; servers keep a session for 80
    * s. Connections that end immediately use it up too: a connection restores only as much time as it lasted.
    */
   readonly recoveryTimeoutMs?: number;
@@ -53,7 +53,7 @@ export async function openHost(
       clientName: options.clientName ?? "exec-server-client",
       connectTimeoutMs: connectTimeout(options),
       initializeTimeoutMs: durationOf(options, "initializeTimeoutMs", DEFAULT_TIMEOUT_MS),
-      recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", DEFAULT_RECOVERY_TIMEOUT_MS),
+      recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", RECOVERY_TIMEOUT_MS),
       answerTimeoutMs: durationOf(options, "answerTimeoutMs", Number.POSITIVE_INFINITY),
       logger: options.logger ?? silentLogger,
       ...(resumeSessionId === undefined ? {} : { resumeSessionId }),

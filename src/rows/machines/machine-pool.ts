@@ -1,14 +1,13 @@
 import { settledWithin } from "../../base/deadlines.ts";
 import { after, checkDuration } from "../../base/duration.ts";
 import { ConnectionError, ExecError } from "../../base/errors.ts";
+import { RECOVERY_TIMEOUT_MS } from "../../client/connect/recovery-budget.ts";
 import type { Host } from "../../client/host.ts";
 import type { Places } from "../engine/places.ts";
 import { Machine } from "./machine.ts";
 import { describeLabels, hasLabels, type RowsFleetOptions, type RowsMachine } from "./rows-fleet.ts";
 import { whyRowsWait } from "./why-rows-wait.ts";
 
-/** As long as sessions recover. */
-const LOST_AFTER_MS = 25_000;
 /** Connections that are opened at a time. */
 const MAX_CONNECTING = 8;
 /** Time before a machine is connected to again that was lost, or could not be reached. */
@@ -43,7 +42,7 @@ export class MachinePool implements Places {
   constructor(options: MachinePoolOptions) {
     const { fleet, on = {} } = options;
     this.#options = options;
-    this.#lostAfterMs = checkDuration("lostAfterMs", options.lostAfterMs ?? LOST_AFTER_MS);
+    this.#lostAfterMs = checkDuration("lostAfterMs", options.lostAfterMs ?? RECOVERY_TIMEOUT_MS);
     for (const machine of fleet.list()) this.#hear(machine);
     this.#unwatch = fleet.watch(({ kind, executor }) => {
       if (kind === "left") this.#machines.get(executor.id)?.leave();

@@ -32,7 +32,7 @@ export interface RowsFleetOptions {
   /** Only machines with all of these labels. Default: all machines. */
   readonly on?: Readonly<Record<string, string>>;
   /**
-   * How long a machine may be out of sight during an attempt, before the row runs elsewhere. Default: 25 s. Less than
+   * How long a machine may be out of sight during an attempt, before the row runs elsewhere. Default: 50 s. Less than
    * about 1 s makes every hiccup of the network a loss.
    */
   readonly lostAfterMs?: number;

@@ -154,16 +154,13 @@ describe("a context", () => {
 
 describe("an invalid context is refused", () => {
   const why = `'${FOREIGN}' is invalid on 'linux'`;
-  const cwdOnHost = `sandbox cwd URI \`${FOREIGN}\` is not valid on this exec-server host: ${why}`;
-  const rootOnHost = `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exec-server host: ${why}`;
+  const unprepared = "failed to prepare process sandbox: invalid sandbox";
+  const cwdOnHost = `${unprepared} policy cwd: ${why}`;
+  const rootOnHost = `${unprepared} workspace root: ${why}`;
   const needsCwd = "file system sandbox context with dynamic permissions requires cwd";
 
   it.each([
-    [
-      "a foreign path",
-      context([path(FOREIGN)], { cwd: FOREIGN }),
-      `invalid sandbox permission path URI: ${why}`,
-    ],
+    ["a foreign path", context([path(FOREIGN)], { cwd: FOREIGN }), `${unprepared} permission path: ${why}`],
     ["a foreign cwd", context([], { cwd: FOREIGN, workspaceRoots: [FOREIGN] }), cwdOnHost],
     ["a foreign root", context([], { workspaceRoots: [FOREIGN] }), rootOnHost],
     ["a foreign cwd of a policy", context([], { policyContext: { cwd: FOREIGN } }), cwdOnHost],
@@ -232,7 +229,7 @@ describe("an invalid context is refused", () => {
   it("for names that are not UTF-8, which no option of a sandbox can hold", () => {
     expect(failure(context([path("file:///a%FF")]), PROCESS)).toEqual([
       -32602,
-      "invalid sandbox permission path URI: 'file:///a%FF' is not UTF-8, which a sandbox requires",
+      "failed to prepare process sandbox: invalid sandbox permission path: 'file:///a%FF' is not UTF-8, which a sandbox requires",
     ]);
   });
 

@@ -54,11 +54,10 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
   const { permissions } = context;
   const managed = permissions.type === "managed" ? permissions : undefined;
   if (subject.kind === "process") {
-    const wanted = managed === undefined ? undefined : permissionsOf(managed, invalidParams);
-    const cwd = processCwd(context) ?? subject.cwd();
-    const workspaceRoots = rootsOf(context).map((uri) =>
-      native(uri, (why) => invalidParams(`sandbox workspace root URI \`${uri}\` ${NOT_VALID}: ${why}`)),
-    );
+    const wanted = managed === undefined ? undefined : permissionsOf(managed, unprepared("permission path"));
+    const cwdUri = cwdOf(context);
+    const cwd = cwdUri === undefined ? subject.cwd() : native(cwdUri, unprepared("policy cwd"));
+    const workspaceRoots = rootsOf(context).map((uri) => native(uri, unprepared("workspace root")));
     if (wanted === undefined) return withoutNetwork(permissions) ? NO_NETWORK : undefined;
     refuseLandlock(context, wanted, invalidParams);
     return resolvePolicy(wanted, {
@@ -71,7 +70,7 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
   const cwdUri = cwdOf(context);
   if (cwdUri === undefined && isDynamic(managed))
     throw invalidParams("file system sandbox context with dynamic permissions requires cwd");
-  const wanted = permissionsOf(managed, invalidInput);
+  const wanted = permissionsOf(managed, (why) => invalidInput(`invalid sandbox permission path URI: ${why}`));
   if (wanted.files === "unrestricted") return resolvePolicy(wanted, NOWHERE);
   const cwd = cwdUri === undefined ? "/" : native(cwdUri, invalidInput);
   const workspaceRoots = rootsOf(context).map((uri) =>
@@ -83,13 +82,16 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
   return resolvePolicy(wanted, { cwd, workspaceRoots, temporaryDirectory: subject.temporaryDirectory });
 }
 
-const NOT_VALID = "is not valid on this exec-server host";
 const NOWHERE = { cwd: "/", workspaceRoots: [], temporaryDirectory: undefined };
 
 type MakeError = (message: string) => Error;
 
 function invalidInput(message: string): Error {
   return new CapabilityError("INVALID_INPUT", message);
+}
+
+function unprepared(part: string): MakeError {
+  return (why) => invalidParams(`failed to prepare process sandbox: invalid sandbox ${part}: ${why}`);
 }
 
 /** A policy context stands in for the outer values, and has no roots unless it names them. */
@@ -99,12 +101,6 @@ function cwdOf({ cwd, policyContext }: SandboxContext): string | undefined {
 
 function rootsOf({ workspaceRoots, policyContext }: SandboxContext): readonly string[] {
   return (policyContext ? policyContext.workspaceRoots : workspaceRoots) ?? [];
-}
-
-function processCwd(context: SandboxContext): string | undefined {
-  const uri = cwdOf(context);
-  if (uri === undefined) return undefined;
-  return native(uri, (why) => invalidParams(`sandbox cwd URI \`${uri}\` ${NOT_VALID}: ${why}`));
 }
 
 /** How many paths a context names. Entries that stand for every workspace root multiply. */
@@ -181,10 +177,7 @@ function accessOf(access: PolicyEntry["access"] | "none"): PolicyEntry["access"]
 function placeOf(path: FileSystemPath, fail: MakeError): PolicyPlace {
   switch (path.type) {
     case "path":
-      return {
-        kind: "path",
-        path: native(path.path, (why) => fail(`invalid sandbox permission path URI: ${why}`)),
-      };
+      return { kind: "path", path: native(path.path, fail) };
     case "glob_pattern":
       return { kind: "glob", pattern: path.pattern };
     case "special":

@@ -82,9 +82,15 @@ export const notificationsRequirements = {
     section: "9.2",
     behavior: "stdout and stderr share the bound.",
   },
-  "process.retention:half-a-minute": {
+  "process.retention:time": {
     section: "9.2",
     behavior:
-      "A closed process is forgotten 30 s after closed; then its id is unknown and may be used again.",
+      "A closed process is forgotten 80 s after closed; then its id is unknown and may be used again.",
+    since: "0.169.0",
+  },
+  "process.retention:time-0.166": {
+    section: "9.2",
+    behavior: "Up to 0.166 it was forgotten after 30 s.",
+    until: "0.166.0",
   },
 } satisfies Requirements;

@@ -14,6 +14,10 @@ export interface Requirement {
    */
   origin?: "ours" | "codex";
   note?: string;
+  /** The first Codex release for which it holds, where earlier ones differ. */
+  since?: string;
+  /** The last Codex release for which it held. It runs on the releases up to that one alone. */
+  until?: string;
   /** Targets that are wrong. The test must fail there, so that a repair is noticed. */
   knownFailures?: readonly { target: "codex" | "codex-ws" | "codex-stdio" | "codex-cli"; note: string }[];
 }

@@ -122,11 +122,15 @@ const errorRequirements = {
   ),
   "sandbox.context:foreign": policy(
     "A path that cannot exist on this host is refused: entries first, then cwd, then workspace roots.",
-    { section: "11.1" },
+    { section: "11.1", since: "0.169.0" },
   ),
+  "sandbox.context:foreign-0.166": policy("Up to 0.166 so it was, with other messages.", {
+    section: "11.1",
+    until: "0.166.0",
+  }),
   "sandbox.context:foreign-disabled": policy(
     "cwd and workspace roots are checked even if the profile is disabled.",
-    { section: "11.1" },
+    { section: "11.1", since: "0.169.0" },
   ),
   "sandbox.context:foreign-unused": policy(
     "A home or temporary directory that cannot exist on this host is no error.",
@@ -134,6 +138,7 @@ const errorRequirements = {
   ),
   "sandbox.context:before-cwd": policy("The context is checked before the working directory.", {
     section: "11.1",
+    since: "0.169.0",
   }),
   "sandbox.context:files-not-a-path": policy("So it is for file calls.", { section: "11.1" }),
   "sandbox.context:files-foreign": policy(

@@ -98,7 +98,7 @@ export const sessionsRequirements = {
   "initialize:result": {
     section: "2.1",
     behavior:
-      "initialize answers with a session id, a version 4 UUID, the environment info, and nothing else that 0.166 knows.",
+      "initialize answers with a session id, a version 4 UUID, the environment info, and nothing else that Codex knows.",
   },
   "initialize:client-name": {
     section: "2.1",
@@ -330,8 +330,15 @@ export const sessionsRequirements = {
   "session.detached:expiry": {
     section: "2.2",
     behavior:
-      "30 s after the loss the processes of a detached session are killed and the session is unknown; a session resumed meanwhile lives.",
+      "80 s after the loss the processes of a detached session are killed and the session is unknown; a session resumed meanwhile lives.",
     transports: ["ws", "memory"],
+    since: "0.169.0",
+  },
+  "session.detached:expiry-0.166": {
+    section: "2.2",
+    behavior: "Up to 0.166 that came after 30 s.",
+    transports: ["ws"],
+    until: "0.166.0",
   },
   "session:process-id-kept": {
     section: "2.2",

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { silentLogger } from "../../../base/logger.ts";
 import { Bridge } from "../../../bridge/bridge.ts";
+import { RECOVERY_TIMEOUT_MS } from "../../../client/connect/recovery-budget.ts";
 import { openStdioTransport } from "../../stdio-streams.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
@@ -8,12 +9,10 @@ import { targetTransports } from "../target/target-transports.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 const TIMEOUT_MS = 10_000;
-/** Servers keep a session for 30 s. */
-const RECOVERY_TIMEOUT_MS = 25_000;
 
 const EXAMPLES = `
 The program that starts it sees one server that never goes away: a lost connection is replaced, and running commands go
-on. It ends with 255 and a line on stderr if the server cannot be reached again within 25 s.
+on. It ends with 255 and a line on stderr if the server cannot be reached again within 50 s.
 
 An entry of Codex's environments.toml:
   [[environments]]
