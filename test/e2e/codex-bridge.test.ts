@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { pollUntil } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { runSeed, SeededRandom } from "../fault/seeded-random.ts";
+import { body, lines } from "./codex-output.ts";
 import { toml } from "./codex-run.ts";
 import { call, type Step } from "./mock-model.ts";
 import { serverKind, Workspace } from "./workspace.ts";
@@ -32,10 +33,6 @@ args = ${toml([CLI, "bridge", "--stdio", "--url", proxy.url])}
 env = { EXEC_SERVER_TOKEN = ${toml(token)} }
 `,
 });
-
-const body = (output: string): string => output.slice(output.indexOf("Output:\n") + "Output:\n".length);
-const lines = (from: number, to: number): string =>
-  Array.from({ length: to - from + 1 }, (_, i) => `line ${from + i}\n`).join("");
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(

@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { toml } from "./codex-run.ts";
-import type { CuttingProxy, WireMessage } from "./cutting-proxy.ts";
+import { body, expectResumed, lines, sessionIn, started } from "./codex-output.ts";
+import type { CuttingProxy } from "./cutting-proxy.ts";
 import { McpHttp } from "./mcp-http.ts";
 import { call, customCall, type Step } from "./mock-model.ts";
 import { ONE_PIXEL_PNG } from "./one-pixel.ts";
@@ -21,12 +22,6 @@ const CTRL_C = "\u0003";
 /** A model that the client knows and gives its tools as functions of a script. */
 const CODE_MODE_MODEL = "gpt-6.1-sol";
 
-const sessionIn = (output: string | undefined): number => {
-  const id = /Process running with session ID (\d+)/.exec(output ?? "")?.[1];
-  if (id === undefined) throw new Error(`no running session in: ${output}`);
-  return Number(id);
-};
-
 /** Sends keys to the session that the first step has left running, as soon as it has printed `prompt`. */
 const type = (proxy: CuttingProxy, prompt: string, chars: string, wait: object): Step => {
   return async (outputs) => {
@@ -35,20 +30,11 @@ const type = (proxy: CuttingProxy, prompt: string, chars: string, wait: object):
   };
 };
 
-/** Tool outputs without what the client writes above them, so that pieces of one stream can be joined. */
-const body = (output: string): string => output.slice(output.indexOf("Output:\n") + "Output:\n".length);
-
-const lines = (from: number, to: number): string =>
-  Array.from({ length: to - from + 1 }, (_, i) => `line ${from + i}\n`).join("");
-
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   );
-
-const started = (proxy: CuttingProxy): WireMessage[] =>
-  proxy.requests("process/start").filter(({ params }) => params?.["metadata"] !== undefined);
 
 describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, () => {
   it("reads instructions and skills of the workspace", async () => {
@@ -421,14 +407,4 @@ async function openGate(workspace: Workspace): Promise<AsyncDisposable & { lift(
     },
     [Symbol.asyncDispose]: () => pipe.close(),
   };
-}
-
-/** One process, one session, over more than one connection. */
-function expectResumed(proxy: CuttingProxy): void {
-  const [[, opened] = [], ...again] = proxy.exchanges("initialize");
-  const sessionId = opened?.["sessionId"];
-  expect(again.map(([params, result]) => [params["resumeSessionId"], result["sessionId"]])).toEqual([
-    [sessionId, sessionId],
-  ]);
-  expect(started(proxy)).toHaveLength(1);
 }

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
+import { body } from "./codex-output.ts";
 import { toml } from "./codex-run.ts";
 import { call } from "./mock-model.ts";
 import { serverKind, Workspace } from "./workspace.ts";
@@ -54,8 +55,6 @@ args = ${toml([CLI, "bridge", "--stdio", "-H", "prod/build"])}
 env = { HOME = ${toml(home)} }
 `,
 });
-
-const body = (output: string): string => output.slice(output.indexOf("Output:\n") + "Output:\n".length);
 
 describe.runIf(serverKind === "ours")("codex exec through a bridge to an executor behind NATS", () => {
   it("runs commands and patches files there", async () => {
