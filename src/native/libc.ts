@@ -1,8 +1,8 @@
 import { hasFreeDescriptors } from "./descriptor-reserve.ts";
-import { messageReceiver } from "./message-receiver.ts";
 import { type PasswordEntry, passwordLookup } from "./password-entry.ts";
 import { ERRNO, osError } from "./os-error.ts";
 import { loadFfiLibrary } from "./platform.ts";
+import { socketMessages } from "./socket-messages.ts";
 
 /** A C function with an integer result. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
@@ -34,6 +34,8 @@ export interface Libc {
   getsockopt: IntCall<[fd: number, level: number, name: number, value: Int32Array, length: Uint32Array]>;
   /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
   receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
+  /** Sends bytes with what `control` describes, such as descriptors, and returns how many bytes, or -1. */
+  sendMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   flock: IntCall<[fd: number, operation: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
@@ -108,7 +110,10 @@ export type CStrings = readonly (string | null)[];
 
 const SIGNATURES: Readonly<
   Record<
-    Exclude<keyof Libc, "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "findUser" | "base64">,
+    Exclude<
+      keyof Libc,
+      "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "sendMessage" | "findUser" | "base64"
+    >,
     string
   >
 > = {
@@ -227,7 +232,7 @@ function load(): Libc {
     const memory: unknown = mmap(null, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
   };
-  functions["receiveMessage"] = messageReceiver(koffi, library);
+  Object.assign(functions, socketMessages(koffi, library));
   functions["findUser"] = passwordLookup(koffi, library);
   functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;

@@ -99,10 +99,12 @@ export interface HappenedRequest {
 
 export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "bufferedBytes">;
 
-/** From the server of a user. */
+/** From the server of a user; checked by `readUserMessage`. */
 export type FromUserServer =
   | { readonly kind: "ready" }
   | { readonly kind: "pong" }
+  /** A connection has been taken with its socket, so that another one can be sent. */
+  | { readonly kind: "taken" }
   /** It cannot serve, and ends. */
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "happened"; readonly happenings: readonly Happening[] }

@@ -17,8 +17,9 @@ import type { ServerObserver } from "../observer.ts";
 import { findBundle } from "../own-bundle.ts";
 import { Happenings } from "./happenings.ts";
 import { StallWatch } from "./stall-watch.ts";
-import type { FromUserServer, SharedOptions, ToUserServer, UserSettings, UserState } from "./messages.ts";
+import type { FromUserServer, SharedOptions, UserSettings, UserState } from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
+import { UserChannel } from "./user-channel.ts";
 import { UserControlGroup } from "./user-control-group.ts";
 
 const PROGRAM = "user-server.js";
@@ -28,6 +29,8 @@ const IDLE_MS = 60_000;
 const START_TIMEOUT_MS = 30_000;
 /** Time to end, besides what its processes are given. */
 const END_TIMEOUT_MS = 5_000;
+/** Time for what it sent before it ended. */
+const LAST_WORDS_MS = 1_000;
 const MAX_STDERR_CHARACTERS = 2_000;
 
 export interface UserServerOptions {
@@ -59,6 +62,7 @@ export class UserServer {
   readonly #account: NumberedAccount;
   readonly #options: UserServerOptions;
   readonly #child: ChildProcess;
+  readonly #channel: UserChannel;
   readonly #clients = new Map<number, RelayedClient>();
   readonly #happenings: Happenings;
   readonly #ready = createDeferred<void>();
@@ -90,14 +94,19 @@ export class UserServer {
     this.ready = this.#ready.promise;
     // Whoever connects is told.
     this.ready.catch(() => {});
-    this.#child = start();
+    const program = findProgram();
+    this.#channel = new UserChannel({
+      message: (message) => this.#take(message),
+      failed: (reason) => this.#fail(reason),
+    });
+    this.#child = this.#channel.start((descriptors) => start(program, descriptors));
     this.#listen(this.#child);
     const { pid } = this.#child;
     // Before it starts anything.
     const { controlGroups: groups, logger } = options;
     this.#group = pid === undefined ? undefined : UserControlGroup.create(pid, account, { groups, logger });
     this.#timer = setTimeout(() => this.#fail("it did not start in time"), START_TIMEOUT_MS);
-    this.#send({ kind: "settings", settings: this.#settings() });
+    this.#channel.send({ kind: "settings", settings: this.#settings() });
   }
 
   get connections(): number {
@@ -117,8 +126,6 @@ export class UserServer {
   /** Throws a CapabilityError if there are no descriptors for it. */
   accept(transport: Transport, client: AdmittedClient): void {
     const { own, childs } = openSocketPair();
-    // Nothing of what is for the other side may be read here.
-    const theirs = new Socket({ fd: childs, readable: false, writable: true });
     const relayed = new RelayedClient(transport, new Socket({ fd: own }), {
       client,
       observer: this.#options.observer,
@@ -127,7 +134,7 @@ export class UserServer {
     });
     this.#clients.set(client.number, relayed);
     const { number, resumable, credential } = client;
-    this.#send(
+    this.#channel.sendSocket(
       {
         kind: "connect",
         connection: {
@@ -142,7 +149,7 @@ export class UserServer {
           ports: this.#options.ports(),
         },
       },
-      theirs,
+      childs,
     );
     relayed.open();
   }
@@ -151,24 +158,24 @@ export class UserServer {
   tellAudit(isFailing: boolean): void {
     if (isFailing === this.#isAuditFailing) return;
     this.#isAuditFailing = isFailing;
-    this.#send({ kind: "auditFailing", isFailing });
+    this.#channel.send({ kind: "auditFailing", isFailing });
   }
 
   /** Tells it whether the whole server is to get no new work. */
   tellCordon(isCordoned: boolean): void {
-    this.#send({ kind: "cordon", isCordoned });
+    this.#channel.send({ kind: "cordon", isCordoned });
   }
 
   /** Resolves when nothing runs in it, or after that time. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#send({ kind: "drain" });
+    this.#channel.send({ kind: "drain" });
     await settledWithin(Promise.race([this.#drained.promise, this.#exited.promise]), timeoutMs);
   }
 
   /** Resolves when nothing of it is left. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    this.#send({ kind: "close" });
+    this.#channel.send({ kind: "close" });
     this.#child.kill("SIGCONT");
     await settledWithin(this.#exited.promise, graceMs + END_TIMEOUT_MS);
     this.#kill();
@@ -183,7 +190,7 @@ export class UserServer {
   /** Without the right to signal it, losing its server ends it. */
   #kill(): void {
     this.#child.kill("SIGKILL");
-    if (this.#child.connected) this.#child.disconnect();
+    this.#channel.close();
   }
 
   #settings(): UserSettings {
@@ -212,7 +219,6 @@ export class UserServer {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
-    child.on("message", (message) => this.#take(message as FromUserServer));
     child.on("error", (error) => {
       this.#fail(messageOf(error));
       // Nothing was started that could end.
@@ -224,13 +230,13 @@ export class UserServer {
   /** Any program of the user can stop it. */
   #watchStalls(): StallWatch {
     return new StallWatch({
-      ask: () => this.#send({ kind: "ping" }),
+      ask: () => this.#channel.send({ kind: "ping" }),
       revive: () => this.#child.kill("SIGCONT"),
       lost: () => this.#fail("its server does not answer; a program of that user may have stopped it"),
     });
   }
 
-  #take(message: FromUserServer): void {
+  #take(message: Exclude<FromUserServer, { kind: "taken" }>): void {
     this.#stallWatch?.heard();
     switch (message.kind) {
       case "ready":
@@ -257,14 +263,6 @@ export class UserServer {
     }
   }
 
-  #send(message: ToUserServer, socket?: Socket): void {
-    if (this.#child.connected)
-      this.#child.send(message, socket, {}, () => {
-        // Its end follows, and says more.
-      });
-    else socket?.destroy();
-  }
-
   #fail(reason: string): void {
     this.#fault ??= reason;
     this.#abandon(reason);
@@ -282,6 +280,9 @@ export class UserServer {
   }
 
   async #close(how: string): Promise<void> {
+    // Why it ended may be the last that it sent.
+    await settledWithin(this.#channel.ended, LAST_WORDS_MS);
+    this.#channel.close();
     const said = this.#stderr.trim();
     const reason = this.#fault ?? `${how}${said === "" ? "" : `: ${said}`}`;
     if (!this.#isClosing)
@@ -294,21 +295,23 @@ export class UserServer {
   }
 }
 
-/** It begins as the user of this program, without anything that is open or set here. */
-function start(): ChildProcess {
+function findProgram(): string {
   const program = findBundle(PROGRAM);
-  if (program === undefined)
-    throw new CapabilityError(
-      "UNSUPPORTED",
-      `nothing can be run as another user: ${PROGRAM} is missing; build the package`,
-    );
+  if (program !== undefined) return program;
+  throw new CapabilityError(
+    "UNSUPPORTED",
+    `nothing can be run as another user: ${PROGRAM} is missing; build the package`,
+  );
+}
+
+/** It begins as the user of this program, without anything that is open or set here. */
+function start(program: string, descriptors: readonly [number, number]): ChildProcess {
   withholdInheritedDescriptors();
   return spawn(process.execPath, [program], {
     cwd: "/",
     env: {},
     // A session of its own, which no terminal's signals reach.
     detached: true,
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-    serialization: "advanced",
+    stdio: ["ignore", "ignore", "pipe", ...descriptors],
   });
 }

@@ -1,0 +1,67 @@
+import { Socket } from "node:net";
+import { deserialize } from "node:v8";
+import { takeDescriptor } from "../../native/descriptor-passing.ts";
+import { FrameReader, writeFrame } from "../frames.ts";
+import type { FromUserServer, ToUserServer } from "./messages.ts";
+import { MAX_USER_MESSAGE_BYTES } from "./read-user-message.ts";
+
+/** As the parent has started this program; see `UserChannel`. */
+const MESSAGES_FD = 3;
+const HANDOVER_FD = 4;
+
+export interface ParentChannelEvents {
+  message(message: ToUserServer, socket: Socket | undefined): void;
+  /** The parent is gone. */
+  lost(): void;
+}
+
+/** The channel of a user's server to the server that started it. */
+export class ParentChannel {
+  readonly #socket = new Socket({ fd: MESSAGES_FD });
+
+  open(events: ParentChannelEvents): void {
+    const reader = new FrameReader({
+      frame: ({ bytes }) => {
+        const message = deserialize(Buffer.concat(bytes)) as ToUserServer;
+        if (message.kind === "connect") {
+          const fd = takeDescriptor(HANDOVER_FD);
+          this.send({ kind: "taken" });
+          events.message(message, new Socket({ fd }));
+        } else events.message(message, undefined);
+        return undefined;
+      },
+    });
+    this.#socket.on("data", (chunk: Buffer) => void reader.read(chunk));
+    this.#socket.on("error", () => {});
+    this.#socket.on("close", () => events.lost());
+  }
+
+  /** `sent` is called when it is on its way. Messages are sent in order. */
+  send(message: FromUserServer, sent: () => void = () => {}): void {
+    if (!this.#socket.writable) {
+      sent();
+      return;
+    }
+    for (const text of texts(message)) writeFrame(this.#socket, "message", { text });
+    this.#socket.write("", sent);
+  }
+}
+
+/** What happens goes in as many messages as it needs; a single thing that is too long, such as arguments, is left out. */
+function texts(message: FromUserServer): string[] {
+  if (message.kind !== "happened") return [JSON.stringify(message)];
+  const parts = message.happenings.map((happening) => JSON.stringify(happening));
+  const messages: string[] = [];
+  const maxBytes = MAX_USER_MESSAGE_BYTES / 2;
+  for (let from = 0; from < parts.length; ) {
+    let to = from;
+    for (let bytes = 0; to < parts.length; to += 1) {
+      bytes += Buffer.byteLength(parts[to]!);
+      if (bytes > maxBytes) break;
+    }
+    if (to > from) messages.push(`{"kind":"happened","happenings":[${parts.slice(from, to).join(",")}]}`);
+    // The one that did not even fit alone.
+    from = to > from ? to : to + 1;
+  }
+  return messages;
+}
