@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { runSeed, SeededRandom } from "../../../../../test/fault/seeded-random.ts";
 import { controlSequences, otherSequences, STATES } from "../../../../../test/fixtures/extreme-sequences.ts";
 import { Emulator } from "./emulator.ts";
@@ -81,4 +81,19 @@ test("all busy emulators together have one turn, and then rest", async () => {
   expect(calls).toEqual(["first"]);
   await new Promise<void>((resolve) => awaitTurn(() => resolve()));
   expect(calls).toEqual(["first", "second", "third"]);
+});
+
+test("a turn is over after 2 ms, not before", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const over = await new Promise<boolean[]>((resolve) =>
+    awaitTurn((isOver) => {
+      const look = (ms: number): boolean => {
+        vi.advanceTimersByTime(ms);
+        return isOver();
+      };
+      resolve([look(0), look(1), look(1)]);
+    }),
+  );
+  expect(over).toEqual([false, false, true]);
 });
