@@ -80,7 +80,7 @@ class RunningWatch {
         const entry = open(directory, name);
         if (entry === undefined) return expected === "missing" && interests !== undefined;
         if (isLast) {
-          const isThere = !isLink(entry) && !isSilent(isBounded ? pathOf(entry) : joinPath(path, name));
+          const isThere = !isLink(entry) && !isSilent(pathOf(entry));
           closeSync(entry);
           return expected === "present" && interests !== undefined && isThere;
         }
