@@ -56,8 +56,7 @@ test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
     const nats = new FakeNats();
     join(nats, "a");
     const entered = enter(nats);
-    entered.bus.deny("exec.other.dial");
-    entered.bus.deny(subject);
+    for (const denied of ["exec.other.dial", subject, "fleet.call", "exec.*.beat"]) entered.bus.deny(denied);
     await wait(0);
     await expect
       .poll(() => entered.outcome)

@@ -66,6 +66,19 @@ test.each([
   );
 });
 
+test("what was in memory before a line was read there does not count as its end", async () => {
+  const file = await fileOf("one\ntwo");
+  let reads = 0;
+  const used = {
+    read: (buffer: Buffer, ...more: [number, number, number]) => {
+      reads += 1;
+      if (reads > 10) throw new Error("it reads on and on");
+      return file.read(buffer.fill("\n"), ...more);
+    },
+  } as unknown as FileHandle;
+  await expect(new LineReader(used).read(4)).rejects.toThrow("the ledger has no line at 4");
+});
+
 async function fileOf(text: string): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), "read-lines-"));
   undo.push(() => rm(folder, { recursive: true }));

@@ -58,9 +58,9 @@ export class LineReader {
 
   async #load(offset: number, bytes: number): Promise<void> {
     const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(bytes), 0, bytes, offset);
-    if (bytesRead === 0 || (bytesRead < bytes && buffer.indexOf(NEWLINE) === -1))
-      throw new Error(`the ledger has no line at ${offset}`);
-    this.#window = buffer.subarray(0, bytesRead);
+    const read = buffer.subarray(0, bytesRead);
+    if (bytesRead < bytes && !read.includes(NEWLINE)) throw new Error(`the ledger has no line at ${offset}`);
+    this.#window = read;
     this.#windowAt = offset;
   }
 }
