@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connectPair, type End, openEnd } from "../../test/fixtures/virtual-pair.ts";
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from "../transport/transport.ts";
 import type { BusMessage } from "./bus.ts";
-import { FrameKind, numberedFrame, readState, stampProgress, stateFrame } from "./frames.ts";
+import { FrameKind, HEADER_BYTES, numberedFrame, readState, stampProgress, stateFrame } from "./frames.ts";
 import { WINDOW_BYTES } from "./incoming.ts";
 import type { VirtualConnection } from "./virtual-connection.ts";
 
@@ -368,4 +368,21 @@ test("the code of a farewell arrives with it, also at an end that is opened late
   expect(executor.closed).toEqual(["the session is over"]);
   expect(executor.closeCode).toBe(4011);
   expect(openEnd(executor.transport, executor.bus).closeCode).toBe(4011);
+});
+
+test("each end names the other, and counts what it has sent and received", async () => {
+  const { client, executor } = await connectPair(wait);
+  const ends = [client.transport, executor.transport];
+  expect(ends.map(({ from, source }) => [from, source])).toEqual([
+    ["executor a", "JSON-RPC message from executor a"],
+    ["fleet someone", "JSON-RPC message from exec-server fleet"],
+  ]);
+  await wait(100);
+  const counted = (): number[] =>
+    ends.flatMap(({ sentBytes, receivedBytes }) => [sentBytes!, receivedBytes!]);
+  const before = counted();
+  client.transport.send("x".repeat(1_000));
+  await wait(2);
+  const frame = HEADER_BYTES + 1_000;
+  expect(counted().map((bytes, at) => bytes - before[at]!)).toEqual([frame, 0, 0, frame]);
 });
