@@ -71,14 +71,46 @@ test("a message that resumes the reader does not change the order of those behin
 });
 
 test.each([
-  [1_000, ["1000"]],
+  [1_000, ["1000", "0"]],
   [1_001, ["too long"]],
 ])("of %i bytes and a limit of 1000, the reader gets %j", (bytes, expected) => {
   const { incoming, seen } = open({ maxMessageBytes: 1_000 });
   incoming.resume();
   incoming.take(frame({ at: 0, bytes: HEADER_BYTES + bytes }));
   incoming.take(frame({ at: HEADER_BYTES + bytes, bytes: HEADER_BYTES }));
-  expect(seen.slice(0, 1)).toEqual(expected);
+  expect(seen).toEqual(expected);
+});
+
+test.each([
+  ["a code and a reason", Buffer.from([0x0f, 0xab, 0x6e, 0x6f]), "end 4011 no"],
+  ["a code", Buffer.from([0x03, 0xe8]), "end 1000 "],
+  ["less than a code", Buffer.from([0x03]), "end 0 "],
+])("nothing is delivered behind an end with %s", (_, body, told) => {
+  const { incoming, seen } = open();
+  incoming.resume();
+  const end = frame({ kind: FrameKind.end, at: 0, bytes: HEADER_BYTES + body.length });
+  body.copy(end, HEADER_BYTES);
+  incoming.take(end);
+  incoming.take(frame({ at: end.length, bytes: HEADER_BYTES + 7 }));
+  expect(seen).toEqual([told]);
+});
+
+test("a message in pieces is delivered with its last one, and the next begins anew", () => {
+  const { incoming, messages } = open({ maxMessageBytes: 2 * MIN_PIECE_BYTES + 1 });
+  incoming.resume();
+  const piece = HEADER_BYTES + MIN_PIECE_BYTES;
+  let at = 0;
+  for (const [kind, bytes] of [
+    [FrameKind.piece, piece],
+    [FrameKind.piece, piece],
+    [FrameKind.last, HEADER_BYTES + 1],
+    [FrameKind.piece, piece],
+    [FrameKind.last, HEADER_BYTES],
+  ] as const) {
+    incoming.take(frame({ kind, at, bytes }));
+    at += bytes;
+  }
+  expect(messages).toEqual([2 * MIN_PIECE_BYTES + 1, MIN_PIECE_BYTES]);
 });
 
 function open({
@@ -98,7 +130,7 @@ function open({
         message();
       },
       tooLong: () => void seen.push("too long"),
-      end: () => {},
+      end: (code, reason) => void seen.push(`end ${code} ${reason}`),
     },
     maxMessageBytes,
   );
