@@ -283,6 +283,26 @@ test("the list holds a bounded number of bytes, and who is in it stays, whatever
   expect(roster.list()).toEqual([{ ...BEAT, labels }]);
 });
 
+test("each who follows an executor hears its runs, and no other's, until he stops", () => {
+  const { bus, roster } = look(new FakeNats());
+  const heard: string[] = [];
+  const [first, second] = ["first", "second"].map((name) =>
+    roster.follow("a", (run) => void heard.push(`${name} ${run}`)),
+  );
+  hear(bus, "exec.a.beat", BEAT);
+  hear(bus, "exec.b.beat", { ...BEAT, id: "b" });
+  hear(bus, "exec.a.beat", { ...BEAT, state: "gone" });
+  expect(heard.splice(0)).toEqual(["first r", "second r"]);
+  first!();
+  hear(bus, "exec.a.beat", BEAT);
+  expect(heard.splice(0)).toEqual(["second r"]);
+  second!();
+  roster.follow("a", (run) => void heard.push(`third ${run}`));
+  second!();
+  hear(bus, "exec.a.beat", BEAT);
+  expect(heard).toEqual(["third r"]);
+});
+
 test("a beat on the subject of another executor is ignored", async () => {
   const { bus, roster } = look(new FakeNats());
   hear(bus, "exec.b.beat", BEAT);
