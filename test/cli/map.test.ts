@@ -272,3 +272,24 @@ test("rows that run when the program is killed are taken over, not started again
   expect(rows().map((row) => row["attempt_count"])).toEqual(["1", "1", "1"]);
   expect(await kept()).toEqual([]);
 });
+
+test("a command in a sandbox cannot make the results replace a file outside of it", async () => {
+  const home = await mkdtemp("/var/tmp/exec-server-map-home-");
+  directories.push(home);
+  const victim = join(home, ".bashrc");
+  await writeFile(victim, "mine");
+  await write("rows.csv", "n\n1\n");
+  await write("evil.sh", `ln -s ${victim} rows.results.csv.part; echo x > ${victim} || echo theirs`);
+  const { status, stderr } = await map(
+    "--cwd",
+    directory,
+    "--sandbox",
+    "workspace-write",
+    "rows.csv",
+    "--",
+    "sh",
+    "evil.sh",
+  );
+  expect([stderr, status]).toEqual(["", 0]);
+  expect([results(), readFileSync(victim, "utf8")]).toEqual([["theirs"], "mine"]);
+});

@@ -56,7 +56,7 @@ function readCache(file: string, text: Buffer): Buffer | undefined {
 function storeCache(file: string, text: Buffer, data: Buffer): void {
   const unfinished = `${file}-${process.pid}`;
   try {
-    writeFileSync(unfinished, Buffer.concat([digestOf(text, data), data]), { mode: 0o600 });
+    writeFileSync(unfinished, Buffer.concat([digestOf(text, data), data]), { mode: 0o600, flag: "wx" });
     renameSync(unfinished, file);
   } catch {
     rmSync(unfinished, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -147,7 +148,8 @@ async function runOnHost(
   const [local, results] = [join(place, "input.csv"), join(place, "output.csv")];
   const trial = `${output}.part`;
   try {
-    await writeFile(local, await files.read(input, { maxBytes: MAX_INPUT_BYTES, ...requestOptions }));
+    const rows = await files.read(input, { maxBytes: MAX_INPUT_BYTES, ...requestOptions });
+    await writeFile(local, rows, { flag: "wx" });
     // A file that cannot be written at the end should not be worked for.
     await files.write(trial, "", requestOptions);
     const progress = new Progress(options.onProgress);
@@ -164,7 +166,8 @@ async function runOnHost(
       onStart: (job) => progress.start(job),
       onProgress: (now) => progress.tell(now),
     });
-    await files.write(output, await readFile(results));
+    // A command in a sandbox that can write here may have put a link in its place.
+    await files.write(output, await readFile(results, { flag: constants.O_RDONLY | constants.O_NOFOLLOW }));
     signal?.throwIfAborted();
     return summary;
   } catch (error) {

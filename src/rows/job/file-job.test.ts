@@ -1,8 +1,19 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RowAttempt, RowOutcome } from "../engine/row.ts";
 import { type JobFiles, type JobOptions, type JobWork, runFileJob } from "./file-job.ts";
 
@@ -132,12 +143,9 @@ it("no file is replaced that is not of this job", async () => {
 
 it("no file of the user is taken for one of the job's own", async () => {
   input("name\ncat\n");
-  const files = ["in.csv", "note.txt", "out.csv.part"];
-  writeFileSync(place("out.csv.part"), "name\ndog\n");
+  const files = ["in.csv", "note.txt"];
   writeFileSync(place("note.txt"), "precious, and without a line break");
   const before = files.map((name) => readFileSync(place(name), "utf8"));
-  await expect(job()).rejects.toThrow("out.csv.part exists");
-  await expect(job({ input: place("out.csv.part") })).rejects.toThrow("would replace the input");
   await expect(job({ output: place("o"), ledger: place("in.csv"), resume: true })).rejects.toThrow("input");
   await expect(job({ output: place("o"), ledger: place("o") })).rejects.toThrow("the output and the ledger");
   await expect(job({ output: place("o"), ledger: place("note.txt"), resume: true })).rejects.toThrow(
@@ -145,6 +153,71 @@ it("no file of the user is taken for one of the job's own", async () => {
   );
   expect(files.map((name) => readFileSync(place(name), "utf8"))).toEqual(before);
   expect(readdirSync(directory).sort()).toEqual(files);
+});
+
+describe("what somebody else puts beside the output while the job runs", () => {
+  const precious = (name: string, text = "precious"): string => {
+    writeFileSync(place(name), text);
+    return place(name);
+  };
+
+  it("a link is not written through, by any name that can be known", async () => {
+    input("name\ncat\ndog\n");
+    const victim = precious("victim");
+    const run = (attempt: RowAttempt): Promise<RowOutcome> => {
+      for (const name of ["out.csv", "out.csv.part"]) {
+        rmSync(place(name), { force: true });
+        symlinkSync(victim, place(name));
+      }
+      return upper(attempt);
+    };
+    await job({}, { run }, { maxConcurrency: 1 });
+    expect(readFileSync(victim, "utf8")).toBe("precious");
+    expect(output().map(({ result_json }) => result_json)).toEqual(['"CAT"', '"DOG"']);
+  });
+
+  it("a directory that takes the place of the output's gets nothing", async () => {
+    input("name\ncat\n");
+    for (const name of ["results", "victim"]) mkdirSync(place(name));
+    const run = (attempt: RowAttempt): Promise<RowOutcome> => {
+      renameSync(place("results"), place("moved"));
+      symlinkSync("victim", place("results"));
+      return upper(attempt);
+    };
+    await job({ output: place("results/out.csv") }, { run });
+    expect(readdirSync(place("victim"))).toEqual([]);
+    expect(readFileSync(place("moved/out.csv"), "utf8")).toContain("CAT");
+  });
+
+  it("a ledger that is a link, a pipe or another user's is not continued", async () => {
+    input("name\ncat\n");
+    await job();
+    const text = ledger();
+    renameSync(place("out.csv.ledger"), place("elsewhere"));
+    symlinkSync("elsewhere", place("out.csv.ledger"));
+    await expect(job({ resume: true })).rejects.toThrow("out.csv.ledger: it is a symbolic link");
+    rmSync(place("out.csv.ledger"));
+    execFileSync("mkfifo", [place("out.csv.ledger")]);
+    await expect(job({ resume: true })).rejects.toThrow("out.csv.ledger: it is not a regular file");
+    rmSync(place("out.csv.ledger"));
+    renameSync(place("elsewhere"), place("out.csv.ledger"));
+    const owner = process.geteuid!();
+    const account = vi.spyOn(process, "geteuid").mockReturnValue(owner + 1);
+    await expect(job({ resume: true })).rejects.toThrow(`it belongs to another user (${owner})`);
+    account.mockRestore();
+    expect(ledger()).toBe(text);
+    await job({ resume: true });
+  });
+
+  it("what a killed run had not finished is removed by the one that resumes it", async () => {
+    input("name\ncat\n");
+    await job();
+    const left = ".out.csv.part-01234567-89ab-cdef-0123-456789abcdef";
+    precious(left);
+    precious(`${left}x`);
+    await job({ resume: true });
+    expect(readdirSync(directory).sort()).toEqual([`${left}x`, "in.csv", "out.csv", "out.csv.ledger"]);
+  });
 });
 
 it("a place that cannot be written, or an option that makes no sense, is told before anything is written", async () => {

@@ -12,7 +12,7 @@ import { type CheckRow, RowsFile, type RowsFileOptions } from "../input/rows-fil
 import { FileLedger } from "../ledger/file-ledger.ts";
 import type { JobHeader } from "../ledger/ledger-entries.ts";
 import type { OutcomeGroup } from "../output/outcome-groups.ts";
-import { OutputFile, partOf } from "../output/output-file.ts";
+import { OutputFile } from "../output/output-file.ts";
 
 /** Where rows come from, and where their results go. */
 export interface JobFiles extends RowsFileOptions {
@@ -174,18 +174,16 @@ function checkPlaces({ input, output, resume }: JobFiles, ledger: string): void 
     throw new UsageError("results cannot go to stdout, because they are ordered at the end; give a file");
   if (existsSync(output) && !statSync(output).isFile())
     throw new UsageError(`${output} is not a regular file; results need one`);
-  const part = partOf(output);
   for (const [path, what] of [
     [output, "output"],
-    [part, "output"],
     [ledger, "ledger"],
   ] as const)
     if (isSameFile(path, input))
       throw new UsageError(`the ${what} would replace the input ${input}; give another --${what}`);
-  if (isSameFile(output, ledger) || isSameFile(part, ledger))
+  if (isSameFile(output, ledger))
     throw new UsageError("the output and the ledger cannot be one file; give another --ledger");
   if (resume === true) return;
-  const existing = [ledger, output, part].find((path) => existsSync(path));
+  const existing = [ledger, output].find((path) => existsSync(path));
   if (existing !== undefined)
     throw new UsageError(
       `${existing} exists; resume the job with --resume, remove it, or give another --output`,

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import type { RowItem, RowRecord, RowStatus } from "../engine/row.ts";
@@ -9,6 +10,10 @@ import { beginsHeader, isNewer, type JobHeader, type LedgerEntry, parseEntry } f
 import { LineOffsets } from "./line-offsets.ts";
 import { lockFile } from "./lock-file.ts";
 import { LineReader, readLines } from "./read-lines.ts";
+
+const NEW = "ax+";
+/** Anything but a file is refused, and a pipe is not waited for. */
+const EXISTING = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What is known about a row that has not ended. */
 interface OpenRow {
@@ -59,7 +64,7 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   /** Begins a job. There must be no file of that name. */
   static async create(path: string, header: JobHeader): Promise<FileLedger> {
     return await locked(path, async (unlock) => {
-      const file = await openFile(path, "ax+");
+      const file = await openFile(path, NEW);
       const ledger = new FileLedger(path, file, { ...nothing(), header, size: 0, unlock });
       void ledger.#append(header);
       return await ledger.#begun();
@@ -76,15 +81,14 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     check: (begun: JobHeader) => void,
   ): Promise<FileLedger> {
     return await locked(path, async (unlock) => {
-      const file = await openFile(path, "r+");
+      const file = await openFile(path, EXISTING);
       try {
+        await checkOwn(file, path);
         const found = await readLedger(file, path);
         const begun = found.header;
         if (begun !== undefined) check(begun);
         await file.truncate(found.size);
-        await file.close();
-        const appended = await openFile(path, "a+");
-        const ledger = new FileLedger(path, appended, { ...found, header: begun ?? header, unlock });
+        const ledger = new FileLedger(path, file, { ...found, header: begun ?? header, unlock });
         if (begun === undefined) void ledger.#append(header);
         return await ledger.#begun();
       } catch (error) {
@@ -240,13 +244,27 @@ function lock(path: string): () => void {
   }
 }
 
-async function openFile(path: string, flags: string): Promise<FileHandle> {
+async function openFile(path: string, flags: string | number): Promise<FileHandle> {
   try {
     return await open(path, flags, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && flags === "r+")
+    if (code === "ENOENT" && flags === EXISTING)
       throw new UsageError(`there is no job to resume: ${path} does not exist`);
-    throw new UsageError(`cannot open the ledger ${path}: ${code ?? String(error)}`);
+    if (code === "ELOOP") throw cannotOpen(path, "it is a symbolic link; give the file itself as --ledger");
+    throw cannotOpen(path, code ?? String(error));
   }
+}
+
+/** Whoever can write to its directory may have put something else there. */
+async function checkOwn(file: FileHandle, path: string): Promise<void> {
+  const found = await file.stat();
+  if (!found.isFile()) throw cannotOpen(path, "it is not a regular file");
+  const user = process.geteuid?.();
+  if (user !== undefined && found.uid !== user)
+    throw cannotOpen(path, `it belongs to another user (${found.uid}), who can resume the job`);
+}
+
+function cannotOpen(path: string, why: string): UsageError {
+  return new UsageError(`cannot open the ledger ${path}: ${why}`);
 }

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import { hostname, tmpdir } from "node:os";
@@ -139,3 +139,21 @@ function stateOf(pid: number): string | undefined {
 function startOf(pid: number): string | undefined {
   return statOf(pid)[19];
 }
+
+test("whatever else has the name of the lock keeps nobody waiting, and is not read", () => {
+  const victim = join(folder, "victim");
+  fs.writeFileSync(victim, JSON.stringify({ pid: 2 ** 30, started: "1", host: hostname() }));
+  const puts = [
+    () => execFileSync("mkfifo", [path]),
+    () => fs.symlinkSync(victim, path),
+    () => fs.symlinkSync("/dev/zero", path),
+    () => fs.mkdirSync(path),
+  ];
+  for (const put of puts) {
+    put();
+    expect(() => lockFile(path)).toThrow(
+      `another program works on this job; if that is not so, remove ${path}`,
+    );
+    fs.rmSync(path, { recursive: true });
+  }
+});

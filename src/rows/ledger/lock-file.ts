@@ -1,4 +1,14 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { randomId } from "../../base/random-id.ts";
 import { UsageError } from "../../base/errors.ts";
@@ -12,6 +22,8 @@ interface Holder {
 }
 
 const MAX_TRIES = 10;
+const MAX_BYTES = 4096;
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Locks something by a file beside it. Returns a function that unlocks. Throws if a living program has the lock. */
 export function lockFile(path: string): () => void {
@@ -55,12 +67,22 @@ function removeStale(path: string, text: string): void {
   else renameSync(aside, path);
 }
 
+/** Undefined if there is none. What no lock can be, such as a link or a pipe, has no text. */
 function read(path: string): string | undefined {
+  let fd: number;
   try {
-    return readFileSync(path, "utf8");
+    fd = openSync(path, READ);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    if (code === "ELOOP" || code === "ENXIO") return "";
     throw error;
+  }
+  try {
+    const found = fstatSync(fd);
+    return found.isFile() && found.size <= MAX_BYTES ? readFileSync(fd, "utf8") : "";
+  } finally {
+    closeSync(fd);
   }
 }
 

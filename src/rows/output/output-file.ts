@@ -1,14 +1,12 @@
-import { open, rename, rm } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { RowItem, RowRecord } from "../engine/row.ts";
 import type { RowsFile } from "../input/rows-file.ts";
 import { AppendFile, cannotWrite } from "../ledger/append-file.ts";
 import type { FileLedger } from "../ledger/file-ledger.ts";
 import { OutcomeGroups } from "./outcome-groups.ts";
+import { OutputPlace } from "./output-place.ts";
 import { RowBatch } from "./row-batch.ts";
 import { type OutputFormat, outputFormat, type RowState } from "./result-row.ts";
-
-/** The name under which an output is written before it replaces the one of that name. */
-export const partOf = (output: string): string => `${output}.part`;
 
 /** How long a run that is given up may take to order its results. */
 const PATIENCE_MS = 5_000;
@@ -21,6 +19,7 @@ export class OutputFile {
   readonly #input: RowsFile;
   readonly #ledger: FileLedger;
   readonly #format: OutputFormat;
+  #place: OutputPlace | undefined;
   #appended: AppendFile | undefined;
 
   constructor(path: string, input: RowsFile, ledger: FileLedger) {
@@ -39,13 +38,22 @@ export class OutputFile {
     signal?: AbortSignal | undefined;
   }): Promise<void> {
     const ended = isResumed ? this.#input.rows() : [];
-    await this.#write(ended, (item) => {
-      signal?.throwIfAborted();
-      const status = this.#ledger.statusOf(item.index);
-      return status === "completed" || status === "failed" || status === "lost";
+    const place = await OutputPlace.open(this.#path).catch((error) => {
+      throw cannotWrite(this.#path, error);
     });
-    const file = await open(this.#path, "a");
-    this.#appended = new AppendFile(file, { path: this.#path, size: 0, sync: false });
+    try {
+      if (isResumed) await place.removeUnfinished();
+      const { file } = await this.#write(place, ended, (item) => {
+        signal?.throwIfAborted();
+        const status = this.#ledger.statusOf(item.index);
+        return status === "completed" || status === "failed" || status === "lost";
+      });
+      this.#place = place;
+      this.#appended = new AppendFile(file, { path: this.#path, size: 0, sync: false });
+    } catch (error) {
+      await place[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Adds a row that has ended for good. */
@@ -60,50 +68,50 @@ export class OutputFile {
   async finish(signal?: AbortSignal): Promise<OutcomeGroups | undefined> {
     await this.#appended?.close();
     this.#appended = undefined;
+    await using place = this.#place;
+    if (place === undefined) return undefined;
     let until = Number.POSITIVE_INFINITY;
     try {
-      return await this.#write(this.#input.rows(), () => {
+      const { groups, file } = await this.#write(place, this.#input.rows(), () => {
         if (signal?.aborted !== true) return true;
         const now = performance.now();
         until = Math.min(until, now + PATIENCE_MS);
         if (now >= until) throw new Unfinished();
         return true;
       });
+      await file.close();
+      return groups;
     } catch (error) {
       if (error instanceof Unfinished) return undefined;
       throw error;
     }
   }
 
+  /** Replaces the file. Resolves with it still open at its end: its name may lead elsewhere a moment later. */
   async #write(
+    place: OutputPlace,
     rows: AsyncIterable<RowItem> | Iterable<RowItem>,
     has: (item: RowItem) => boolean,
-  ): Promise<OutcomeGroups> {
-    const part = partOf(this.#path);
+  ): Promise<{ groups: OutcomeGroups; file: FileHandle }> {
     const groups = new OutcomeGroups();
     try {
-      const file = await open(part, "w");
-      try {
-        await file.appendFile(this.#format.head);
+      const file = await place.replace(async (unfinished) => {
+        await unfinished.appendFile(this.#format.head);
         const batch = new RowBatch();
         for await (const item of rows) {
           if (!has(item)) continue;
           const state = await this.#stateOf(item);
           groups.add(item, state);
           batch.add(item, state);
-          if (batch.isFull) await file.appendFile(this.#format.rows(batch.take()));
+          if (batch.isFull) await unfinished.appendFile(this.#format.rows(batch.take()));
         }
-        await file.appendFile(this.#format.rows(batch.take()));
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(part, this.#path);
+        await unfinished.appendFile(this.#format.rows(batch.take()));
+        await unfinished.datasync();
+      });
+      return { groups, file };
     } catch (error) {
-      await rm(part, { force: true });
       throw cannotWrite(this.#path, error);
     }
-    return groups;
   }
 
   async #stateOf({ index }: RowItem): Promise<RowState> {
