@@ -1,4 +1,5 @@
 // Which mutations are tried: found by the fixed operators, drawn by a seed, and known again after lines have moved.
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { analyse, counter } from "./operators.mjs";
@@ -30,38 +31,24 @@ export function findMutants(root, part = "") {
 }
 
 /**
- * Draws as many as wanted, the same for the same seed.
- * @template T
+ * Draws as many as wanted. Each has its own lot, so that a seed draws the same again after the sources have changed
+ * elsewhere.
+ * @template {{ key: string }} T
  * @param {readonly T[]} all
  * @param {number} count
  * @param {number} seed
  * @returns {T[]}
  */
 export function draw(all, count, seed) {
-  const random = randomOf(seed);
-  const left = [...all];
-  const drawn = [];
-  while (drawn.length < count && left.length > 0) {
-    const at = Math.floor(random() * left.length);
-    drawn.push(left[at]);
-    left[at] = left.at(-1);
-    left.pop();
-  }
-  return drawn;
+  const lotOf = ({ key }) => createHash("sha256").update(`${seed} ${key}`).digest("hex");
+  return all
+    .map((mutant) => ({ mutant, lot: lotOf(mutant) }))
+    .sort((one, other) => (one.lot < other.lot ? -1 : 1))
+    .slice(0, count)
+    .map(({ mutant }) => mutant);
 }
 
 /** What stays the same when lines move. */
 function nameOf({ file, within, operator, from }) {
   return [file, within, operator, from.replaceAll(/\s+/g, " ")].join(" | ");
-}
-
-/** Mulberry32. */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -206,6 +206,7 @@ export const TARGETS = [
       "trust",
       "cluster",
       "credentials-files",
+      "refused-again",
     ].map((name) => `test/fleet/${name}.test.ts`),
   },
 ];

@@ -117,11 +117,8 @@ describe("a confined program", () => {
     const environment = readFileSync(`/proc/self/fd/${from}`, "utf8").slice(mounts);
     expect(environment).toBe("A=1\0PWD=/tmp\0");
     const command = program.argv.slice(program.argv.indexOf("--") + 1);
-    expect(command).toEqual([
-      STAGE_PATH,
-      ...["-", "-", "-", "7", `${mounts}`, `${environment.length}`],
-      ...["true", "true"],
-    ]);
+    const numbers = ["7", `${mounts}`, `${environment.length}`];
+    expect(command).toEqual([STAGE_PATH, "-", "-", "-", ...numbers, "true", "true"]);
     started();
     expect(() => readFileSync(`/proc/self/fd/${from}`)).toThrow();
     ended();

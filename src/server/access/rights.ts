@@ -116,10 +116,11 @@ export function followedLinks({ sandbox }: Rights): readonly string[] {
 }
 
 /** Whether someone who is confined could put something else in the place of a path. */
-export function canReplace({ sandbox, files, allows }: Rights, path: string): boolean {
+export function canReplace(rights: Rights, path: string): boolean {
+  const { sandbox, files } = rights;
   const directory = dirname(path);
   if (files !== undefined)
-    return allows("writeFiles") && files.roots.some((root) => isWithin(directory, realPath(root)));
+    return rights.allows("writeFiles") && files.roots.some((root) => isWithin(directory, realPath(root)));
   return sandbox !== undefined && isWritable(sandbox, directory);
 }
 
