@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { shorten } from "../../../base/shorten.ts";
 import type { ExecToolEvent } from "../../../client/tools/events.ts";
+import { parseJson } from "../../../protocol/json-scan.ts";
 import type { AgentJobProgress } from "../../../rows/agents/agent-job-tool.ts";
 import type { ModelToolCall } from "../../../rows/agents/model/model.ts";
 import type { AgentEvent } from "../../../rows/agents/run-agent.ts";
@@ -157,7 +158,7 @@ function say(text: string): void {
 
 function valuesOf(args: string): Readonly<Record<string, unknown>> {
   try {
-    const values: unknown = JSON.parse(args);
+    const values: unknown = parseJson(args).value;
     return typeof values === "object" && values !== null ? (values as Record<string, unknown>) : { args };
   } catch {
     return { args };
