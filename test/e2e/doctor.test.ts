@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DESCRIPTORS, STAGE_PATH } from "../../src/capabilities/sandbox/bubblewrap/bubblewrap-arguments.ts";
 import { type RunOptions, runProgram } from "./run-program.ts";
 
 // `exec-server doctor` on this machine, and on machines that are broken in one way each.
@@ -117,6 +116,10 @@ describe.concurrent("doctor", () => {
     ]);
   });
 
+  test("proves the same with a temporary directory below what it usually hides", async () => {
+    expect(failures(await report({ through: ["/usr/bin/env", "TMPDIR=/var/tmp"] }))).toEqual([]);
+  });
+
   test("names the setting of the kernel that closes user namespaces", async () => {
     // Closed inside a namespace of our own, so that the rest of the machine keeps them.
     const close = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
@@ -132,11 +135,12 @@ describe.concurrent("doctor", () => {
   });
 
   test("notices a bubblewrap that confines nothing", async () => {
-    // Everything is mounted, and neither namespaces nor the filter are asked for.
+    // Everything is mounted, neither namespaces nor the filter are asked for, and the stage, which would notice the
+    // mounts, is left out with its seven arguments.
     const path = pathWith(
       "open",
       '#!/bin/sh\ncase $1 in --version|--help) exec /usr/bin/bwrap "$1" ;; esac\nwhile [ "$1" != -- ]; do shift; done\n' +
-        `exec /usr/bin/bwrap --bind / / --dev /dev --perms 0555 --file ${DESCRIPTORS.stage} ${STAGE_PATH} "$@"\n`,
+        'shift 9; exec /usr/bin/bwrap --bind / / --dev /dev "$@"\n',
     );
     const { status, ...rest } = await report({ path });
     expect(status).toBe(1);

@@ -1,18 +1,23 @@
-import { mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { accessSync, constants, readdirSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomUUID } from "node:crypto";
 import type { ManagedProcess } from "../process/managed-process.ts";
 import type { StartRequest } from "../process/start-request.ts";
+import { unavailable } from "./bubblewrap/bubblewrap.ts";
 import type { Trial } from "./sandbox.ts";
+import { isBelow } from "./view/path-names.ts";
 
 const DEADLINE_MS = 10_000;
 
+/** One of them is hidden in the trial, whose programs need none. */
+const HIDEABLE = ["/var", "/usr/share"];
+
 /** Each thing that must not be possible inside prints its name. */
 const SCRIPT = `
-( : > "$1/written" ) 2>/dev/null && echo "write outside"
-cat "$1/hidden/canary" >/dev/null 2>&1 && echo "read what is hidden"
-ls "$1/hidden" >/dev/null 2>&1 && echo "list what is hidden"
+( set -C; : > "$1" ) 2>/dev/null && echo "write outside"
+( [ -e "$2/$3" ] || [ -L "$2/$3" ] ) && echo "read what is hidden"
+ls "$2" >/dev/null 2>&1 && echo "list what is hidden"
 while read -r name value; do
   case $name in
     Cap*) case $value in *[!0]*) echo "keep capabilities" ;; esac ;;
@@ -23,27 +28,40 @@ done < /proc/self/status
 while read -r name _; do
   case $name in lo:|Inter-*|face) ;; *) echo "reach the network" ;; esac
 done < /proc/net/dev
-[ "$(readlink /proc/self/ns/pid)" = "$2" ] && echo "see the server"
+[ "$(readlink /proc/self/ns/pid)" = "$4" ] && echo "see the server"
 echo done
 `;
 
 type Start = (request: StartRequest) => Promise<ManagedProcess>;
 
-/** Tries the sandbox for real: a program inside attempts what it must not be able to do. */
+/**
+ * Tries the sandbox for real: a program inside attempts what it must not be able to do. It takes files that are there
+ * anyway: sandboxes of other servers may write to the temporary directory, so nothing that is made there is safe.
+ */
 export async function trySandbox(start: Start): Promise<Trial> {
-  const directory = mkdtempSync(join(realpathSync(tmpdir()), "exec-server-trial-"));
+  const temporary = realpathSync(tmpdir());
+  // Otherwise the attempt to write would prove nothing.
+  accessSync(temporary, constants.W_OK);
+  const written = join(temporary, `exec-server-trial-${randomUUID()}`);
+  const hidden = findHideable(temporary);
   try {
-    const hidden = join(directory, "hidden");
-    mkdirSync(hidden);
-    writeFileSync(join(hidden, "canary"), randomUUID());
     const managed = await start({
-      argv: ["/bin/sh", "-c", SCRIPT, "sh", directory, readlinkSync("/proc/self/ns/pid")],
+      argv: [
+        "/bin/sh",
+        "-c",
+        SCRIPT,
+        "sh",
+        written,
+        hidden.directory,
+        hidden.entry,
+        readlinkSync("/proc/self/ns/pid"),
+      ],
       cwd: "/",
       env: new Map([["PATH", "/usr/bin:/bin"]]),
       stdin: "none",
       timeoutMs: DEADLINE_MS,
       confinement: {
-        view: { root: "readOnly", mounts: [{ kind: "hiddenDirectory", path: hidden }] },
+        view: { root: "readOnly", mounts: [{ kind: "hiddenDirectory", path: hidden.directory }] },
         network: "restricted",
         isTrial: true,
       },
@@ -51,7 +69,25 @@ export async function trySandbox(start: Start): Promise<Trial> {
     await closed(managed);
     return evaluate(textOf(managed, "stdout"), textOf(managed, "stderr"), managed.state.exitCode);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(written, { force: true });
+  }
+}
+
+/** A directory that has something in it, and does not contain where the trial attempts to write. */
+function findHideable(temporary: string): { directory: string; entry: string } {
+  for (const directory of HIDEABLE) {
+    if (temporary === directory || isBelow(temporary, directory)) continue;
+    const entry = list(directory).find((name) => !name.includes("\ufffd"));
+    if (entry !== undefined) return { directory, entry };
+  }
+  throw unavailable(`there is nothing in ${HIDEABLE.join(" and ")} that a trial could hide`);
+}
+
+function list(directory: string): string[] {
+  try {
+    return realpathSync(directory) === directory ? readdirSync(directory) : [];
+  } catch {
+    return [];
   }
 }
 
