@@ -10,6 +10,7 @@ import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
 import type { Rights } from "../access/rights.ts";
+import { ownServerPlace } from "./own-server-place.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
 /** Files are somebody else's affair. */
@@ -32,18 +33,24 @@ export interface SandboxesOptions {
 
 /** Decides how requests are confined: the one door between a request and what it starts or opens. */
 export class Sandboxes {
-  /** Out of reach in every sandbox. */
-  readonly files: ServerFiles;
+  readonly #files: ServerFiles;
   readonly #operator: SandboxPolicy | undefined;
   readonly #isRequired: boolean;
   readonly #logger: Logger;
   #hasWarned = false;
 
   constructor({ files, operator, isRequired = false, logger = silentLogger }: SandboxesOptions) {
-    this.files = files;
+    this.#files = files;
     this.#operator = operator;
     this.#isRequired = isRequired;
     this.#logger = logger;
+  }
+
+  /** Out of reach in every sandbox. */
+  get files(): ServerFiles {
+    const place = ownServerPlace();
+    if (place === undefined) return this.#files;
+    return { ...this.#files, maskedPaths: [...(this.#files.maskedPaths ?? []), place] };
   }
 
   /**
@@ -74,7 +81,7 @@ export class Sandboxes {
   #warnOnce(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    for (const path of filesInSharedDirectories(this.files))
+    for (const path of filesInSharedDirectories(this.#files))
       this.#logger.warn(
         "sandboxes cannot hide the directory of this file of the server: a program that runs in one can read what is " +
           "put into its place; move the file to a directory of its own",

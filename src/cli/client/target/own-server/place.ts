@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import { ownServerDirectory } from "../../../../base/own-server-directory.ts";
 import { MAX_SOCKET_PATH_BYTES } from "../../../../base/socket-url.ts";
 import { Failure } from "../../failure.ts";
 
@@ -40,7 +41,7 @@ function userId(): number {
  * socket.
  */
 function directoryFor(runtime: string | undefined, user: number): string {
-  const fallback = `/tmp/exec-server-${user}`;
+  const fallback = ownServerDirectory(user);
   if (runtime === undefined || !runtime.startsWith("/")) return fallback;
   const directory = join(runtime, "exec-server");
   if (Buffer.byteLength(directory) + ROOM_FOR_BINDING > MAX_SOCKET_PATH_BYTES) return fallback;
