@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { findDeceiving, visibleJson, visibleText } from "./visible-text.ts";
+import { findDeceiving, visibleJson, visibleLines, visibleText } from "./visible-text.ts";
 
 test.each([
   ["plain", "plain"],
@@ -70,4 +70,8 @@ it("keeps the lines of indented JSON", () => {
   expect(visibleJson(JSON.stringify({ a: "\u200b\u{E0041}" }, undefined, 2))).toBe(
     '{\n  "a": "\\u200b\\udb40\\udc41"\n}',
   );
+});
+
+it("keeps the lines of a text, and nothing else that deceives", () => {
+  expect(visibleLines("one\n\x1b[2Jtwo\r\n\u202e\n")).toBe("one\n\\x1b[2Jtwo\\r\n\\u202e\n");
 });

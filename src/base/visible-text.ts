@@ -23,6 +23,11 @@ export function visibleText(text: string): string {
   });
 }
 
+/** The same for several lines, which stay lines. */
+export function visibleLines(text: string): string {
+  return text.split("\n").map(visibleText).join("\n");
+}
+
 /** JSON text of the same meaning that can be shown: whatever deceives is escaped. */
 export function visibleJson(json: string): string {
   // Almost no text has any, and finding that out takes a fraction of the time of replacing nothing.

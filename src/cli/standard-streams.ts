@@ -1,3 +1,5 @@
+import { visibleLines } from "../base/visible-text.ts";
+
 /** Writes to stdout. Resolves when the system has taken everything, and rejects with its error. */
 export function writeOut(data: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -6,8 +8,13 @@ export function writeOut(data: string | Uint8Array): Promise<void> {
   });
 }
 
-/** Writes to stderr. Nobody has to read it. */
+/** Writes lines to stderr, in which names and texts of others may stand as they are. Nobody has to read them. */
 export function writeErr(text: string): void {
+  drawErr(visibleLines(text));
+}
+
+/** Writes colours and movements to a terminal on stderr. Whatever comes from others must be `printable`. */
+export function drawErr(text: string): void {
   withoutCrash(process.stderr).write(text);
 }
 

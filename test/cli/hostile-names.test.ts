@@ -2,11 +2,21 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { findDeceiving } from "../../src/base/visible-text.ts";
 import { runCommand } from "./command.ts";
 
 // A server that gives its kept processes names that no server of ours would accept.
 
-const NAMES = ["plain", "t$(touch pwned)", "`id`", "-rf", "a b", "\u001b[31mred\nline", "long".repeat(100)];
+const NAMES = [
+  "plain",
+  "t$(touch pwned)",
+  "`id`",
+  "-rf",
+  "a b",
+  "\u001b[31mred\nline",
+  "\u009b31m\u202ered",
+  "long".repeat(100),
+];
 
 let server: WebSocketServer;
 let url: string;
@@ -88,4 +98,11 @@ test("ps prints nothing that a terminal would carry out, and one line for each n
   const table = await runCommand(["ps", "--url", url]);
   expect(table.stdout).not.toContain("\u001b");
   expect(table.stdout.trimEnd().split("\n")).toHaveLength(NAMES.length + 1);
+});
+
+test("--debug shows messages as JSON, and nothing that a terminal would carry out", async () => {
+  const { status, stderr } = await runCommand(["ls", "--debug", "--url", url, ":/"]);
+  expect([status, findDeceiving(stderr.replaceAll("\n", ""))]).toEqual([0, -1]);
+  const answer = stderr.split("\n").find((line) => line.startsWith("<--") && line.includes("entries"))!;
+  expect(JSON.parse(answer.slice("<-- ".length))).toMatchObject({ result: RESULTS["fs/readDirectory"] });
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findDeceiving } from "../../src/base/visible-text.ts";
 import { runProgram } from "./run-program.ts";
 
 // `exec-server sandbox explain`: what a sandbox means on this machine.
@@ -113,6 +114,27 @@ describe.concurrent("sandbox explain", () => {
     const ended = await explain("--context", file(name, text));
     expect(ended).toMatchObject({ status: 1, stdout: "" });
     expect(ended.stderr).toMatch(message);
+  });
+
+  test("prints nothing that a terminal would carry out, whatever names are given", async () => {
+    const name = `evil\u001b]0;x\u0007\u009b31m\u202e`;
+    const place = join(base, name);
+    mkdirSync(place, { recursive: true });
+    const escaped = "evil\\x1b]0;x\\x07\\x9b31m\\u202e";
+    const preset = ["--sandbox", "workspace-write"];
+    const { stdout } = await explain("--cwd", place, ...preset);
+    expect(stdout).toContain(`A process in ${base}/${escaped}:\n`);
+    const json = await explain("--cwd", place, ...preset, "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ cwd: place });
+    const wrong = await Promise.all([
+      explain("--cwd", join(place, "missing"), ...preset),
+      runProgram(["serve", "--config", join(place, "missing")]),
+      runProgram(["serve", `--${name}`]),
+      runProgram(["doctor", `--${name}`]),
+    ]);
+    for (const { stderr } of wrong) expect(stderr).toContain(escaped);
+    for (const text of [stdout, json.stdout, ...wrong.map(({ stderr }) => stderr)])
+      expect(findDeceiving(text.replaceAll("\n", ""))).toBe(-1);
   });
 
   test("has one subcommand, and a help", async () => {

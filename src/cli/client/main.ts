@@ -8,7 +8,6 @@ import { oneLine } from "./one-line.ts";
 import { overview, SERVER_COMMANDS } from "./overview.ts";
 import { complain } from "./print/complain.ts";
 import { print } from "./print/output.ts";
-import { printable } from "./print/printable.ts";
 import { withTarget } from "./target/target-options.ts";
 
 const ARGUMENTS: readonly string[] = process.argv.slice(2);
@@ -88,7 +87,7 @@ function report(error: unknown): void {
 function explainFault(error: unknown): void {
   complain("internal error, please report it:");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  writeErr(`${stack.split("\n").map(printable).join("\n")}\n`);
+  writeErr(`${stack}\n`);
 }
 
 void main(ARGUMENTS).catch(report);

@@ -4,18 +4,16 @@ import {
   type Examination,
 } from "../../capabilities/sandbox/doctor/examination.ts";
 import { parseFlags } from "../flags.ts";
-import { printResult } from "../print-result.ts";
+import { printResult, printResultAsJson } from "../print-result.ts";
 import { VERSION } from "../version.ts";
 
 /** Tries the sandbox on this machine. Exits with 0 if it works, otherwise with 1. */
 export async function doctor(args: readonly string[]): Promise<void> {
   const flags = parseFlags(args, { values: {}, switches: ["json"] });
   const examination = await examineSandbox(process.env["PATH"]);
-  const text = flags.has("json")
-    ? `${JSON.stringify({ version: VERSION, ...examination }, undefined, 2)}\n`
-    : describe(examination);
   process.exitCode = examination.ok ? 0 : 1;
-  await printResult(text);
+  if (flags.has("json")) await printResultAsJson({ version: VERSION, ...examination });
+  else await printResult(describe(examination));
 }
 
 function describe({ ok, machine, checks }: Examination): string {

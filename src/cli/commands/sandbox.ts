@@ -18,7 +18,7 @@ import { readConfiguration } from "../config-file.ts";
 import { describeFileError } from "../describe-file-error.ts";
 import { parseFlags } from "../flags.ts";
 import { readSmallFile } from "../read-small-file.ts";
-import { printResult } from "../print-result.ts";
+import { printResult, printResultAsJson } from "../print-result.ts";
 import { sandboxPreset } from "../sandbox-flags.ts";
 
 const FLAGS = { cwd: "DIR", sandbox: "NAME", context: "FILE", config: "PATH" };
@@ -38,8 +38,7 @@ export async function sandbox(args: readonly string[]): Promise<void> {
   const cwd = resolve(flags.get("cwd") ?? ".");
   const described = await describe(flags, cwd);
   if (flags.has("json")) {
-    const object = { cwd, sandbox: described !== undefined, ...described };
-    await printResult(`${JSON.stringify(object, undefined, 2)}\n`);
+    await printResultAsJson({ cwd, sandbox: described !== undefined, ...described });
   } else if (described === undefined)
     await printResult("The context asks for no sandbox: everything is allowed.\n");
   else await printResult(`A process in ${cwd}:\n\n${policyLines(described).join("\n")}\n`);

@@ -44,15 +44,15 @@ it("a policy is described by what each path allows, and why", () => {
     patterns: ["/data/ws/*.env"],
   });
   expect(policyLines(description)).toEqual([
-    "/data/ws            write     rule for /home/ws",
-    "/data/ws/.agents    reserved  protected name in a writable directory",
-    "/data/ws/.aws       reserved  protected name in a writable directory",
-    "/data/ws/.codex     reserved  protected name in a writable directory",
-    "/data/ws/.git       read      protected name in a writable directory",
-    '"/data/ws/a\\n.env"  hidden    matches a pattern',
-    "/srv                hidden    belongs to the server",
-    "/usr                hidden    rule",
-    "everything else     read      rule for /",
+    "/data/ws          write     rule for /home/ws",
+    "/data/ws/.agents  reserved  protected name in a writable directory",
+    "/data/ws/.aws     reserved  protected name in a writable directory",
+    "/data/ws/.codex   reserved  protected name in a writable directory",
+    "/data/ws/.git     read      protected name in a writable directory",
+    "/data/ws/a\\n.env  hidden    matches a pattern",
+    "/srv              hidden    belongs to the server",
+    "/usr              hidden    rule",
+    "everything else   read      rule for /",
     "hidden when it matches: /data/ws/*.env",
     "network: none",
   ]);
@@ -67,5 +67,20 @@ it("links and system directories of an empty root are described", () => {
     "/usr             read      system directory",
     "everything else  hidden    no rule",
     "network: through the proxy only",
+  ]);
+});
+
+it("names are shown with whatever deceives escaped", () => {
+  const lines = policyLines({
+    network: "restricted",
+    everythingElse: "read",
+    paths: [{ path: "/a\u009b31m\u202e", access: "hidden", reason: "rule for /b\u001b" }],
+    patterns: ["/\u200b*"],
+  });
+  expect(lines).toEqual([
+    "/a\\x9b31m\\u202e  hidden    rule for /b\\x1b",
+    "everything else  read      rule for /",
+    "hidden when it matches: /\\u200b*",
+    "network: none",
   ]);
 });

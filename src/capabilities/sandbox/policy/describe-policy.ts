@@ -1,3 +1,4 @@
+import { visibleText } from "../../../base/visible-text.ts";
 import { type Disk, systemDisk } from "../view/disk.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
 import { PathWalk } from "../view/path-walk.ts";
@@ -95,19 +96,13 @@ const NETWORK: Record<NetworkMode, string> = {
 /** Lines of a table: path, access, reason. */
 export function policyLines({ network, everythingElse, paths, patterns }: PolicyDescription): string[] {
   const rows = [
-    ...paths.map(({ path, access, reason }) => [printable(path), access, reason] as const),
+    ...paths.map(({ path, access, reason }) => [visibleText(path), access, visibleText(reason)] as const),
     ["everything else", everythingElse, everythingElse === "hidden" ? "no rule" : "rule for /"] as const,
   ];
   const width = Math.max(...rows.map(([path]) => path.length));
   return [
     ...rows.map(([path, access, reason]) => `${path.padEnd(width)}  ${access.padEnd(8)}  ${reason}`),
-    ...patterns.map((pattern) => `hidden when it matches: ${printable(pattern)}`),
+    ...patterns.map((pattern) => `hidden when it matches: ${visibleText(pattern)}`),
     `network: ${NETWORK[network]}`,
   ];
-}
-
-/** A name can contain anything, terminal commands and line ends included. */
-function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;
 }

@@ -1,4 +1,5 @@
-import { writeErr } from "../../standard-streams.ts";
+import { drawErr } from "../../standard-streams.ts";
+import { printable } from "./printable.ts";
 import { fit } from "./width.ts";
 
 const REDRAW_MS = 200;
@@ -35,12 +36,12 @@ export class ProgressLine {
   }
 
   #draw(): void {
-    writeErr(`${CLEAR}${fit(this.#text(), this.#stream.columns - 1)}`);
+    drawErr(`${CLEAR}${fit(printable(this.#text()), this.#stream.columns - 1)}`);
     this.#isDrawn = true;
   }
 
   #clear(): void {
-    if (this.#isDrawn) writeErr(CLEAR);
+    if (this.#isDrawn) drawErr(CLEAR);
     this.#isDrawn = false;
   }
 }

@@ -5,7 +5,7 @@ import { parseJson } from "../../../protocol/json-scan.ts";
 import type { AgentJobProgress } from "../../../rows/agents/agent-job-tool.ts";
 import type { ModelToolCall } from "../../../rows/agents/model/model.ts";
 import type { AgentEvent } from "../../../rows/agents/run-agent.ts";
-import { writeErr, writeOut } from "../../standard-streams.ts";
+import { drawErr, writeOut } from "../../standard-streams.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { colorsFor, hasColors } from "../print/colors.ts";
 import { printable } from "../print/printable.ts";
@@ -140,7 +140,7 @@ export class AgentActivity {
   }
 
   #line(text: string): void {
-    writeErr(`${text}\n`);
+    drawErr(`${text}\n`);
   }
 
   get #columns(): number {
@@ -151,8 +151,8 @@ export class AgentActivity {
 
 /** Variation selectors and joiners are parts of emoji; whatever else a terminal would act on is escaped. */
 function say(text: string): void {
-  const shown = text.replace(/[^\ufe0f\n\t\u200d]+/g, printable);
-  if (!process.stdout.isTTY) writeErr(shown);
+  const shown = text.replace(/[^\n\t\ufe0f\u200d]+/g, printable);
+  if (!process.stdout.isTTY) drawErr(shown);
   else writeOut(shown).catch(() => {}); // The terminal is gone, and SIGHUP follows.
 }
 
