@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { method, notification, schema } from "./define.ts";
 import { Empty, FileMode, optional, PathUri, Unsigned } from "./fields.ts";
-import { HandleId } from "./files.ts";
+import { HandleId, noLinks } from "./files.ts";
 import { SandboxContext } from "./sandbox.ts";
 
 const WatchId = schema(() => z.string().describe("Chosen by the client; unique within its connection"));
@@ -13,7 +13,9 @@ export const fileExtensionMethods = {
     family: "filesystem",
     right: "writeFiles",
     extension: true,
-    params: () => z.object({ from: PathUri(), to: PathUri(), sandbox: optional(SandboxContext()) }),
+    extensionParams: ["noLinks"],
+    params: () =>
+      z.object({ from: PathUri(), to: PathUri(), noLinks: noLinks(), sandbox: optional(SandboxContext()) }),
     result: Empty,
   }),
   "fs/chmod": method({
@@ -21,7 +23,14 @@ export const fileExtensionMethods = {
     family: "filesystem",
     right: "writeFiles",
     extension: true,
-    params: () => z.object({ path: PathUri(), mode: FileMode(), sandbox: optional(SandboxContext()) }),
+    extensionParams: ["noLinks"],
+    params: () =>
+      z.object({
+        path: PathUri(),
+        mode: FileMode(),
+        noLinks: noLinks(),
+        sandbox: optional(SandboxContext()),
+      }),
     result: Empty,
   }),
   "fs/symlink": method({
@@ -29,6 +38,7 @@ export const fileExtensionMethods = {
     family: "filesystem",
     right: "writeFiles",
     extension: true,
+    extensionParams: ["noLinks"],
     params: () =>
       z.object({
         target: z.string().describe("Text of the link: an absolute path, or one relative to the link"),
@@ -36,6 +46,7 @@ export const fileExtensionMethods = {
         replace: optional(z.boolean()).describe(
           "Atomically replace an existing file or link. Default: false",
         ),
+        noLinks: noLinks(),
         sandbox: optional(SandboxContext()),
       }),
     result: Empty,
@@ -83,6 +94,7 @@ export const fileExtensionMethods = {
     family: "filesystem",
     right: "writeFiles",
     extension: true,
+    extensionParams: ["noLinks"],
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -93,6 +105,7 @@ export const fileExtensionMethods = {
         private: optional(z.boolean()).describe(
           "Only its user may read and write it. Default: false, the umask decides for a new file",
         ),
+        noLinks: noLinks(),
         sandbox: optional(SandboxContext()),
       }),
     result: () => z.object({ handleId: HandleId() }),

@@ -7,6 +7,11 @@ const sandbox = schema(() => optional(SandboxContext()));
 const followSymlinks = schema(() =>
   optional(z.boolean()).describe("Default: true; false refuses a symbolic link anywhere in the path"),
 );
+export const noLinks = schema(() =>
+  optional(z.boolean()).describe(
+    "True refuses a symbolic link anywhere in the path, also one that appears meanwhile; an entry that is removed, renamed or replaced may be one",
+  ),
+);
 export const HandleId = schema(() =>
   z.string().describe("Chosen by the client; unique within its connection; at most 32 bytes"),
 );
@@ -42,6 +47,7 @@ export const fileMethods = {
     family: "filesystem",
     right: "readFiles",
     alsoNeeds: { param: "mode", is: "replace", right: "writeFiles" },
+    extensionParams: ["noLinks"],
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -50,6 +56,7 @@ export const fileMethods = {
           .enum(["read", "replace"])
           .optional()
           .describe("Default: `read`; `replace` creates the file or truncates it at once, in place"),
+        noLinks: noLinks(),
         sandbox: sandbox(),
       }),
     result: () => z.object({ handleId: HandleId() }),
@@ -98,7 +105,7 @@ export const fileMethods = {
     doc: "Creates or replaces a file; its directory must exist.",
     family: "filesystem",
     right: "writeFiles",
-    extensionParams: ["mode"],
+    extensionParams: ["mode", "noLinks"],
     params: () =>
       z.object({
         path: PathUri(),
@@ -107,6 +114,7 @@ export const fileMethods = {
         mode: optional(FileMode()).describe(
           "Permissions of the regular file, regardless of the umask. Default: 0666 minus the umask for a new file; an existing file keeps its own",
         ),
+        noLinks: noLinks(),
         sandbox: sandbox(),
       }),
     result: Empty,
@@ -204,6 +212,7 @@ export const fileMethods = {
     doc: "Removes a file, a link or a directory; without options it works like `rm -rf`.",
     family: "filesystem",
     right: "writeFiles",
+    extensionParams: ["noLinks"],
     params: () =>
       z.object({
         path: PathUri(),
@@ -212,6 +221,7 @@ export const fileMethods = {
         followSymlinks: optional(z.boolean()).describe(
           "Default: true; false requires `recursive` to be false",
         ),
+        noLinks: noLinks(),
         sandbox: sandbox(),
       }),
     result: Empty,

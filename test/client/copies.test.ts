@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, openSync, truncateSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, symlinkSync, truncateSync, writeSync } from "node:fs";
 import {
   appendFile,
   chmod,
@@ -189,6 +189,32 @@ describe.each(WAYS)("%s", (_, copy) => {
     });
     expect(await readdir(outside)).toEqual(["f"]);
     expect(await readFile(join(outside, "f"), "utf8")).toBe("untouched");
+  });
+
+  it("writes nothing through a link that takes the place of a directory meanwhile", async () => {
+    const outside = join(base, "outside");
+    await mkdir(outside, { mode: 0o711 });
+    await mkdir(join(from, "d/inner"), { recursive: true });
+    for (let index = 0; index < 60; index += 1) await writeFile(join(from, `d/f${index}`), "new text!");
+    await writeFile(join(from, "d/inner/f"), "new text!");
+    await writeFile(join(from, "d/z-large"), randomBytes(2 * MIB));
+    await symlink("f1", join(from, "d/link"));
+    await writeFile(join(outside, "f59"), "untouched", { mode: 0o600 });
+    let isSwapped = false;
+    const onProgress = ({ path }: TreeProgress): void => {
+      if (isSwapped || !path.startsWith("d/")) return;
+      isSwapped = true;
+      renameSync(join(to, "d"), join(to, "moved"));
+      symlinkSync(outside, join(to, "d"));
+    };
+    const failed: string[] = [];
+    const onError = (_: FileError, path: string): unknown => failed.push(path);
+    await copy(host, from, to, { ...RESUME, remoteLinks: "replace", onProgress, onError });
+    expect(failed).toEqual(expect.arrayContaining(["d/f59", "d/link", "d/z-large"]));
+    expect(await readdir(outside)).toEqual(["f59"]);
+    expect(await readFile(join(outside, "f59"), "utf8")).toBe("untouched");
+    expect((await stat(outside)).mode & 0o777).toBe(0o711);
+    expect((await stat(join(outside, "f59"))).mode & 0o777).toBe(0o600);
   });
 
   it("refuses what another has put in the place of a part", async () => {

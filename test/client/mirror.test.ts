@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { rmSync, truncateSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync, truncateSync } from "node:fs";
 import {
   appendFile,
   chmod,
@@ -133,6 +133,27 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
     expect(deleted).toBe(4);
     expect(await describeTree(at("to"))).toEqual(await describeTree(at("from")));
     expect(await readFile(at("outside/f"), "utf8")).toBe("untouched");
+  });
+
+  it("deletes and changes nothing through a link that takes the place of a directory meanwhile", async () => {
+    await make(at("from"), { "d/a": "a", "d/same": "same", "d/z": "z" });
+    await make(at("to"), { "d/precious": "bait", "d/deep/precious": "bait", "d/same": "same" });
+    await chmod(at("to/d/same"), 0o600);
+    await chmod(at("from/d/same"), 0o666);
+    await make(at("outside"), { precious: "precious", "deep/precious": "precious", same: "same" });
+    await chmod(at("outside/same"), 0o400);
+    const before = await describeTree(at("outside"));
+    let isSwapped = false;
+    const onProgress = (): void => {
+      if (isSwapped) return;
+      isSwapped = true;
+      renameSync(at("to/d"), at("to/moved"));
+      symlinkSync(at("outside"), at("to/d"));
+    };
+    const failed: string[] = [];
+    await mirror({ delete: true }, { onProgress, onError: (_, path) => failed.push(path) });
+    expect(failed).toEqual(expect.arrayContaining(["d/deep", "d/precious"]));
+    expect(await describeTree(at("outside"))).toEqual(before);
   });
 
   it("tells in a dry run what would be changed, and changes nothing", async () => {

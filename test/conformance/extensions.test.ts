@@ -36,9 +36,16 @@ const EXTENSION_METHODS = [
   "tcp/write",
 ];
 const EXTENSION_FIELDS = [
+  "fs/chmod.noLinks",
   "fs/getMetadata.includeMode",
+  "fs/open.noLinks",
+  "fs/openPart.noLinks",
   "fs/readDirectory.detailed",
+  "fs/remove.noLinks",
+  "fs/rename.noLinks",
+  "fs/symlink.noLinks",
   "fs/writeFile.mode",
+  "fs/writeFile.noLinks",
   "initialize.urgentInput",
   "process/detach.forget",
   "process/list.usage",

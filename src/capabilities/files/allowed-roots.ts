@@ -1,6 +1,7 @@
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { withCleanUp } from "./clean-up.ts";
 import type { CheckedPath, FileAccess } from "./file-access.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { fileSystemOf, PROC } from "./file-systems.ts";
@@ -16,6 +17,7 @@ import { createFileAt, openEntry } from "./no-follow.ts";
 export class AllowedRoots implements FileAccess {
   readonly isBounded = true;
   readonly isTrusted = false;
+  readonly followsLinks = true;
   /** Each root as its names, topmost first. */
   readonly #roots: readonly (readonly string[])[];
   readonly #deepest: number;
@@ -128,20 +130,6 @@ function isOfProcesses(path: NativePath): boolean {
   } finally {
     closeSync(fd);
   }
-}
-
-/** `finally` for work that is synchronous or asynchronous. */
-function withCleanUp<T>(work: () => T, cleanUp: () => void): T {
-  let result: T;
-  try {
-    result = work();
-  } catch (error) {
-    cleanUp();
-    throw error;
-  }
-  if (result instanceof Promise) return result.finally(cleanUp) as T;
-  cleanUp();
-  return result;
 }
 
 function realDirectory(root: string, setting: string): NativePath {

@@ -17,6 +17,8 @@ export interface FileAccess {
   readonly isBounded: boolean;
   /** False for somebody who must not leave set-user-ID programs behind, nor change the kernel: see `writing.ts`. */
   readonly isTrusted: boolean;
+  /** False if a path may have no links, whatever an operation follows otherwise. */
+  readonly followsLinks: boolean;
   /** For operations that use a path once. */
   check(path: NativePath, options: { followSymlinks: boolean }): CheckedPath;
   /** For an entry itself, even if it is a link: work on its name in its directory, wherever that is moved meanwhile. */
@@ -40,6 +42,7 @@ export interface FileAccess {
 export const freeAccess: FileAccess = {
   isBounded: false,
   isTrusted: true,
+  followsLinks: true,
   check: (path, { followSymlinks }) => ({ path, followSymlinks }),
   onEntry: (path, work) => work(path),
   onTarget: (path, _, work) => work(path),

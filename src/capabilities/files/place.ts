@@ -2,6 +2,7 @@ import { type Stats, statSync } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { type CheckedPath, type FileAccess, freeAccess } from "./file-access.ts";
+import { LinkFree } from "./link-free.ts";
 import {
   joinPath,
   type NativePath,
@@ -54,6 +55,10 @@ export class Place {
     return this.#access.isTrusted;
   }
 
+  get followsLinks(): boolean {
+    return this.#access.followsLinks;
+  }
+
   get isTop(): boolean {
     return this.#path.length === 1;
   }
@@ -61,6 +66,11 @@ export class Place {
   /** An entry of a directory. */
   child(name: NativePath): Place {
     return new Place(joinPath(this.#path, name), this.#access);
+  }
+
+  /** The same place, by a path without links. */
+  withoutLinks(): Place {
+    return new Place(this.#path, new LinkFree(this.#access));
   }
 
   /** Where it leads, if access is confined: a path without links, which need not exist. */

@@ -67,9 +67,13 @@ export function writeFile(
   options: WriteOptions & { followSymlinks: boolean },
 ): void | Promise<void> {
   refuseSetId(options.mode, place);
-  const { path, followSymlinks } = place.check(options);
   const writing = { mode: options.mode, place };
-  const draft = followSymlinks ? openDraft(path, writing) : openInPlaceNoFollow(path, writing);
+  if (!place.followsLinks) return place.onEntry((entry) => writeDraft(openDraft(entry, writing), bytes));
+  const { path, followSymlinks } = place.check(options);
+  return writeDraft(followSymlinks ? openDraft(path, writing) : openInPlaceNoFollow(path, writing), bytes);
+}
+
+function writeDraft(draft: Draft, bytes: Uint8Array): void | Promise<void> {
   return bytes.length <= SMALL_FILE_BYTES ? writeAtOnce(draft, bytes) : writeInTurns(draft, bytes);
 }
 
@@ -112,7 +116,7 @@ function check(result: number): number {
 }
 
 function openDraft(path: NativePath, options: Writing): Draft {
-  const { target, existing } = resolveLinks(path);
+  const { target, existing } = resolveLinks(path, options.place);
   // Without permission to write a file, it must not be replaced either, even if the directory would allow it. Whoever
   // may set its mode may also allow writing, and the request may repeat one that has set a mode without it.
   if (existing?.isFile() && !(options.mode !== undefined && existing.uid === process.geteuid?.()))
@@ -125,8 +129,9 @@ function openDraft(path: NativePath, options: Writing): Draft {
 }
 
 function openInPlace(target: NativePath, options: Writing): Draft {
+  const flags = options.place.followsLinks ? WRITE_FLAGS : WRITE_FLAGS | constants.O_NOFOLLOW;
   return new InPlace(
-    openToWrite(options.place, target, (path) => openSync(path, WRITE_FLAGS, creationMode(options))),
+    openToWrite(options.place, target, (path) => openSync(path, flags, creationMode(options))),
     options,
   );
 }
@@ -186,9 +191,13 @@ function openInPlaceNoFollow(path: NativePath, options: Writing): Draft {
 }
 
 /** The file that a chain of links leads to, even if it does not exist yet. */
-function resolveLinks(path: NativePath): { target: NativePath; existing: Stats | undefined } {
+function resolveLinks(
+  path: NativePath,
+  { followsLinks }: Place,
+): { target: NativePath; existing: Stats | undefined } {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing === undefined || !existing.isSymbolicLink()) return { target: path, existing };
+  if (!followsLinks) throw invalidInput("path contains a symbolic link");
   try {
     const target = realpathSync.native(path, { encoding: "buffer" });
     return { target, existing: lstatSync(target, { throwIfNoEntry: false }) };

@@ -131,7 +131,7 @@ describe("a stream of a file", () => {
     const closed = createDeferred<unknown>();
     const { caller, methods } = fakeCaller(
       blocksOf(new Uint8Array(0), {
-        "fs/open": () => opened.promise,
+        "fs/open": ({ handleId }) => opened.promise.then(() => ({ handleId })),
         "fs/close": ({ handleId }) => closed.resolve(handleId),
       }),
     );
@@ -141,8 +141,22 @@ describe("a stream of a file", () => {
     controller.abort(reason);
     await expect(first).rejects.toBe(reason);
     expect(methods()).toEqual(["fs/open"]);
-    opened.resolve({ handleId: "files-1" });
-    expect(await closed.promise).toBe("files-1");
+    opened.resolve({});
+    expect(await closed.promise).toMatch(/^files-\d+$/);
+  });
+
+  it("has an id that no other file of the connection has, also within a sandbox", async () => {
+    const ids: unknown[] = [];
+    const { caller } = fakeCaller(
+      blocksOf(new Uint8Array(1), {
+        "fs/open": ({ handleId }) => {
+          ids.push(handleId);
+          return { handleId };
+        },
+      }),
+    );
+    for (const files of [new Files(caller), new Files(caller)]) await files.readStream("/x").next();
+    expect(new Set(ids).size).toBe(2);
   });
 
   it("is written in blocks of 1 MiB, of which a bounded number is under way, with the memory of the source free at once", async () => {

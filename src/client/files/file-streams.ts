@@ -16,10 +16,12 @@ import { uriOf } from "./file-path.ts";
 /** Set-user-ID and set-group-ID, which systems clear when a file is written. */
 const SET_ID_BITS = 0o6000;
 
+/** How many were opened. Several streams, such as those within a sandbox, share a connection and its ids. */
+let handles = 0;
+
 /** Files that are open on the server while they are read or written. */
 export class FileStreams {
   readonly #caller: Caller;
-  #handles = 0;
   #canWrite: boolean | undefined;
 
   constructor(caller: Caller) {
@@ -95,8 +97,8 @@ export class FileStreams {
   }
 
   async #open(path: string, mode: OpenMode, options: RequestOptions): Promise<FileHandle> {
-    this.#handles += 1;
-    const handle = { id: `files-${this.#handles}`, path, uri: uriOf(path), mode };
+    handles += 1;
+    const handle = { id: `files-${handles}`, path, uri: uriOf(path), mode };
     try {
       await openHandle(this.#caller, handle, options);
     } catch (error) {

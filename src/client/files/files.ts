@@ -6,6 +6,7 @@ import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { sandboxFor } from "../session/sandbox.ts";
+import { LinkFreeCaller } from "./link-free-caller.ts";
 import { SandboxedCaller } from "./sandboxed-caller.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "../session/unsupported.ts";
@@ -167,7 +168,16 @@ export class Files {
   }
 
   #treeAccess(): TreeAccess {
-    return { files: this, streams: this.#streams, caller: this.#caller, supports: this.#supports };
+    return {
+      files: this,
+      streams: this.#streams,
+      caller: this.#caller,
+      supports: this.#supports,
+      withoutLinks: () => {
+        const { sandbox: _, ...means } = this.#means;
+        return new Files(new LinkFreeCaller(this.#caller), means).#treeAccess();
+      },
+    };
   }
 
   /** Reads a whole regular file of up to `maxBytes`. */

@@ -37,7 +37,8 @@ export interface TreeOptions extends RequestOptions {
   /**
    * What becomes of symbolic links that are in the destination on a server: `follow` writes to what they lead to, as
    * `cp -r` does, `replace` writes nothing through them: files take the place of links, and a link in the place of a
-   * directory is an error. `replace` needs a server that announces `fs/readDirectory.detailed`. On this machine links
+   * directory is an error. `replace` needs a server that announces `fs/readDirectory.detailed`, and against links
+   * that appear meanwhile one that announces `fs/writeFile.noLinks`. On this machine links
    * are never followed. Default: `follow`.
    */
   readonly remoteLinks?: "follow" | "replace";
@@ -148,6 +149,8 @@ export interface TreeAccess {
   readonly streams: FileStreams;
   readonly caller: Caller;
   readonly supports: (extension: string) => boolean;
+  /** The same, for paths without links: whatever is changed through one is refused. */
+  readonly withoutLinks: () => TreeAccess;
 }
 
 /** One end of a copy: a path on a server, or on this machine. */

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { chmod, type FileHandle, open, readdir, readlink, rm, symlink } from "node:fs/promises";
+import { chmod, type FileHandle, mkdir, open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 // Another program may replace a directory with a link while a tree is copied, even between two calls. Linux tells
 // where an open file is, so everything is opened first and then checked. On other systems only a link at the end of a
@@ -10,6 +11,8 @@ const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants
 /** Opens something without access to its contents, also a link itself; Linux only. */
 const O_PATH = 0o10000000;
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+/** Maximum length of a path in Linux, including the terminating NUL. */
+const PATH_MAX = 4096;
 const IS_LINUX = process.platform === "linux";
 
 /** Opens a regular file for reading. A pipe in its place does not block. Follows links only on request. */
@@ -22,7 +25,7 @@ export async function openToRead(path: string, { follow }: { follow: boolean }):
 
 /** Creates a file that must not exist. */
 export function createInPlace(path: string, mode: number): Promise<FileHandle> {
-  return openInPlace(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+  return onEntry(path, (entry) => open(entry, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
 }
 
 /**
@@ -33,10 +36,7 @@ export async function openPartInPlace(path: string, mode: number): Promise<FileH
   try {
     return await createInPlace(path, mode);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // It was created where a link leads to.
-    if (code === "ELOOP") await rm(path, { force: true });
-    if (code !== "EEXIST") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   const file = await openInPlace(path, O_WRONLY | O_NONBLOCK);
   const stat = await file.stat();
@@ -48,19 +48,44 @@ export async function openPartInPlace(path: string, mode: number): Promise<FileH
 
 /** Creates a link that must not exist. */
 export async function linkInPlace(target: string, path: string): Promise<void> {
-  await symlink(target, path);
-  if (!IS_LINUX) return;
-  try {
-    await (await openInPlace(path, O_PATH)).close();
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  }
+  await onEntry(path, (entry) => symlink(target, entry));
 }
 
 /** Throws if there is no directory at a path, or only through a link. */
 export async function checkDirectory(path: string): Promise<void> {
   if (IS_LINUX) await (await openInPlace(path, O_PATH | O_DIRECTORY)).close();
+}
+
+export async function makeDirectoryInPlace(path: string, mode: number): Promise<void> {
+  await onEntry(path, (entry) => mkdir(entry, { mode }));
+}
+
+/** Puts a file where another one may be, in the same directory. */
+export async function renameInPlace(from: string, to: string): Promise<void> {
+  await withinDirectory(dirname(to), (within) =>
+    rename(join(within, basename(from)), join(within, basename(to))),
+  );
+}
+
+/** Sets the mode of a regular file, also of one that its owner may not read. */
+export async function chmodFile(path: string, mode: number): Promise<void> {
+  let file: FileHandle;
+  try {
+    file = await openToRead(path, { follow: false });
+  } catch (error) {
+    if (!IS_LINUX || (error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    const unread = await openInPlace(path, O_PATH);
+    try {
+      return await chmod(descriptorPath(unread), mode);
+    } finally {
+      await unread.close();
+    }
+  }
+  try {
+    await file.chmod(mode);
+  } finally {
+    await file.close();
+  }
 }
 
 export async function chmodDirectory(path: string, mode: number): Promise<void> {
@@ -87,12 +112,20 @@ export function withinDirectory<T>(path: string, work: (within: string) => Promi
   );
 }
 
+async function onEntry<T>(path: string, work: (entry: string) => Promise<T>): Promise<T> {
+  // From its directory an entry could be made that no path leads to.
+  if (IS_LINUX && Buffer.byteLength(path) >= PATH_MAX) throw systemError("ENAMETOOLONG", "name too long");
+  return withinDirectory(dirname(path), (within) => work(join(within, basename(path))));
+}
+
 async function inDirectory<T>(
   path: string,
   work: (directory: FileHandle) => Promise<T>,
   flags = O_RDONLY,
 ): Promise<T> {
-  const directory = await openInPlace(path, flags | O_DIRECTORY);
+  const directory = await openInPlace(path, flags | O_DIRECTORY).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOTDIR" ? replaced("ENOTDIR") : error;
+  });
   try {
     return await work(directory);
   } finally {
@@ -100,13 +133,17 @@ async function inDirectory<T>(
   }
 }
 
-async function openInPlace(path: string, flags: number, mode?: number): Promise<FileHandle> {
-  const file = await open(path, flags | O_NOFOLLOW, mode);
+async function openInPlace(path: string, flags: number): Promise<FileHandle> {
+  const file = await open(path, flags | O_NOFOLLOW);
   const place = await placeOf(file);
   // What was removed since it was opened was there.
   if (place === undefined || place === path || place === `${path} (deleted)`) return file;
   await file.close();
-  throw systemError("ELOOP", "a directory on the way to it was replaced meanwhile");
+  throw replaced("ELOOP");
+}
+
+function replaced(code: "ELOOP" | "ENOTDIR"): Error {
+  return systemError(code, "a directory on the way to it was replaced meanwhile");
 }
 
 /** Path of an open file; undefined if the system does not tell it, or not as text. */

@@ -1,18 +1,17 @@
-import {
-  chmod,
-  type FileHandle,
-  lstat,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { type FileHandle, lstat, readdir, readlink, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { partToWrite } from "../../../base/part-to-write.ts";
 import { FileError } from "../file-error.ts";
-import { chmodDirectory, createInPlace, linkInPlace, openPartInPlace, openToRead } from "./in-place.ts";
+import {
+  chmodDirectory,
+  chmodFile,
+  createInPlace,
+  linkInPlace,
+  openPartInPlace,
+  openToRead,
+  renameInPlace,
+  withinDirectory,
+} from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
 import { hashOpened } from "./local-hash.ts";
 import { removeInPlace } from "./remove-in-place.ts";
@@ -109,21 +108,15 @@ export class LocalDestination implements Destination {
   }
 
   async setMode(path: string, kind: "file" | "directory", mode: number): Promise<void> {
-    await this.#on(path, async () => {
-      if (kind === "directory") return chmodDirectory(path, mode);
-      const file = await openToRead(path, NO_LINKS).catch(() => undefined);
-      // Its owner may not read it, but may change its mode.
-      if (file === undefined) return chmod(path, mode);
-      try {
-        await file.chmod(mode);
-      } finally {
-        await file.close();
-      }
-    });
+    await this.#on(path, () => (kind === "directory" ? chmodDirectory : chmodFile)(path, mode));
   }
 
   async look(directory: string): Promise<Seen> {
-    const names = await this.#on(directory, () => readdir(directory));
+    return this.#on(directory, () => withinDirectory(directory, (within) => this.#lookIn(within)));
+  }
+
+  async #lookIn(directory: string): Promise<Seen> {
+    const names = await readdir(directory);
     const seen = new Map<string, Found>();
     for (const name of names) {
       if (this.#temporaries.isAbandoned(name))
@@ -220,7 +213,7 @@ export class LocalDestination implements Destination {
     const temporary = this.#temporary(path);
     try {
       await make(temporary);
-      await this.#on(path, () => rename(temporary, path));
+      await this.#on(path, () => renameInPlace(temporary, path));
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => {}); // The first failure is the one to tell.
       throw error;
@@ -272,7 +265,7 @@ class LargeLocalFile implements LargeFile {
     const { mode, path, operation } = this.#options;
     if (mode !== undefined) await this.#on((file) => file.chmod(mode));
     await this.#on((file) => file.close());
-    await onLocal(operation, path, () => rename(this.path, path));
+    await onLocal(operation, path, () => renameInPlace(this.path, path));
   }
 
   async abandon({ keepsPart }: { keepsPart: boolean }): Promise<void> {

@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { checkDirectory } from "./in-place.ts";
+import { checkDirectory, makeDirectoryInPlace } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
 import { type MadeDirectory, UNFINISHED_MODE } from "./sides.ts";
 import { linkInTheWay, notADirectory } from "./tree-copy.ts";
@@ -26,7 +26,7 @@ async function makeTargetItself(path: string, mode: number): Promise<boolean> {
 
 /** A directory in it. An existing one must be a directory, and not a link to one. */
 export async function makeDirectory(operation: string, path: string, mode: number): Promise<MadeDirectory> {
-  const isNew = await onLocal(operation, path, () => mkdir(path, { mode })).then(
+  const isNew = await onLocal(operation, path, () => makeDirectoryInPlace(path, mode)).then(
     () => true,
     async (error: unknown) => {
       const found = await lstat(path).catch(() => undefined);

@@ -37,6 +37,8 @@ export class RemoteDestination implements Destination {
   readonly hasher: Hasher | undefined;
   readonly #operation: string;
   readonly #access: TreeAccess;
+  /** For everything below what the caller has chosen. */
+  readonly #below: TreeAccess;
   readonly #followsLinks: boolean;
   readonly #parts = new Set<string>();
 
@@ -45,6 +47,7 @@ export class RemoteDestination implements Destination {
     this.#access = access;
     this.#followsLinks = followsLinks;
     const { supports } = access;
+    this.#below = followsLinks || !supports("fs/writeFile.noLinks") ? access : access.withoutLinks();
     this.knowsLinks = supports("fs/symlink");
     this.knowsModes = supports("fs/writeFile.mode") && supports("fs/chmod");
     this.keepsParts = supports("fs/openPart") && supports("fs/rename") && this.knowsModes;
@@ -59,30 +62,39 @@ export class RemoteDestination implements Destination {
     return this.#parts.has(name);
   }
 
-  locateFile(path: string): Promise<{ path: string; directory: string }> {
-    return Promise.resolve({ path, directory: posix.dirname(path) });
+  async locateFile(path: string): Promise<{ path: string; directory: string }> {
+    const directory = await this.#real(posix.dirname(path));
+    return { path: joinRemote(directory, posix.basename(path)), directory };
+  }
+
+  /** Where everything below is, if that must not be reached through links. */
+  async #real(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#below === this.#access
+      ? path
+      : this.#access.files.realpath(path, signal === undefined ? {} : { signal });
   }
 
   async findRoot(path: string, signal: AbortSignal): Promise<FoundRoot | undefined> {
     const there = await this.#directoryAt(path, true, signal);
-    return there && { path, isUnfinished: there.mode === UNFINISHED_MODE };
+    return there && { path: await this.#real(path, signal), isUnfinished: there.mode === UNFINISHED_MODE };
   }
 
-  makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
-    return this.#make(path, options, { mayBeLink: true }, signal);
+  async makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
+    const made = await this.#make(this.#access, path, options, { mayBeLink: true }, signal);
+    return { ...made, path: await this.#real(path, signal) };
   }
 
   makeDirectory(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
-    return this.#make(path, options, { mayBeLink: this.#followsLinks }, signal);
+    return this.#make(this.#below, path, options, { mayBeLink: this.#followsLinks }, signal);
   }
 
   async #make(
+    { files }: TreeAccess,
     path: string,
     { mode, resumes, isParentNew }: DirectoryOptions,
     { mayBeLink }: { mayBeLink: boolean },
     signal: AbortSignal,
   ): Promise<MadeDirectory> {
-    const { files } = this.#access;
     const there = isParentNew ? undefined : await this.#directoryAt(path, mayBeLink, signal);
     if (there !== undefined) return { path, isNew: false, isUnfinished: there.mode === UNFINISHED_MODE };
     await files.mkdir(path, { signal });
@@ -107,42 +119,42 @@ export class RemoteDestination implements Destination {
   }
 
   setMode(path: string, _kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void> {
-    return this.#access.files.chmod(path, mode, { signal });
+    return this.#below.files.chmod(path, mode, { signal });
   }
 
   async look(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
-    const { files, supports } = this.#access;
+    const { files, supports } = this.#below;
     if (!supports("fs/readDirectory.detailed")) return undefined;
     const entries = await files.listDetails(directory, { signal });
     return new Map(entries.map(({ name, ...found }): [string, Found] => [name, found]));
   }
 
   remove(path: string, signal: AbortSignal): Promise<void> {
-    return this.#access.files.remove(path, { force: true, signal });
+    return this.#below.files.remove(path, { force: true, signal });
   }
 
   removeDirectory(path: string, contents: "with contents" | "if empty", signal: AbortSignal): Promise<void> {
     const recursive = contents === "with contents";
-    return this.#access.files.remove(path, { force: true, recursive, signal });
+    return this.#below.files.remove(path, { force: true, recursive, signal });
   }
 
   readLink(path: string, signal: AbortSignal): Promise<string> {
-    return this.#access.files.readLink(path, { signal });
+    return this.#below.files.readLink(path, { signal });
   }
 
   writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void> {
-    return this.#access.files.write(path, bytes, { ...(mode === undefined ? {} : { mode }), signal });
+    return this.#below.files.write(path, bytes, { ...(mode === undefined ? {} : { mode }), signal });
   }
 
   openLarge(path: string, { mode, part }: LargeOptions): Promise<LargeFile> {
-    if (part === undefined) return Promise.resolve(new LargeFileInPlace(this.#access, path, mode));
+    if (part === undefined) return Promise.resolve(new LargeFileInPlace(this.#below, path, mode));
     this.#parts.add(part);
     const partPath = joinRemote(posix.dirname(path), part);
-    return Promise.resolve(new LargeRemotePart(this.#access, path, partPath, mode));
+    return Promise.resolve(new LargeRemotePart(this.#below, path, partPath, mode));
   }
 
   link(target: string, path: string, signal: AbortSignal): Promise<void> {
-    return this.#access.files.symlink(target, path, { replace: true, signal });
+    return this.#below.files.symlink(target, path, { replace: true, signal });
   }
 }
 

@@ -45,9 +45,9 @@ export function entryHandlers(placeOf: PlaceOf) {
       return inFiles(() => ({ target: readLink(place) }));
     },
 
-    "fs/rename": (client, { from, to }) => {
-      const source = placeOf(client, { path: from });
-      const destination = placeOf(client, { path: to });
+    "fs/rename": (client, { from, to, noLinks }) => {
+      const source = placeOf(client, { path: from, noLinks });
+      const destination = placeOf(client, { path: to, noLinks });
       return inFiles(async () => {
         await rename(source, destination);
         return {};

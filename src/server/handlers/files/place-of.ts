@@ -2,11 +2,19 @@ import type { Place } from "../../../capabilities/files/place.ts";
 import type { FileClient } from "../../files/file-client.ts";
 import type { Places } from "../../files/places.ts";
 
+interface PathParams {
+  readonly path: string;
+  readonly noLinks?: boolean | null | undefined;
+}
+
 /** The place that a request names. Its policy has been dealt with. */
-export type PlaceOf = (client: FileClient, params: { path: string }) => Place;
+export type PlaceOf = (client: FileClient, params: PathParams) => Place;
 
 export function placesOfRequests(places: Places): PlaceOf {
-  return (client, { path }) => places.at(path, client);
+  return (client, { path, noLinks }) => {
+    const place = places.at(path, client);
+    return noLinks === true ? place.withoutLinks() : place;
+  };
 }
 
 /** Links are followed by default. */
