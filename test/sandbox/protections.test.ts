@@ -34,7 +34,6 @@ const HELD_BACK_BY: Readonly<Record<Protection, readonly string[]>> = {
   "denied-pattern": ["reads a file that a pattern denies"],
   "fixed-directories": ["moves the directory of a denied file aside, for the next process"],
   "hidden-token": ["reads the token of the server", "asks the server with its token"],
-  "hidden-socket": ["asks the server over its socket, with network access"],
   "own-proc": ["reads the command line of a process outside"],
   "read-only-proc-sys": ["sets the program that the kernel runs for core dumps"],
   "own-dev": ["reads shared memory of others in /dev/shm", "writes to the terminal of another process"],
