@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { installCodex } from "./install-codex.mjs";
+import { CODEX_VERSION, CODEX_VERSIONS, installCodex } from "./install-codex.mjs";
 
 const USAGE = `Usage: npm run conformance -- [options] [filter...]
 
@@ -12,6 +12,7 @@ the real codex exec-server, which is installed into .cache/codex when it is miss
   --target <ws://IP:PORT>  run on this server, already running, instead
   --targets <a,b>          only these of ours-ws, ours-stdio, ours-lines (stdio without a process of its own), ours-memory,
                            ours-cli, codex-ws, codex-stdio, codex-cli
+  --codex <version>        only an older release of the real server, and what holds for it
   --no-build               use dist/cli.js as it is
   --help                   show this text
 
@@ -28,6 +29,7 @@ function main() {
       options: {
         target: { type: "string" },
         targets: { type: "string" },
+        codex: { type: "string" },
         "no-build": { type: "boolean" },
         help: { type: "boolean" },
       },
@@ -48,9 +50,22 @@ function main() {
   const env = { ...process.env };
   if (values.target !== undefined) env.TARGET = values.target;
   if (values.targets !== undefined) env.CONFORMANCE_TARGETS = values.targets;
+  if (values.codex !== undefined) {
+    const older = CODEX_VERSIONS.slice(1);
+    if (!older.includes(values.codex)) {
+      console.error(`--codex takes one of ${older.join(", ")}\n\n${USAGE}`);
+      return 2;
+    }
+    installCodex(values.codex);
+    env.CONFORMANCE_TARGETS = ["ws", "stdio", "cli"]
+      .map((carrier) => `codex-${values.codex}-${carrier}`)
+      .join(",");
+  }
   if (env.TARGET === undefined) {
     const wanted = (env.CONFORMANCE_TARGETS ?? "ours,codex").split(",");
-    if (wanted.some((name) => name.startsWith("codex"))) env.CODEX_EXEC_SERVER = installCodex();
+    const versions = env.CONFORMANCE_TARGETS === undefined ? CODEX_VERSIONS : [CODEX_VERSION];
+    if (wanted.some((name) => /^codex(-\D|$)/.test(name)))
+      for (const version of versions) installCodex(version);
     if (!values["no-build"] && wanted.some((name) => name.startsWith("ours"))) {
       const built = run([join(root, "scripts", "build.mjs"), "--cli-only"], env);
       if (built !== 0) return built;
