@@ -171,7 +171,7 @@ it("follows names that are not text", () => {
 
 it("accepts only directories as roots", () => {
   expect(() => new AllowedRoots([at("outside/f")])).toThrow(`fsRoots: ${at("outside/f")} is not a directory`);
-  expect(() => new AllowedRoots([at("none")], "roots")).toThrow(
+  expect(() => new AllowedRoots([at("none")], { setting: "roots" })).toThrow(
     `roots: ${at("none")}: No such file or directory`,
   );
   expect(new AllowedRoots([at("root/link")]).check(at("outside/f"), { followSymlinks: true }).path).toBe(

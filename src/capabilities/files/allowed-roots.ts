@@ -7,12 +7,13 @@ import { fileError, invalidInput } from "./file-error.ts";
 import { fileSystemOf, PROC } from "./file-systems.ts";
 import { LinkWalk, type Resolved } from "./link-walk.ts";
 import { joinPath, type NativePath, pathComponents, showPath, textOrBytes } from "./native-path.ts";
-import { createFileAt, openEntry } from "./no-follow.ts";
+import { createFileAt, openDirectories, openEntryAt } from "./no-follow.ts";
+import type { OwnFiles } from "./own-files.ts";
 
 /**
  * Access to given directories and their contents. Links are followed here, one at a time, and each directory is opened
  * relative to its parent, so what is checked is what is used: a rename cannot outrun the check. /proc is outside of
- * every root: it shows the secrets of the server itself.
+ * every root: it shows the secrets of the server itself. So are the server's own files, wherever they appear.
  */
 export class AllowedRoots implements FileAccess {
   readonly isBounded = true;
@@ -21,9 +22,14 @@ export class AllowedRoots implements FileAccess {
   /** Each root as its names, topmost first. */
   readonly #roots: readonly (readonly string[])[];
   readonly #deepest: number;
+  readonly #own: Pick<OwnFiles, "has"> | undefined;
 
   /** Throws a UsageError, which names the setting, if a root is not a directory. */
-  constructor(roots: readonly string[], setting = "fsRoots") {
+  constructor(
+    roots: readonly string[],
+    { setting = "fsRoots", own }: { readonly setting?: string; readonly own?: Pick<OwnFiles, "has"> } = {},
+  ) {
+    this.#own = own;
     const names = roots.map((root) => keysOf(pathComponents(realDirectory(root, setting))));
     this.#roots = names.sort((left, right) => left.length - right.length);
     this.#deepest = names.at(-1)?.length ?? 0;
@@ -32,7 +38,7 @@ export class AllowedRoots implements FileAccess {
   check(path: NativePath, { followSymlinks }: { followSymlinks: boolean }): CheckedPath {
     if (!followSymlinks) {
       // Links will be refused and dots are resolved, so the text is the real location.
-      if (this.depthOfTop(path) === undefined || isOfProcesses(path)) throw outside(path);
+      if (this.depthOfTop(path) === undefined || this.#isRefusedEntry(path)) throw outside(path);
       return { path, followSymlinks };
     }
     const { names, isSymlink } = this.#resolve(path, { followSymlinks }, (resolved) => resolved);
@@ -75,6 +81,10 @@ export class AllowedRoots implements FileAccess {
       );
   }
 
+  checkOpened(fd: number, path: NativePath): void {
+    if (this.#own?.has(fd)) throw outside(path);
+  }
+
   depthOfTop(path: NativePath): number | undefined {
     return this.#rootOf(pathComponents(path))?.length;
   }
@@ -83,6 +93,33 @@ export class AllowedRoots implements FileAccess {
   #rootOf(names: readonly NativePath[]): readonly string[] | undefined {
     const keys = keysOf(names.slice(0, this.#deepest));
     return this.#roots.find((root) => root.every((key, index) => key === keys[index]));
+  }
+
+  #isRefused(fd: number): boolean {
+    return fileSystemOf(fd) === PROC || this.#own?.has(fd) === true;
+  }
+
+  /**
+   * For a path without links: nobody can put one in the place of a directory on which a file system is mounted, and
+   * what is opened is checked again.
+   */
+  #isRefusedEntry(path: NativePath): boolean {
+    const opened: number[] = [];
+    const names = pathComponents(path);
+    const name = names.pop() ?? ".";
+    try {
+      const parent = openDirectories(names);
+      opened.push(parent);
+      if (names.length >= (this.depthOfTop(path) ?? 0) && this.#own?.has(parent)) return true;
+      const entry = openEntryAt(parent, name);
+      opened.push(entry);
+      return this.#isRefused(entry);
+    } catch {
+      // The operation will say why.
+      return false;
+    } finally {
+      for (const fd of opened) closeSync(fd);
+    }
   }
 
   /** The descriptors are closed when `use` is done. */
@@ -105,7 +142,10 @@ export class AllowedRoots implements FileAccess {
     return withCleanUp(
       () => {
         const { names, target, parent } = resolved;
-        if (this.#rootOf(names) === undefined || fileSystemOf(target ?? parent) === PROC) throw outside(path);
+        const root = this.#rootOf(names);
+        if (root === undefined || this.#isRefused(target ?? parent)) throw outside(path);
+        // The directory of a root itself may be the server's, too.
+        if (names.length > root.length) this.checkOpened(parent, path);
         return use(resolved);
       },
       () => {
@@ -113,22 +153,6 @@ export class AllowedRoots implements FileAccess {
         if (resolved.target !== undefined) closeSync(resolved.target);
       },
     );
-  }
-}
-
-/** For a path without links: nobody can put one in the place of a directory on which a file system is mounted. */
-function isOfProcesses(path: NativePath): boolean {
-  let fd: number;
-  try {
-    fd = openEntry(path);
-  } catch {
-    // The operation will say why.
-    return false;
-  }
-  try {
-    return fileSystemOf(fd) === PROC;
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -29,6 +29,8 @@ export interface FileAccess {
     options: { followSymlinks: boolean; create?: boolean },
     work: (path: NativePath) => T,
   ): T;
+  /** Throws if what was opened must not be reached, whatever its path is. */
+  checkOpened(fd: number, path: NativePath): void;
   /** Throws for a path that must not be changed. */
   checkChange(path: NativePath): void;
   /**
@@ -46,6 +48,7 @@ export const freeAccess: FileAccess = {
   check: (path, { followSymlinks }) => ({ path, followSymlinks }),
   onEntry: (path, work) => work(path),
   onTarget: (path, _, work) => work(path),
+  checkOpened: () => {},
   checkChange: () => {},
   depthOfTop: () => 0,
 };

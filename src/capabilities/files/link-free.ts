@@ -40,12 +40,17 @@ export class LinkFree implements FileAccess {
       const target = openEntryAt(parent, name);
       return withCleanUp(
         () => {
+          this.checkOpened(target, path);
           if (fstatSync(target).isSymbolicLink()) throw invalidInput("path contains a symbolic link");
           return work(`/proc/self/fd/${target}`);
         },
         () => closeSync(target),
       );
     });
+  }
+
+  checkOpened(fd: number, path: NativePath): void {
+    this.#inner.checkOpened(fd, path);
   }
 
   checkChange(path: NativePath): void {

@@ -25,7 +25,7 @@ export function openNoFollow(path: NativePath, flags: number, mode = 0): number 
 }
 
 /** Opens the last entry of a path only for inspection. Fails if a parent is a link. */
-export function openEntry(path: NativePath): number {
+function openEntry(path: NativePath): number {
   return inParent(path, openEntryAt);
 }
 

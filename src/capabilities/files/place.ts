@@ -118,6 +118,11 @@ export class Place {
     return this.#access.onTarget(this.#path, options, work);
   }
 
+  /** Throws if what was opened here must not be reached. */
+  checkOpened(fd: number): void {
+    this.#access.checkOpened(fd, this.#path);
+  }
+
   /** Throws for a place that must not be changed. */
   checkChange(): void {
     this.#access.checkChange(this.#path);

@@ -59,7 +59,9 @@ export function openRegularFile(
 ): { fd: number; size: number } {
   const { path, followSymlinks } = place.check(options);
   if (!followSymlinks)
-    return checkOpened(openNoFollow(path, OPEN_FLAGS), () => invalidInput("path is not a regular file"));
+    return checkOpened(place, openNoFollow(path, OPEN_FLAGS), () =>
+      invalidInput("path is not a regular file"),
+    );
   // Checked before opening, because opening some devices has side effects.
   const stat = statSync(path);
   if (stat.isSocket()) throw osError(ERRNO.ENXIO);
@@ -68,14 +70,19 @@ export function openRegularFile(
     if (stat.rdev === NULL_DEVICE) closeSync(openSync(path, OPEN_FLAGS));
     throw notAFile(path);
   }
-  return checkOpened(openSync(path, OPEN_FLAGS), () => notAFile(path));
+  return checkOpened(place, openSync(path, OPEN_FLAGS), () => notAFile(path));
 }
 
-function checkOpened(fd: number, refusal: () => Error): { fd: number; size: number } {
-  const stat = fstatSync(fd);
-  if (stat.isFile()) return { fd, size: stat.size };
-  closeSync(fd);
-  throw refusal();
+function checkOpened(place: Place, fd: number, refusal: () => Error): { fd: number; size: number } {
+  try {
+    place.checkOpened(fd);
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw refusal();
+    return { fd, size: stat.size };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 export function notAFile(path: NativePath): Error {

@@ -29,7 +29,7 @@ export const NULL_DEVICE = 0x103;
 
 const O_PATH = 0o10000000;
 
-export type Written = Pick<Place, "isTrusted" | "shown">;
+export type Written = Pick<Place, "isTrusted" | "shown" | "checkOpened">;
 
 /** Throws for permissions that may not be given. */
 export function refuseSetId(mode: number | undefined, { isTrusted }: Written): void {
@@ -55,6 +55,7 @@ export function openToWrite(
   const fd = open(path);
   try {
     const stat = fstatSync(fd);
+    place.checkOpened(fd);
     refuseToWrite(fd, stat, place);
     dropSetId(fd, place);
     return { fd, stat };

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -25,6 +25,14 @@ const at = (...names: string[]): string => join(directory, ...names);
 
 describe("roots never contain a file of the server itself", () => {
   const message = "contains a file of the server itself";
+
+  it("not even by a hard link below them, made before or after", () => {
+    linkSync(at("own", "table"), at("data", "before"));
+    const { access } = files({ hiddenPaths: [at("own", "table")] }).files!;
+    linkSync(at("own", "table"), at("data", "after"));
+    for (const name of ["before", "after"])
+      expect(() => access.check(at("data", name), { followSymlinks: true })).toThrow("outside the roots");
+  });
 
   it("also if it is reached by a link below them, whose place a client could take", () => {
     expect(files({ hiddenPaths: [at("own", "table")] })).toHaveProperty("preset", "files");

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
+import { OwnFiles } from "../../capabilities/files/own-files.ts";
 import type { FileAccess } from "../../capabilities/files/file-access.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { isWritable } from "../../capabilities/sandbox/view/exposed-file.ts";
@@ -176,11 +177,10 @@ function confiningRoots(
   walk: PathWalk,
 ): NonNullable<Rights["files"]> {
   if (roots === undefined || roots.length === 0) throw new UsageError("the preset files needs roots");
-  const access = new AllowedRoots(roots, "roots");
+  const paths = [...hiddenPaths, ...socketPaths, ...trustedPaths];
+  const access = new AllowedRoots(roots, { setting: "roots", own: new OwnFiles(paths) });
   for (const root of roots.map(realPath)) {
-    for (const hidden of [...hiddenPaths, ...socketPaths, ...trustedPaths].flatMap((path) =>
-      placesOnTheWay(path, walk),
-    ))
+    for (const hidden of paths.flatMap((path) => placesOnTheWay(path, walk)))
       if (isWithin(hidden, root) || isWithin(root, hidden))
         throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
     if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))
