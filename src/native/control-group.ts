@@ -8,6 +8,12 @@ import { isErrno } from "./os-error.ts";
 /** The second is the error of a group that is being removed. */
 const NOT_THERE = ["ENOENT", "ENODEV"];
 
+/**
+ * What a user can make in a group that was given to him. Whoever gave it looks through all of it, and removes it in the
+ * end.
+ */
+const DELEGATED = { "cgroup.max.descendants": "10000", "cgroup.max.depth": "16" };
+
 /** A kernel control group (cgroup v2). Every process stays in it with everything that it starts. */
 export class ControlGroup {
   readonly path: string;
@@ -28,6 +34,7 @@ export class ControlGroup {
   /** Moves a process into it and gives it to a user, who can make groups in it from then on, but cannot leave it. */
   delegate(pid: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
     this.create();
+    for (const [name, limit] of Object.entries(DELEGATED)) this.#tell(name, limit);
     for (const name of ["", "/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control"])
       chownSync(`${this.path}${name}`, uid, gid);
     writeFileSync(`${this.path}/cgroup.procs`, String(pid));
@@ -75,12 +82,13 @@ export class ControlGroup {
   }
 
   /**
-   * Removes it together with the groups that members have created below it; false if that is not possible yet, usually
-   * because they have members.
+   * Removes it together with the groups that members have created below it, as many as it can until `deadline`, by
+   * `performance.now()`; false if that is not possible yet, usually because they have members.
    */
-  remove(): boolean {
+  remove(deadline: number): boolean {
     try {
-      return this.#below().every((group) => group.remove()) && this.removeAlone();
+      const isAlone = this.#below().every((group) => performance.now() < deadline && group.remove(deadline));
+      return isAlone && this.removeAlone();
     } catch (error) {
       return isErrno(error, ...NOT_THERE);
     }

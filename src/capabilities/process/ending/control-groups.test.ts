@@ -63,6 +63,27 @@ describe("ControlGroups", () => {
     expect(existsSync(next.path)).toBe(true);
   });
 
+  it("removes what was made in a group a few at a time, without waiting longer each time", () => {
+    const { groups } = openGroups();
+    const group = groups.create();
+    for (let index = 0; index < 100; index += 1)
+      mkdirSync(join(group.path, `g${index}`, "inner"), { recursive: true });
+    const other = groups.create();
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
+    onTestFinished(() => clock.mockRestore());
+    groups.release(group);
+    const left = readdirSync(group.path).length;
+    expect(left).toBeGreaterThan(90);
+    expect(left).toBeLessThan(100);
+    // Others are not kept waiting by it.
+    groups.release(other);
+    expect(groups.has(other)).toBe(false);
+    vi.advanceTimersByTime(50 * 5);
+    expect(groups.has(group)).toBe(false);
+    expect(existsSync(group.path)).toBe(false);
+  });
+
   it("looks for the end of a released group ever less often, and sooner after another release", async () => {
     const { groups } = openGroups();
     const group = groups.create();

@@ -6,6 +6,8 @@ import { findOwnControlGroup, homeGroup, listAbandonedHomes } from "./control-gr
 
 const FIRST_TRY_MS = 5;
 const LAST_TRY_MS = 2_000;
+/** For how long groups are removed in one go. Somebody else may have made many in them. */
+const REMOVAL_MS = 8;
 
 // Servers in the same program share one home.
 let lastNumber = 0;
@@ -119,17 +121,21 @@ export class ControlGroups {
     }
   }
 
-  #removeEmpty(): void {
+  /** False if there was no time for all of them. */
+  #removeEmpty(): boolean {
+    const deadline = performance.now() + REMOVAL_MS;
     for (const group of this.#released) {
-      if (!group.remove()) continue;
+      if (!group.remove(deadline)) continue;
       this.#released.delete(group);
       this.#unkilled.delete(group);
       this.#open.delete(group);
     }
-    if (this.#open.size > 0) return;
+    const isDone = performance.now() < deadline;
+    if (this.#open.size > 0) return isDone;
     // Another server in this program may have groups in it.
     this.#home?.removeAlone();
     for (const resolve of this.#waiting.splice(0)) resolve();
+    return isDone;
   }
 
   #tryLater(): void {
@@ -137,8 +143,7 @@ export class ControlGroups {
     if (this.#released.size === 0) return;
     this.#timer = setTimeout(() => {
       for (const group of this.#unkilled) this.#tryToKill(group);
-      this.#removeEmpty();
-      this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_TRY_MS);
+      this.#pauseMs = this.#removeEmpty() ? Math.min(this.#pauseMs * 2, LAST_TRY_MS) : FIRST_TRY_MS;
       this.#tryLater();
     }, this.#pauseMs).unref();
   }
