@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
@@ -53,7 +55,40 @@ describe("where it leads", () => {
     await expect(free("root/link/e").realPath()).resolves.toBe(at("root/d/e"));
     await expect(confined("root/link/e").realPath()).resolves.toBe(at("root/d/e"));
     await expect(free("root/none").realPath()).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(confined("root/none").realPath()).rejects.toMatchObject({ errno: "ENOENT" });
   });
+});
+
+it("is never outside while a directory and a link are exchanged", async () => {
+  mkdirSync(at("outside/e"), { recursive: true });
+  symlinkSync("../outside", at("root/away"));
+  const exchanging = new Worker(
+    `const { renameSync } = require("node:fs");
+    const { parentPort, workerData: [directory, link] } = require("node:worker_threads");
+    const exchange = (here, there) => {
+      renameSync(here, here + "-aside");
+      renameSync(there, here);
+      renameSync(here, there);
+      renameSync(here + "-aside", here);
+    };
+    for (let round = 0; ; round += 1) {
+      exchange(directory, link);
+      if (round === 0) parentPort.postMessage("begun");
+    }`,
+    { eval: true, workerData: [at("root/d"), at("root/away")] },
+  );
+  try {
+    await once(exchanging, "message");
+    const told = new Set<string>();
+    for (let round = 0; round < 120; round += 1) {
+      const asked = Array.from({ length: 8 }, () => confined("root/d/e").realPath());
+      for (const found of await Promise.allSettled(asked))
+        if (found.status === "fulfilled") told.add(String(found.value));
+    }
+    expect([...told]).toEqual([at("root/d/e")]);
+  } finally {
+    await exchanging.terminate();
+  }
 });
 
 describe("the way up", () => {

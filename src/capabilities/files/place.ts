@@ -3,6 +3,7 @@ import { lstat, realpath, stat } from "node:fs/promises";
 import { uriFromPath } from "../../base/file-uri.ts";
 import { type CheckedPath, type FileAccess, freeAccess } from "./file-access.ts";
 import { LinkFree } from "./link-free.ts";
+import { statNoFollow } from "./no-follow.ts";
 import {
   joinPath,
   type NativePath,
@@ -153,7 +154,11 @@ export class Place {
 
   /** The path without any links. */
   async realPath(): Promise<NativePath> {
-    return textOrBytes(await this.onTarget(FOLLOWED, (path) => realpath(path, { encoding: "buffer" })));
+    const { path, followSymlinks } = this.check(FOLLOWED);
+    if (followSymlinks) return textOrBytes(await realpath(path, { encoding: "buffer" }));
+    // Links have been followed. The system would follow one that has taken the place of a directory since.
+    statNoFollow(path);
+    return path;
   }
 }
 
