@@ -13,7 +13,6 @@ import {
 import { CapabilityError } from "../../base/errors.ts";
 import { fileSystemOf, isOfKernel, PROC } from "./file-systems.ts";
 import { type NativePath, pathComponents, splitPath } from "./native-path.ts";
-import type { Place } from "./place.ts";
 
 // The one door to everything that writes a file, changes its mode, or creates, renames or removes an entry. Whoever has
 // roots or a sandbox must not write what is no data: devices and files of the kernel, with which more can be done than
@@ -29,7 +28,12 @@ export const NULL_DEVICE = 0x103;
 
 const O_PATH = 0o10000000;
 
-export type Written = Pick<Place, "isTrusted" | "shown" | "checkOpened">;
+/** What is asked of a `Place`. */
+export interface Written {
+  readonly isTrusted: boolean;
+  readonly shown: string;
+  checkOpened(fd: number): void;
+}
 
 /** Throws for permissions that may not be given. */
 export function refuseSetId(mode: number | undefined, { isTrusted }: Written): void {
