@@ -13,11 +13,14 @@ const TEXTS = {
   entry: `${UNPREPARED}: invalid sandbox permission path: ${WHY}`,
   cwd: `${UNPREPARED}: invalid sandbox policy cwd: ${WHY}`,
   root: `${UNPREPARED}: invalid sandbox workspace root: ${WHY}`,
+  /** Of the three at once. */
+  all: `${UNPREPARED}: invalid sandbox policy cwd: ${WHY}`,
 };
 const TEXTS_OF_166 = {
   entry: FILES_ENTRY,
   cwd: `sandbox cwd URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`,
   root: `sandbox workspace root URI \`${FOREIGN}\` is not valid on this exec-server host: ${WHY}`,
+  all: FILES_ENTRY,
 };
 
 const inContext = (context: Record<string, unknown>) => sandboxOf([READ_ALL], { context });
@@ -100,7 +103,8 @@ const refusesForeign =
     const refuses = (sandbox: object, message: string) =>
       expectError(connection.request("process/start", start("p", ["true"], { sandbox })), INVALID, message);
     const both = { cwd: FOREIGN, workspaceRoots: [FOREIGN] };
-    await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), texts.entry);
+    await refuses(sandboxOf([pathEntry(FOREIGN, "deny")], { context: both }), texts.all);
+    await refuses(withEntry(FOREIGN), texts.entry);
     await refuses(withEntry("file://host/x"), texts.entry.replace(FOREIGN, "file://host/x"));
     await refuses(inContext(both), texts.cwd);
     await refuses(inContext({ workspaceRoots: [FOREIGN] }), texts.root);
@@ -142,8 +146,10 @@ verifies("sandbox.context:foreign-unused", async ({ peer }) => {
 
 verifies("sandbox.context:before-cwd", async ({ peer }) => {
   const connection = await peer();
-  const params = start("p", [], { cwd: FOREIGN, sandbox: inContext({ cwd: FOREIGN }) });
-  await expectError(connection.request("process/start", params), INVALID, TEXTS.cwd);
+  const options = { cwd: FOREIGN, sandbox: inContext({ cwd: FOREIGN }) };
+  const request = (argv: string[]) => connection.request("process/start", start("p", argv, options));
+  await expectError(request(["true"]), INVALID, TEXTS.cwd);
+  await expectError(request([]), INVALID, "argv must not be empty");
 });
 
 verifies("sandbox.context:not-utf8", async ({ peer }) => {

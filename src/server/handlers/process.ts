@@ -224,6 +224,11 @@ function startRequest(
   sandboxes: Sandboxes,
 ): { request: StartRequest; policy: SandboxPolicy | undefined } {
   refuseManagedNetwork(params);
+  const refuseEmpty = (): void => {
+    if (params.argv.length === 0) throw invalidParams("argv must not be empty");
+  };
+  // With a sandbox before its paths, without one after the directory: the order of the wire.
+  if ((params.sandbox ?? undefined) !== undefined) refuseEmpty();
   const env = withMetadata(givenEnvironment(params, environment), params.metadata);
   const policy = sandboxes.policy(
     client,
@@ -240,7 +245,7 @@ function startRequest(
     { proxied: params.enforceManagedNetwork === true && (params.networkProxy ?? undefined) !== undefined },
   );
   const cwd = decodeCwd(params.cwd);
-  if (params.argv.length === 0) throw invalidParams("argv must not be empty");
+  refuseEmpty();
   const request: StartRequest = {
     argv: params.argv,
     ...(typeof params.arg0 === "string" ? { arg0: params.arg0 } : {}),

@@ -160,9 +160,9 @@ describe("an invalid context is refused", () => {
   const needsCwd = "file system sandbox context with dynamic permissions requires cwd";
 
   it.each([
-    ["a foreign path", context([path(FOREIGN)], { cwd: FOREIGN }), `${unprepared} permission path: ${why}`],
-    ["a foreign cwd", context([], { cwd: FOREIGN, workspaceRoots: [FOREIGN] }), cwdOnHost],
-    ["a foreign root", context([], { workspaceRoots: [FOREIGN] }), rootOnHost],
+    ["a foreign path", context([path(FOREIGN)]), `${unprepared} permission path: ${why}`],
+    ["a foreign cwd", context([path(FOREIGN)], { cwd: FOREIGN, workspaceRoots: [FOREIGN] }), cwdOnHost],
+    ["a foreign root", context([path(FOREIGN)], { workspaceRoots: [FOREIGN] }), rootOnHost],
     ["a foreign cwd of a policy", context([], { policyContext: { cwd: FOREIGN } }), cwdOnHost],
     [
       "a foreign cwd of no policy",

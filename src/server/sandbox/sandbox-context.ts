@@ -54,10 +54,11 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
   const { permissions } = context;
   const managed = permissions.type === "managed" ? permissions : undefined;
   if (subject.kind === "process") {
-    const wanted = managed === undefined ? undefined : permissionsOf(managed, unprepared("permission path"));
     const cwdUri = cwdOf(context);
-    const cwd = cwdUri === undefined ? subject.cwd() : native(cwdUri, unprepared("policy cwd"));
+    const policyCwd = cwdUri === undefined ? undefined : native(cwdUri, unprepared("policy cwd"));
     const workspaceRoots = rootsOf(context).map((uri) => native(uri, unprepared("workspace root")));
+    const wanted = managed === undefined ? undefined : permissionsOf(managed, unprepared("permission path"));
+    const cwd = policyCwd ?? subject.cwd();
     if (wanted === undefined) return withoutNetwork(permissions) ? NO_NETWORK : undefined;
     refuseLandlock(context, wanted, invalidParams);
     return resolvePolicy(wanted, {

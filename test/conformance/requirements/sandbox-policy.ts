@@ -121,10 +121,10 @@ const errorRequirements = {
     { section: "11.1" },
   ),
   "sandbox.context:foreign": policy(
-    "A path that cannot exist on this host is refused: entries first, then cwd, then workspace roots.",
+    "A path that cannot exist on this host is refused: cwd first, then workspace roots, then entries.",
     { section: "11.1", since: "0.169.0" },
   ),
-  "sandbox.context:foreign-0.166": policy("Up to 0.166 so it was, with other messages.", {
+  "sandbox.context:foreign-0.166": policy("Up to 0.166 entries came first, and the messages were others.", {
     section: "11.1",
     until: "0.166.0",
   }),
@@ -136,13 +136,16 @@ const errorRequirements = {
     "A home or temporary directory that cannot exist on this host is no error.",
     { section: "11.1" },
   ),
-  "sandbox.context:before-cwd": policy("The context is checked before the working directory.", {
-    section: "11.1",
-    since: "0.169.0",
-  }),
+  "sandbox.context:before-cwd": policy(
+    "The context is checked before the working directory, and after an empty argv.",
+    {
+      section: "11.1",
+      since: "0.169.0",
+    },
+  ),
   "sandbox.context:files-not-a-path": policy("So it is for file calls.", { section: "11.1" }),
   "sandbox.context:files-foreign": policy(
-    "For file calls, a path that cannot exist on this host is an invalid request, in the same order.",
+    "For file calls, a path that cannot exist on this host is an invalid request: entries first, then cwd, then workspace roots.",
     { section: "11.1" },
   ),
   "sandbox.context:files-dynamic": policy(
