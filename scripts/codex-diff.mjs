@@ -79,8 +79,12 @@ function resultsOf({ version, binary }) {
       process.execPath,
       [
         join(ROOT, "node_modules/vitest/vitest.mjs"),
-        ...["run", "--project", "conformance", "--maxWorkers=4"],
-        ...["--reporter=json", `--outputFile=${file}`],
+        "run",
+        "--project",
+        "conformance",
+        "--maxWorkers=4",
+        "--reporter=json",
+        `--outputFile=${file}`,
       ],
       {
         cwd: ROOT,

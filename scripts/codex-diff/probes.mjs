@@ -3,16 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { loadProtocol } from "../load-protocol.mjs";
 
 const DEADLINE_MS = 20_000;
 /** What no release is known to have, in case one begins to. */
-const GUESSED = [
-  ...["process/list", "process/resize", "process/attach", "process/wait", "process/kill", "process/detach"],
-  ...["fs/rename", "fs/hash", "fs/symlink", "fs/chmod", "fs/stat", "http/cancel", "tcp/connect"],
-  ...["capabilities/discoverV3", "session/close", "session/detach", "environment/exec"],
-];
+const GUESSED =
+  "process/list process/resize process/attach process/wait process/kill process/detach fs/rename fs/hash " +
+  "fs/symlink fs/chmod fs/stat http/cancel tcp/connect capabilities/discoverV3 session/close session/detach environment/exec";
 /** They name something that differs from one run to the next. */
 const CHANGING = new Set(["sessionId", "providerId", "executorVersion", "prependPathDirs"]);
 
@@ -32,7 +30,7 @@ export async function answersOf(binary) {
     ).split("\n");
     const ask = await connect(url, home);
     const answers = new Map([["initialize", await ask("initialize", { clientName: "codex-diff" })]]);
-    for (const method of [...Object.keys(methods), ...GUESSED])
+    for (const method of [...Object.keys(methods), ...GUESSED.split(" ")])
       for (const params of [{}, [], { processId: 1, path: 1 }])
         if (method !== "initialize")
           answers.set(`${method} ${JSON.stringify(params)}`, await ask(method, params));
@@ -53,7 +51,7 @@ async function connect(url, home) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${method} was not answered`)), DEADLINE_MS);
       socket.on("message", function hear(data) {
-        const { id: answered, result, error } = JSON.parse(String(data));
+        const { id: answered, result, error } = JSON.parse(/** @type {Buffer} */ (data).toString("utf8"));
         if (answered !== wanted) return;
         clearTimeout(timer);
         socket.off("message", hear);

@@ -151,7 +151,7 @@ export class AgentActivity {
 
 /** Variation selectors and joiners are parts of emoji; whatever else a terminal would act on is escaped. */
 function say(text: string): void {
-  const shown = text.replace(/[^\n\t\ufe0f\u200d]+/g, printable);
+  const shown = text.replace(/[^\ufe0f\n\t\u200d]+/g, printable);
   if (!process.stdout.isTTY) drawErr(shown);
   else writeOut(shown).catch(() => {}); // The terminal is gone, and SIGHUP follows.
 }
