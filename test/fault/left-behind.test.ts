@@ -259,10 +259,20 @@ function controlGroupsOf(serverPid: number): string[] {
     .filter((line) => line.includes(" - cgroup2 "))
     .map((line) => line.split(" ")[4] ?? "");
   return mounts.flatMap((mount) =>
-    readdirSync(mount, { recursive: true, encoding: "utf8" }).filter((path) =>
+    listTree(mount).filter((path) =>
       new RegExp(`(^|/)exec-server-\\d+-${serverPid}-\\d+(/\\d+)?$`).test(path),
     ),
   );
+}
+
+/** Groups of others come and go while they are listed. */
+function listTree(directory: string): string[] {
+  for (;;)
+    try {
+      return readdirSync(directory, { recursive: true, encoding: "utf8" });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
 }
 
 async function awaitNoGroups(serverPid: number): Promise<void> {
