@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
 import { openSocketPair, receiveDescriptors } from "./descriptor-passing.ts";
-import { loadFfiLibrary } from "./platform.ts";
+import { libc } from "./libc.ts";
 import { openPipe } from "./spawn.ts";
 
 const opened = new Set<number>();
@@ -29,36 +29,14 @@ function close(fd: number): void {
 
 /** What the other side does. */
 function send(socket: number, descriptors: readonly number[]): void {
-  const koffi = loadFfiLibrary();
-  const part = koffi.struct({ base: "void *", length: "size_t" });
-  const header = koffi.struct({
-    name: "void *",
-    nameLength: "uint32_t",
-    parts: koffi.pointer(part),
-    partCount: "size_t",
-    control: "void *",
-    controlLength: "size_t",
-    flags: "int",
-  });
-  const sendMessage = koffi.load(null).func("sendmsg", "long", ["int", koffi.pointer(header), "int"]);
-  const control = Buffer.alloc(16 + Math.ceil(descriptors.length / 2) * 8);
-  control.writeBigUInt64LE(BigInt(16 + descriptors.length * 4), 0);
-  control.writeInt32LE(1, 8);
-  control.writeInt32LE(1, 12);
-  descriptors.forEach((fd, index) => control.writeInt32LE(fd, 16 + index * 4));
-  const sent: unknown = sendMessage(
-    socket,
-    {
-      name: null,
-      nameLength: 0,
-      parts: [{ base: Buffer.alloc(1), length: 1 }],
-      partCount: 1,
-      control: descriptors.length === 0 ? null : control,
-      controlLength: descriptors.length === 0 ? 0 : control.length,
-      flags: 0,
-    },
-    0,
-  );
+  const control = Buffer.alloc(descriptors.length === 0 ? 0 : 16 + Math.ceil(descriptors.length / 2) * 8);
+  if (control.length > 0) {
+    control.writeBigUInt64LE(BigInt(16 + descriptors.length * 4), 0);
+    control.writeInt32LE(1, 8);
+    control.writeInt32LE(1, 12);
+  }
+  for (const [index, fd] of descriptors.entries()) control.writeInt32LE(fd, 16 + index * 4);
+  const sent = libc().sendMessage(socket, Buffer.alloc(1), control, 0);
   expect(sent).toBe(1);
 }
 
