@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { expectClosed } from "./malformed.ts";
 import { openStdioPeer, openWebSocketPeer } from "./raw-peer.ts";
@@ -7,17 +8,19 @@ import type { ServerProcess } from "./server-process.ts";
 import { type VerifyContext, verifies } from "./verifies.ts";
 
 const EXIT_TIMEOUT_MS = 20_000;
+/** After this long without a message a server is idle: it waits for input. */
+const IDLE_MS = 250;
 
 async function exitOf(server: ServerProcess): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const fail = (): void => reject(new Error(`the server still runs after ${EXIT_TIMEOUT_MS} ms`));
-    timer = setTimeout(fail, EXIT_TIMEOUT_MS);
+  const deadline = new AbortController();
+  const late = setTimeout(EXIT_TIMEOUT_MS, undefined, deadline).then(() => {
+    throw new Error(`the server still runs after ${EXIT_TIMEOUT_MS} ms`);
   });
+  late.catch(() => {});
   try {
     return (await Promise.race([server.exited, late])).code;
   } finally {
-    clearTimeout(timer);
+    deadline.abort();
   }
 }
 
@@ -269,6 +272,8 @@ verifies("cli.signal:stdio", async ({ launch }) => {
     const server = await launch(["--listen", "stdio"], { keepStdout: false });
     const peer = openStdioPeer(server.child);
     await peer.handshake();
+    // Codex waits for the end of stdin only once it reads it again, a moment after its answer.
+    await setTimeout(IDLE_MS);
     server.child.kill(signal);
     expect(await exitOf(server), signal).toBe(0);
   }
