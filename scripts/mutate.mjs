@@ -66,8 +66,10 @@ function choose(options) {
 async function inLanes(count, work) {
   const lanes = Array.from({ length: count }, (_, at) => new Lane(ROOT, join(FOLDER, `lane-${at + 1}`)));
   const stop = (signal) => {
-    if (signal !== undefined) console.log(`interrupted by ${signal}`);
     for (const lane of lanes) lane.stop();
+    if (signal === undefined) return;
+    console.log(`interrupted by ${signal}`);
+    process.exit(1);
   };
   process.on("SIGINT", stop).on("SIGTERM", stop);
   await Promise.all(lanes.map(work));

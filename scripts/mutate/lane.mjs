@@ -113,9 +113,8 @@ export class Lane {
       if (outcome.state === "hung" || this.isStopped) return outcome;
       const failed = { ...part, tests: part.modules === "grouped" ? part.tests : [outcome.test] };
       if (!(await this.#areSound(failed))) return this.#notice(job, withMutation);
-      // These measure time and look at processes, and may fail on a busy machine: once is not enough.
-      if (part.modules !== "isolated" || (await withMutation(() => this.run(failed))).state !== "passed")
-        return outcome;
+      // A test that measures time or looks at processes may fail on a busy machine: once is not enough.
+      if ((await withMutation(() => this.run(failed))).state !== "passed") return outcome;
       const others = job.tests.filter((test) => test !== outcome.test);
       return this.#notice({ ...job, tests: others }, withMutation);
     }
