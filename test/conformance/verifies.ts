@@ -51,7 +51,7 @@ export function verifies(
   for (const info of infos) {
     wanted.set(info.name, info);
     const failure = requirement.knownFailures?.find(
-      ({ target }) => target === info.kind || target === info.name,
+      ({ target }) => target === info.kind || target === `${info.kind}-${info.transport}`,
     );
     const title = `[${info.name}] ${id}: ${requirement.behavior}`;
     const testOptions = {
