@@ -72,6 +72,20 @@ describe("a traced family", () => {
     expect(family.gone).toBe(true);
   });
 
+  it("kills its group at once, before anything is swept", () => {
+    const { pid } = runScript("exec sleep 60");
+    const steps: string[] = [];
+    const group: ProcessGroup = {
+      gone: false,
+      signal: (signal) => void steps.push(signal),
+      leaderReaped: () => {},
+    };
+    const sweeper = new Sweeper(() => false);
+    vi.spyOn(sweeper, "sweep").mockImplementation(() => void steps.push("sweep"));
+    new TracedFamily(pid, { group, sweeper }).kill([]);
+    expect(steps).toEqual(["SIGSTOP", "SIGKILL", "sweep"]);
+  });
+
   it("is ended although its output cannot be watched", async () => {
     const { pid, ended } = runScript("exec sleep 60");
     const { family, sweeper } = trace(pid);
