@@ -39,10 +39,12 @@ it("after some wrong tokens, those of the same address are checked one at a time
 it("few attempts wait, and others are turned away unchecked", async () => {
   const { brake } = createBrake();
   fail(brake, "[2001:db8::1]:5", 10);
-  const waiting = Array.from({ length: 8 }, () => brake.turn("[2001:db8::2]:5"));
+  const answers: boolean[] = [];
+  for (let count = 0; count < 8; count += 1)
+    void brake.turn("[2001:db8::2]:5").then((answer) => answers.push(answer));
   expect(await brake.turn("[2001:db8:0:0:5::]:5")).toBe(false);
   expect(await brake.turn("[2001:db8:0:1::1]:5")).toBe(true);
-  expect(waiting).toHaveLength(8);
+  expect(answers).toEqual([]);
 });
 
 it("an address is forgotten after a minute without a wrong token", async () => {

@@ -71,6 +71,10 @@ it.each([
   [`\n${token("ann", 'roots = ["/srv"]')}`, "tokens.toml:2: roots is for the preset files, not for full"],
   [`${token("ann")}\n\n${token("ann")}`, "tokens.toml:7: the name ann is used twice"],
   [
+    `token = [${["ann", "bob"].map((secret) => `{ name = "eve", sha256 = "${sha256(secret)}", preset = "full" }`).join(", ")}]`,
+    "tokens.toml:1: the name eve is used twice",
+  ],
+  [
     `${token("ann")}\n${token("bob").replace(sha256("bob"), sha256("ann"))}`,
     "tokens.toml:6: a sha256 of bob is used twice",
   ],
