@@ -16,6 +16,11 @@ it.each<[MethodName, unknown, string]>([
     { method: "GET", url: "http://a", requestId: "r", redirectPolicy: "ask" },
     "unknown variant `ask`, expected `follow` or `stop`",
   ],
+  [
+    "http/request",
+    { method: "GET", url: "http://a", requestId: "r", redirectPolicy: 1 },
+    "invalid type: number, expected a variant",
+  ],
   ["process/terminate", { processId: 1 }, "invalid type: number, expected a string"],
   ["process/read", { processId: "p", afterSeq: -1 }, "invalid number"],
   ["environment/status", [], "invalid type: sequence, expected unit"],

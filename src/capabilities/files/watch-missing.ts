@@ -73,8 +73,7 @@ class RunningWatch {
       for (const [index, name] of names.entries()) {
         if (this.#turns.over) await this.#turns.next();
         if (this.#isOver) return false;
-        const interests =
-          index < depthOfTop ? undefined : this.#watch(isBounded ? pathOf(directory) : path, path);
+        const interests = index < depthOfTop ? undefined : this.#watch(pathOf(directory), path);
         const isLast = index === names.length - 1;
         interests?.set(keyOf(name), isLast && expected === "present" ? "anything" : "appear or go");
         const entry = open(directory, name);

@@ -184,6 +184,19 @@ it("writes in place though the file system cannot reserve space", async () => {
   }
 });
 
+it("names a new file by /proc where the system does not name it by its descriptor", async () => {
+  const { linkat } = libc();
+  const linking = vi
+    .spyOn(libc(), "linkat")
+    .mockImplementation((fd, from, directoryFd, to, flags) =>
+      linkat(fd, from.length === 1 ? Buffer.from("/proc/missing\0") : from, directoryFd, to, flags),
+    );
+  onTestFinished(() => linking.mockRestore());
+  await write("f", "new");
+  expect(text("f")).toBe("new");
+  expect(linking.mock.results.map(({ value }) => value)).toEqual([-1, 0]);
+});
+
 it("has written a small file when it returns", () => {
   const now = (size: number) => writeFile(ownPlace(at("f")), contentsOf(size), { followSymlinks: true });
   expect(now(65_536)).toBeUndefined();
