@@ -148,8 +148,6 @@ export class Roster {
   close(): void {
     clearInterval(this.#timer);
     for (const stop of this.#stops) stop();
-    this.#watchers.clear();
-    this.#followers.clear();
   }
 
   #hear(beat: Beat, bytes: number): void {

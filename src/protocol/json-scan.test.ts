@@ -48,6 +48,13 @@ describe("what is too much is refused before it is parsed", () => {
       fault: expect.stringContaining("exceeds the limit of 262144 JSON values"),
     });
   });
+
+  it("are counted only until there are too many", () => {
+    // Two characters for each, after a bracket; the last one counted may have been a key.
+    expect(attempt(`[${"0,".repeat(MIB)}0]`).fault).toMatch(
+      new RegExp(`column ${2 * (MAX_VALUES + 2) - 1}$`),
+    );
+  });
 });
 
 describe("different keys", () => {

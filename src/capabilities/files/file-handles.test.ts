@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
-import { sandboxedAccess } from "./file-access.ts";
+import { freeAccess, sandboxedAccess } from "./file-access.ts";
 import { FileHandles } from "./file-handles.ts";
 import { ownPlace, Place } from "./place.ts";
 
@@ -58,6 +58,16 @@ describe("a program that gets the ID of its owner while it is open", () => {
     await writing;
     expect(has(Buffer.from(ones))).toBe(true);
   });
+
+  it.runIf(process.geteuid?.() === 0)(
+    "keeps it when a client that is root without bounds writes",
+    async () => {
+      handles.open("c", new Place(path(), freeAccess), "replace");
+      chmodSync(path(), SET_ID);
+      await handles.write("c", 0, ones);
+      expect(mode()).toBe("6755");
+    },
+  );
 
   it("loses it after a block that was being written", async () => {
     handles.open("c", confined(), "replace");

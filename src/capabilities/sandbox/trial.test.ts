@@ -36,6 +36,10 @@ it("a trial makes nothing in the temporary directory, where sandboxes of others 
   expect(argv).toContainEqual(expect.stringMatching(`^${directory}/exec-server-trial-`));
 });
 
+it("a trial reads nothing and ends by itself", async () => {
+  expect(await started()).toMatchObject({ stdin: "none", timeoutMs: expect.any(Number) as number });
+});
+
 it("what is hidden does not contain where the trial attempts to write", async () => {
   const place = mkdtempSync("/var/tmp/trial-");
   try {

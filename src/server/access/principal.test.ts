@@ -37,6 +37,10 @@ it("no claims make one principal look like another", () => {
   for (const principal of principals) expect(principal).toMatch(/^subject:[\x21-\x7e]{1,600}$/);
 });
 
+it("a certificate without a subject stands for itself", () => {
+  expect(certificatePrincipal({ subject: undefined, fingerprint256: "AB:01" })).toBe("cert:sha256=ab01");
+});
+
 it("a token without a subject is a principal of its own", () => {
   const token = jwt({ exp: 1 });
   expect(signed(token)).toBe(signed(token.replace("Bearer", "bearer")));

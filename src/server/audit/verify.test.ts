@@ -47,6 +47,9 @@ it("a log that nobody touched fits, in one file or several, however it is read",
     expect(await verifyAudit(partsOf(files, pieceBytes), heads[6])).toEqual(verdict);
   }
   expect(await verify([])).toEqual({ lines: 0, lost: 0 });
+  const first = sealLine(NO_LINES, '{"event":"gap","lost":3}');
+  const second = sealLine(first.head, '{"event":"gap","lost":4}');
+  expect(await verify([first.text, second.text])).toMatchObject({ lines: 2, lost: 7 });
 });
 
 it("any changed byte of a line is found, and the line is named", async () => {

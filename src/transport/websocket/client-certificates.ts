@@ -4,8 +4,8 @@ import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 
 /** The certificate that a client has shown, and that has been verified. */
 export interface ClientCertificate {
-  /** One line for each part of its subject, such as `CN=build`. */
-  readonly subject: string;
+  /** One line for each part of its subject, such as `CN=build`; undefined if it has none. */
+  readonly subject: string | undefined;
   readonly fingerprint256: string;
   /** When it ends, in milliseconds since 1970. */
   readonly expiresAtMs: number;

@@ -52,6 +52,20 @@ describe("a traced family", () => {
     family.leaderReaped();
   });
 
+  it("stops its group while it looks for what has left it, so that nothing is born unseen", async () => {
+    const { pid } = await runWithDaughter();
+    const steps: string[] = [];
+    const group: ProcessGroup = {
+      gone: false,
+      signal: (signal) => void steps.push(signal),
+      leaderReaped: () => {},
+    };
+    const sweeper = new Sweeper(() => false);
+    vi.spyOn(sweeper, "sweep").mockImplementation(() => void steps.push("sweep"));
+    new TracedFamily(pid, { group, sweeper }).terminate([]);
+    await expect.poll(() => steps).toEqual(["SIGSTOP", "SIGTERM", "SIGCONT", "sweep"]);
+  });
+
   it("continues its group if that alone is asked to end", async () => {
     const { pid, ended } = runScript("kill -STOP $$; exit 7");
     await expect.poll(() => readStat(pid)?.stopped).toBe(true);

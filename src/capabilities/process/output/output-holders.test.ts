@@ -24,6 +24,15 @@ describe("a watched output", () => {
     expect(output.held).toBe(false);
   });
 
+  it("is held by those who can write, and not by those who only read", () => {
+    const { output, writeEnd } = watchPipe();
+    const self = readStat(process.pid)!;
+    const links = new Set([output.link]);
+    expect(new Set(heldLinks(self, links))).toEqual(links);
+    closeSync(writeEnd);
+    expect(heldLinks(self, links)).toEqual([]);
+  });
+
   it("is looked at without waiting", () => {
     const { output, writeEnd } = watchPipe();
     onTestFinished(() => closeSync(writeEnd));

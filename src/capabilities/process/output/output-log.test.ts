@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { EvictedEdges } from "./evicted-edges.ts";
 import { OutputLog, type StreamName } from "./output-log.ts";
 
 const report = { cpuTimeMs: { user: 1, system: 2 } };
@@ -34,6 +35,14 @@ describe("OutputLog", () => {
     expect(read(0, 5)).toBe("aaa|bb");
     expect(read(1, Number.POSITIVE_INFINITY)).toBe("bb|c");
     expect(read(3, 100)).toBe("");
+  });
+
+  it("copies nothing of a flood on one stream but its beginning", () => {
+    const adding = vi.spyOn(EvictedEdges.prototype, "add");
+    onTestFinished(() => adding.mockRestore());
+    const log = new OutputLog({ maxBytes: 100, maxChunks: 100, edgeBytes: 20 });
+    for (let count = 0; count < 50; count += 1) log.appendOutput("stdout", Buffer.alloc(10, "x"));
+    expect(adding).toHaveBeenCalledTimes(2);
   });
 
   it("keeps a number for a chunk that is larger than the whole log", () => {
