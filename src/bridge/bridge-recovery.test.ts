@@ -253,3 +253,28 @@ test("a paused process stays paused", async () => {
     params: { processId: "p", paused: true },
   });
 });
+
+test.each([
+  ["a call of the client", false],
+  ["the resumption of its session", true],
+])("a server that answers %s with `JSON-RPC transport closed` has lost the connection", async (_, isOwn) => {
+  const scene = await Scene.open();
+  const server = await scene.begin();
+  const closed = { error: { code: -32000, message: "JSON-RPC transport closed" } };
+  const call = { id: 5, method: "environment/status" };
+  scene.client.send(call);
+  expect(await server.next()).toEqual(call);
+  if (isOwn) {
+    server.transport.destroy();
+    const refusing = await scene.server();
+    refusing.send({ id: (await refusing.next())["id"], ...closed });
+    expect(await refusing.closed).toBeUndefined();
+  } else {
+    server.send({ id: 5, ...closed });
+    await server.closed;
+  }
+  const again = await scene.resumed();
+  expect(await again.next()).toEqual(call);
+  again.send({ id: 5, result: { status: "ready" } });
+  expect(await scene.client.next()).toEqual({ id: 5, result: { status: "ready" } });
+});

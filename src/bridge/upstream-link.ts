@@ -7,7 +7,7 @@ import {
   MalformedMessageError,
   type Message,
 } from "../protocol/envelope.ts";
-import { fromWire } from "../rpc/error-wire.ts";
+import { fromWire, isTransportClosed } from "../rpc/error-wire.ts";
 import type { Link } from "../rpc/link.ts";
 import type { LongMessage, Transport } from "../transport/transport.ts";
 import { RelayedMessage } from "./relayed-message.ts";
@@ -40,6 +40,12 @@ export class UpstreamLink implements Link {
       let message: RelayedMessage;
       try {
         message = read();
+        const { envelope } = message;
+        if (envelope.kind === "error" && isTransportClosed(envelope.error)) {
+          message.release();
+          this.destroy(envelope.error.message);
+          return;
+        }
         if (this.#settle(message)) return;
       } catch (error) {
         if (!(error instanceof MalformedMessageError)) throw error;

@@ -80,6 +80,25 @@ describe("Connection", () => {
     await expect(client.request("c", null)).rejects.toThrow("exec-server transport disconnected");
   });
 
+  it("ends when the peer answers that its transport is closed, and loses what is pending", async () => {
+    const closed = vi.fn();
+    const ids: string[] = [];
+    const [client, server] = connect({ closed }, { request: ({ id }) => void ids.push(id) });
+    const pending = [client.request("a", null), client.request("b", null)];
+    await expect.poll(() => ids).toEqual(["1", "2"]);
+    server.fail("2", { code: -32000, message: "JSON-RPC transport closed" });
+    for (const request of pending)
+      await expect(request).rejects.toThrow("exec-server transport disconnected: JSON-RPC transport closed");
+    expect(closed).toHaveBeenCalledWith("JSON-RPC transport closed", undefined);
+  });
+
+  it("reports that answer as unsolicited if nothing was asked", async () => {
+    const unsolicited = vi.fn();
+    const { far } = connectRaw({ unsolicited });
+    far.send('{"id":1,"error":{"code":-32000,"message":"JSON-RPC transport closed"}}');
+    await expect.poll(() => unsolicited).toHaveBeenCalledWith("1");
+  });
+
   it("tells of its end once", async () => {
     const closed = vi.fn();
     const { near, far } = connectRaw({ closed });

@@ -17,6 +17,7 @@ import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
 import { parseLongAnswer, parseLongRequest } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";
+import { isTransportClosed } from "./error-wire.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import { encodeLongRequest } from "./long-request.ts";
 import { PendingRequests, type UnreadableMessage } from "./pending-requests.ts";
@@ -258,6 +259,11 @@ export class Connection {
   }
 
   #settle(message: Extract<Message, { kind: "response" | "error" }>): void {
+    if (message.kind === "error" && isTransportClosed(message.error) && this.hasSent(message.id)) {
+      // The answer is lost, and so is everything else that is pending.
+      this.destroy(message.error.message);
+      return;
+    }
     if (this.#pending.settle(message)) return;
     const isUnread = message.kind === "error" && message.id === String(MALFORMED_MESSAGE_ID);
     if (!isUnread || !this.#pending.unread(message.error)) this.#hooks.unsolicited(message.id);

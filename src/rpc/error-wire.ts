@@ -34,6 +34,11 @@ export function fromWire({ code, message, data }: WireError): RpcError {
   return new RpcError(code, message, { data, code: codeOnWire(data) ?? CODES.get(code) ?? "RPC_ERROR" });
 }
 
+/** True for the error with which a peer answers when its end of the connection is already closed. */
+export function isTransportClosed({ code, message }: WireError): boolean {
+  return code === -32000 && message === "JSON-RPC transport closed";
+}
+
 /** Numbers with a single meaning. Codex's server sends no `data`. */
 const CODES: ReadonlyMap<number, ErrorCode> = new Map([
   [RpcCode.notFound, "NOT_FOUND"],

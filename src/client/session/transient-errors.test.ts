@@ -12,7 +12,7 @@ test.each([
   [new ConnectionError("who?", { status: 401 }), false],
   [new ConnectionError("not here", { status: 404 }), false],
   [new RpcError(-32010, "attached"), true],
-  [new RpcError(-32000, "closing"), true],
+  [new RpcError(-32000, "no"), false],
   [new RpcError(-32600, "no"), false],
   [new DOMException("late", "TimeoutError"), true],
   [new DOMException("enough", "AbortError"), false],

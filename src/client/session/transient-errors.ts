@@ -1,14 +1,10 @@
 import { ConnectionError, RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 
-/** Codex's error code while its side of a connection is shutting down. */
-const TRANSPORT_CLOSED_CODE = -32000;
-
 /** True for transient errors of resuming a session. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return error.status === undefined || isTransientStatus(error.status);
-  if (error instanceof RpcError)
-    return error.rpcCode === RpcCode.sessionAttached || error.rpcCode === TRANSPORT_CLOSED_CODE;
+  if (error instanceof RpcError) return error.rpcCode === RpcCode.sessionAttached;
   return error instanceof DOMException && error.name === "TimeoutError";
 }
 
