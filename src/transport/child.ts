@@ -7,6 +7,7 @@ import { ConnectionError } from "../base/errors.ts";
 import { settledWithin } from "../base/deadlines.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { JsonLinesTransport } from "./json-lines.ts";
+import { ownGroup, signalGroup } from "./process-group.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 const TERMINATE_GRACE_MS = 2_000;
@@ -23,6 +24,7 @@ const MAX_LAST_LINE = 500;
 export interface ChildCommand {
   readonly command: readonly [program: string, ...args: string[]];
   readonly cwd?: string;
+  /** Added to this program's environment. A variable that is `undefined` here is not inherited. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
    * Keeps the command in the process group of this program, so that it can ask for a password on the terminal. Only the
@@ -35,7 +37,8 @@ export interface ChildCommand {
 
 /**
  * Starts a command and exchanges JSON lines with it. It leads its own process group: when the transport ends for any
- * reason, the whole group gets SIGTERM and, after a grace period, SIGKILL.
+ * reason, the whole group gets SIGTERM and, after a grace period, SIGKILL. On Windows, the command and its descendants
+ * are ended at once.
  */
 export async function startChild({
   command,
@@ -47,8 +50,8 @@ export async function startChild({
   const [program, ...args] = command;
   const child = spawn(program, args, {
     cwd,
-    env: env as NodeJS.ProcessEnv,
-    detached: !sharesTerminal,
+    env: { ...process.env, ...env },
+    ...(sharesTerminal ? {} : ownGroup()),
     stdio: "pipe",
   });
   try {
@@ -56,11 +59,10 @@ export async function startChild({
   } catch (cause) {
     throw startFailure(program, cwd, cause as NodeJS.ErrnoException);
   }
-  const pid = child.pid!;
-  const fields: LogFields = { program, pid };
+  const fields: LogFields = { program, pid: child.pid! };
   const signalAll = (signal: NodeJS.Signals): void => {
     if (sharesTerminal) child.kill(signal);
-    else signalGroup(pid, signal);
+    else signalGroup(child, signal);
   };
   const lastLines: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -187,12 +189,4 @@ function spawnFailure(errno: string | undefined, cwd: string | undefined): Spawn
       ? "notFound"
       : "noSuchDirectory";
   return errno === "EACCES" && cwd === undefined ? "notExecutable" : certainSpawnFailure(errno);
-}
-
-function signalGroup(pgid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pgid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }

@@ -27,10 +27,10 @@ const overWebSocket = (kind: ServerKind) => async (): Promise<ClientTarget> => {
 const overStdio = (kind: ServerKind) => async (): Promise<ClientTarget> => {
   // Not under the temporary directory: the real server warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-client-");
-  const env = { PATH: SERVER_PATH, HOME: home, CODEX_HOME: home };
-  const command: [string, ...string[]] = [...programOf(kind), "--listen", "stdio"];
+  const variables = [`PATH=${SERVER_PATH}`, `HOME=${home}`, `CODEX_HOME=${home}`];
+  const command = ["/usr/bin/env", "-i", ...variables, ...programOf(kind), "--listen", "stdio"] as const;
   return {
-    connect: (options) => connect({ command, cwd: home, env }, options),
+    connect: (options) => connect({ command, cwd: home }, options),
     stop: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   };
 };

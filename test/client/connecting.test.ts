@@ -406,6 +406,13 @@ test("a stdio server that dies fails the session, which is not recovered", async
   await expect(parent.exited).rejects.toBeInstanceOf(ConnectionError);
 });
 
+test("a stdio server has this program's environment and the variables of `env`", async () => {
+  const command = [process.execPath, cli, "--listen", "stdio"] as const;
+  const host = keep(await connect({ command, env: { ADDED: "added", HOME: undefined } }));
+  const script = 'echo "$ADDED,${HOME-none},$PATH"';
+  expect((await host.run(["/bin/sh", "-c", script])).stdout).toBe(`added,none,${process.env["PATH"]}\n`);
+});
+
 test("a command that does not exist is an error that names it", async () => {
   await expect(connect({ command: ["/no/such/server"] })).rejects.toThrow(
     "failed to start /no/such/server: spawn /no/such/server ENOENT",

@@ -7,7 +7,10 @@ import type { Host } from "../host.ts";
 export interface LocalOptions extends Omit<ConnectOptions, "token" | "resumeSessionId"> {
   /** Working directory of the server, and default working directory of processes. */
   readonly cwd?: string;
-  /** Environment of the server, which processes inherit. Default: this program's environment. */
+  /**
+   * Added to this program's environment, for the server and the processes that inherit from it. A variable that is
+   * `undefined` here is not inherited.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 

@@ -14,13 +14,9 @@ const HOPS_VARIABLE = "EXEC_SERVER_HOPS";
 /** Nobody has that many machines in a row. A host that leads to itself would go on for ever. */
 const MAX_HOPS = 8;
 
-/** How to start the command, with the environment of this program and its own. */
-export function serverChild(
-  { name, cwd, env }: ServerProgram,
-  command: readonly [string, ...string[]],
-  environment: NodeJS.ProcessEnv = process.env,
-) {
-  const hops = Number.parseInt(environment[HOPS_VARIABLE] ?? "0", 10) || 0;
+/** How to start the command. */
+export function serverChild({ name, cwd, env }: ServerProgram, command: readonly [string, ...string[]]) {
+  const hops = Number.parseInt(process.env[HOPS_VARIABLE] ?? "0", 10) || 0;
   if (hops >= MAX_HOPS)
     throw new Failure(
       `host '${name}' was not started: ${hops} programs have started one another to reach a server; does a host lead to itself?`,
@@ -28,6 +24,6 @@ export function serverChild(
   return {
     command,
     ...(cwd === undefined ? {} : { cwd }),
-    env: { ...environment, ...env, [HOPS_VARIABLE]: String(hops + 1) },
+    env: { ...env, [HOPS_VARIABLE]: String(hops + 1) },
   };
 }
