@@ -4,12 +4,7 @@ import { JsonLinesTransport } from "../transport/json-lines.ts";
 
 /** Messages as lines on this program's stdin and stdout. */
 export function openStdioTransport(maxLineBytes?: number): JsonLinesTransport {
-  return new JsonLinesTransport(
-    openInput(),
-    openOutput(),
-    "JSON-RPC message from exec-server stdio",
-    maxLineBytes,
-  );
+  return new JsonLinesTransport(openInput(), openOutput(), "exec-server stdio", maxLineBytes);
 }
 
 function openInput(): NodeJS.ReadStream | Socket {

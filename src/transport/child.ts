@@ -117,7 +117,7 @@ class ChildTransport extends JsonLinesTransport {
   #wanted = false;
 
   constructor(child: ChildProcessWithoutNullStreams, program: string, lastLines: readonly string[]) {
-    super(child.stdout, child.stdin, `JSON-RPC message from ${program}`);
+    super(child.stdout, child.stdin, program);
     this.#child = child;
     this.#program = program;
     this.#lastLines = lastLines;

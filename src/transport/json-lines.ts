@@ -17,6 +17,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** One message per line, over any pair of byte streams. */
 export class JsonLinesTransport implements Transport {
   readonly source: string;
+  readonly #peer: string;
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #flush: FlushTimer;
@@ -35,8 +36,10 @@ export class JsonLinesTransport implements Transport {
   /** The end of the input has been reported. */
   #finished = false;
 
-  constructor(input: Readable, output: Writable, source: string, maxLineBytes: number = MAX_MESSAGE_BYTES) {
-    this.source = source;
+  /** `peer` names the other end in errors: `exec-server stdio`. */
+  constructor(input: Readable, output: Writable, peer: string, maxLineBytes: number = MAX_MESSAGE_BYTES) {
+    this.source = `JSON-RPC message from ${peer}`;
+    this.#peer = peer;
     this.#input = input;
     this.#output = output;
     this.#flush = new FlushTimer(output);
@@ -52,8 +55,10 @@ export class JsonLinesTransport implements Transport {
     this.#input.on("data", (chunk: Buffer) => this.#receive(chunk));
     this.#input.on("end", () => this.#receiveEnd());
     this.#input.on("close", () => this.#receiveEnd());
-    this.#input.on("error", (error) => this.cut(`failed to read: ${error.message}`));
-    this.#output.on("error", (error) => this.cut(`failed to write: ${error.message}`));
+    this.#input.on("error", (error) => this.cut(`failed to read ${this.source}: ${error.message}`));
+    this.#output.on("error", (error) =>
+      this.cut(`failed to write JSON-RPC message to ${this.#peer}: ${error.message}`),
+    );
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {

@@ -1,30 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ConnectionError, RpcError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/connect/connect.ts";
-import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
-import type { Host } from "../../src/client/host.ts";
-import { withDeadline } from "../fault/deadline.ts";
+import { inTime, open } from "./fake-hosts.ts";
 import { type FakeConnection, FakeServer, Refusal, someEnvironment } from "./fake-server.ts";
 
 // A server that answers -32000 `JSON-RPC transport closed` has lost the connection, whatever its socket says.
 
 const CLOSED = new Refusal(-32000, "JSON-RPC transport closed");
-const DEADLINE_MS = 20_000;
-const hosts: Host[] = [];
-
-afterEach(async () => {
-  await Promise.all(hosts.splice(0).map((host) => host.close()));
-});
-
-async function open(server: FakeServer, options: ConnectOptions = {}): Promise<Host> {
-  const host = await connect(server.open, options);
-  hosts.push(host);
-  return host;
-}
-
-const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>
-  withDeadline(promise, DEADLINE_MS, () => what);
-
 /** Answers so on the first connection, and with `result` on the next. */
 function closedAtFirst(server: FakeServer, method: string, result: unknown): void {
   server.answers.set(method, (_params, connection) => (isFirst(server, connection) ? CLOSED : result));
@@ -82,7 +64,6 @@ test("a session that is refused so is resumed with the next attempt", async () =
 test("a connection that cannot be replaced ends with that reason", async () => {
   const server = new FakeServer();
   const host = await connect(await server.open());
-  hosts.push(host);
   server.answers.set("environment/info", () => CLOSED);
   const message = "exec-server transport disconnected: JSON-RPC transport closed";
   const asked = host.request("environment/info", {});

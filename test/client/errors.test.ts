@@ -245,7 +245,10 @@ describe("a command that serves on stdio", () => {
     const error = await errorOf(connect({ command: ["/bin/sh", "-c", script] }));
     expect(error).toMatchObject({ code: "CONNECTION_CLOSED" });
     // Whether `initialize` could still be written depends on the moment.
-    const message = (error as Error).message.replace("failed to write: write EPIPE; ", "");
+    const message = (error as Error).message.replace(
+      "failed to write JSON-RPC message to /bin/sh: write EPIPE; ",
+      "",
+    );
     expect(message).toBe(
       `exec-server transport disconnected: /bin/sh ${how}; its last words on stderr: one | last words`,
     );

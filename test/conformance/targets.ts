@@ -134,7 +134,7 @@ async function startLines(info: TargetInfo): Promise<Target> {
     ...info,
     async connect() {
       const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-      server.accept(new JsonLinesTransport(stdin, stdout, "JSON-RPC message from exec-server stdio"), {
+      server.accept(new JsonLinesTransport(stdin, stdout, "exec-server stdio"), {
         resumable: false,
         from: "stdio",
         ended: () => stdout.end(),

@@ -1,6 +1,7 @@
 import { after, formatDuration } from "../../base/duration.ts";
 import { ConnectionError } from "../../base/errors.ts";
 import { shownUrl } from "../../base/shown-url.ts";
+import { describeEnd } from "./lost-websocket.ts";
 import { type Farewell, LOW_WATER_BYTES, type Transport, type TransportEvents } from "../transport.ts";
 
 const POLL_MS = 20;
@@ -16,6 +17,7 @@ class BrowserWebSocketTransport implements Transport {
   readonly #webSocket: WebSocket;
   readonly #early: string[] = [];
   #events: TransportEvents | undefined;
+  #isClosing = false;
   #ended = false;
   #endTold = false;
   #reason: string | undefined;
@@ -29,7 +31,10 @@ class BrowserWebSocketTransport implements Transport {
       if (this.#events === undefined) this.#early.push(text);
       else if (!this.#endTold) this.#events.message(text);
     });
-    webSocket.addEventListener("close", () => this.#tellEnd());
+    webSocket.addEventListener("close", ({ code, reason }) => {
+      if (!this.#isClosing) this.#reason ??= describeEnd(shownUrl(webSocket.url), code, reason);
+      this.#tellEnd();
+    });
   }
 
   get queuedBytes(): number {
@@ -63,6 +68,7 @@ class BrowserWebSocketTransport implements Transport {
   resume(): void {}
 
   close({ code, reason }: Farewell = { code: 1000, reason: "" }): void {
+    this.#isClosing = true;
     this.#webSocket.close(code, reason);
   }
 

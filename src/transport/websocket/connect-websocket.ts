@@ -72,7 +72,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       const transport = new WebSocketTransport(webSocket, socket!, {
         side: "client",
         masks: !staysOnMachine(url),
-        describeSource: () => `websocket JSON-RPC message from ${shownUrl(url)}`,
+        describePeer: () => shownUrl(url),
       });
       const take = installFastPath(webSocket, { side: "client", maxMessageBytes: MAX_MESSAGE_BYTES });
       if (take !== undefined) reads.offer(take);

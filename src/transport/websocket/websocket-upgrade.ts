@@ -85,7 +85,7 @@ export function upgrades<Credential>(
       pending.release(socket);
       const transport = new WebSocketTransport(webSocket, socket, {
         side: "server",
-        describeSource: () => `websocket JSON-RPC message from exec-server websocket ${addressOf(socket)}`,
+        describePeer: () => `exec-server websocket ${addressOf(socket)}`,
       });
       installFastPath(webSocket, {
         side: "server",

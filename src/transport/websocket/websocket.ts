@@ -11,6 +11,7 @@ import { plainHeader } from "./frame-header.ts";
 import { FrameBatch, MAX_BATCHED_CHARACTERS } from "./frame-batch.ts";
 import { giveBackFrameBuffer } from "./frame-buffers.ts";
 import { liftLongString } from "../long-string.ts";
+import { describeEnd, describeFault } from "./lost-websocket.ts";
 import { SendQueue } from "../send-queue.ts";
 import { applyMask, MASK_BYTES, maskedHeader } from "./mask.ts";
 import { takeSmallMessages } from "./small-frames.ts";
@@ -24,7 +25,7 @@ export const CLOSING = { closeTimeout: CLOSE_TIMEOUT_MS };
 
 /** Messages over an open WebSocket, at either end. */
 export class WebSocketTransport implements Transport {
-  readonly #describeSource: () => string;
+  readonly #describePeer: () => string;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   readonly #isServer: boolean;
@@ -39,28 +40,29 @@ export class WebSocketTransport implements Transport {
   });
   #events: TransportEvents | undefined;
   #pings = 0;
+  #isClosing = false;
   #ended = false;
-  #destroyReason: string | undefined;
+  #endReason: string | undefined;
 
   /**
    * `socket` is the one below `webSocket`: corking it sends the messages of one turn of the event loop with one system
-   * call. `describeSource` is called only for a malformed message, because the peer's address takes a system call.
+   * call. `describePeer` is called only for faults, because the peer's address takes a system call.
    */
   constructor(
     webSocket: WebSocket,
     socket: Socket,
     {
       side,
-      describeSource,
+      describePeer,
       masks = false,
     }: {
       side: "client" | "server";
-      describeSource: () => string;
+      describePeer: () => string;
       /** Long messages of bytes are masked here, which the library does byte by byte. */
       masks?: boolean;
     },
   ) {
-    this.#describeSource = describeSource;
+    this.#describePeer = describePeer;
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#isServer = side === "server";
@@ -75,7 +77,7 @@ export class WebSocketTransport implements Transport {
   }
 
   get source(): string {
-    return this.#describeSource();
+    return `websocket JSON-RPC message from ${this.#describePeer()}`;
   }
 
   get queuedBytes(): number {
@@ -127,11 +129,18 @@ export class WebSocketTransport implements Transport {
       release();
       this.#deliver(text);
     });
-    // A `close` event always follows and reports the end; a peer that just disappears is not worth logging.
-    webSocket.on("error", (error) => {
-      this.#destroyReason ??= error.message;
+    // A `close` event always follows and reports the end.
+    const fault = (error: Error): void => {
+      this.#endReason ??= this.#isServer ? error.message : describeFault(this.#describePeer(), error);
+    };
+    webSocket.on("error", fault);
+    // The library does not report these. A client that just disappears is not worth logging.
+    if (!this.#isServer) this.#socket.on("error", fault);
+    webSocket.on("close", (code, reason) => {
+      if (!this.#isServer && !this.#isClosing)
+        this.#endReason ??= describeEnd(this.#describePeer(), code, reason.toString());
+      this.#end(code);
     });
-    webSocket.on("close", (code) => this.#end(code));
     if (webSocket.readyState === WebSocket.CLOSED) this.#end();
     else webSocket.resume();
   }
@@ -283,6 +292,7 @@ export class WebSocketTransport implements Transport {
 
   close(farewell: Farewell = { code: 1000, reason: "" }): void {
     const { code, reason } = closeFrame(farewell);
+    this.#isClosing = true;
     this.#sendBatch();
     this.#webSocket.close(code, reason);
   }
@@ -292,7 +302,7 @@ export class WebSocketTransport implements Transport {
    */
   destroy(reason?: string): void {
     if (this.#ended) return;
-    this.#destroyReason = reason;
+    this.#endReason = reason;
     // Earlier answers are still flushed, as far as the socket accepts them.
     this.#uncork();
     this.#webSocket.terminate();
@@ -319,6 +329,6 @@ export class WebSocketTransport implements Transport {
   #end(code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#events?.close(this.#destroyReason, code);
+    this.#events?.close(this.#endReason, code);
   }
 }
