@@ -37,7 +37,7 @@ async function run(script: string, options: Partial<ChildCommand> = {}) {
   return { transport, closed, next };
 }
 
-const ended = (pid: unknown) => expect.poll(() => isAlive(pid as number), { interval: 5 }).toBe(false);
+const ended = (pid: number) => expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
 
 /** Sets variables of this program until the end of the test. */
 function setVariables(variables: Record<string, string>): void {
@@ -72,7 +72,7 @@ describe("the environment of a command", () => {
 describe("a command whose transport is closed", () => {
   it("ends with everything in its process group", async () => {
     const { transport, next } = await run("sleep 60 & echo [$$,$!]; cat");
-    const [command, background] = (await next()) as number[];
+    const [command, background] = (await next()) as [number, number];
     transport.close();
     await ended(command);
     await ended(background);
@@ -80,11 +80,11 @@ describe("a command whose transport is closed", () => {
 
   it("ends alone if it shares the terminal", async () => {
     const { transport, next } = await run("sleep 60 & echo [$$,$!]; cat", { sharesTerminal: true });
-    const [command, background] = (await next()) as number[];
-    onTestFinished(() => void process.kill(background!));
+    const [command, background] = (await next()) as [number, number];
+    onTestFinished(() => void process.kill(background));
     transport.close();
     await ended(command);
-    expect(isAlive(background!)).toBe(true);
+    expect(isAlive(background)).toBe(true);
   });
 });
 
@@ -109,7 +109,7 @@ describe("on Windows, a command whose transport is closed", () => {
   it("is ended with its descendants by taskkill", async () => {
     const { calls } = pretendWindows('kill -KILL "$2"');
     const { transport, next } = await run("echo $$; exec sleep 60");
-    const pid = await next();
+    const pid = (await next()) as number;
     transport.close();
     await ended(pid);
     expect(calls()).toEqual([`/PID ${pid} /T /F`]);
@@ -121,7 +121,7 @@ describe("on Windows, a command whose transport is closed", () => {
   ])("is ended alone if taskkill %s", async (_, script) => {
     const { calls } = pretendWindows(script);
     const { transport, next } = await run("echo $$; exec sleep 60");
-    const pid = await next();
+    const pid = (await next()) as number;
     transport.close();
     await ended(pid);
     expect(calls()).toHaveLength(script === undefined ? 0 : 1);
