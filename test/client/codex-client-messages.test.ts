@@ -250,18 +250,3 @@ describe("the guide says what becomes of", () => {
     });
   });
 });
-
-test("a server that closes the WebSocket with a code of its own is quoted", async () => {
-  const { host, server } = await overWebSocket();
-  server.close(4011, "the token has expired");
-  const message =
-    "exec-server transport disconnected: the server closed the connection with code 4011: the token has expired";
-  expect(await inTime(host.closed, "the end")).toEqual({ reason: message, code: "CONNECTION_CLOSED" });
-});
-
-test("a host that is closed here while the server does not answer says nothing of a lost connection", async () => {
-  const { host, server } = await overWebSocket();
-  server.pause();
-  await inTime(host.close(), "the end");
-  expect(await host.closed).toEqual({ reason: undefined, code: undefined });
-});
