@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { linesOf } from "../../../test/fixtures/audit-lines.ts";
 import { type LogFields, silentLogger } from "../../base/logger.ts";
+import { AuditFile } from "./audit-file.ts";
 import { AuditLog } from "./audit-log.ts";
 
 const FLUSH_DELAY_MS = 20;
@@ -131,6 +132,18 @@ it("the texts of lines are made when they are written, or when there are many", 
     ...Array.from({ length: MAX_DRAFTS + 1 }, (_, index) => index + 1),
   ]);
   await scene.log.close();
+});
+
+it("a log that is closed has reached the disk", async () => {
+  const scene = new Scene();
+  let isSynced = false;
+  const syncing = vi.spyOn(AuditFile.prototype, "sync").mockImplementation(async () => {
+    await turn();
+    isSynced = true;
+  });
+  onTestFinished(() => syncing.mockRestore());
+  await scene.log.close();
+  expect(isSynced).toBe(true);
 });
 
 it("a log that is closed while it writes has each line once", async () => {

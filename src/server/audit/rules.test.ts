@@ -6,6 +6,7 @@ import { type Rule, RULES } from "./rules.ts";
 const PATH = { path: "file:///a" };
 const BYTES: Attachment = { bytes: new Uint8Array(9), release: () => {} };
 const LONG = "x".repeat(10_000);
+const CUT_NAME = `${"x".repeat(256)}… (10000 characters)`;
 const CUT = expect.stringMatching(/^x+… \(10000 characters\)$/) as string;
 
 const COMMAND = { argv: ["x", "--token=s3cret"], cwd: "/", env: { A: "s3cret" } };
@@ -21,7 +22,7 @@ function factsOf(method: MethodName, params: object, attachment?: Attachment): o
 it.each<[MethodName, object, object]>([
   ["initialize", { clientName: "c" }, { client: "c" }],
   ["initialize", { clientName: "c", resumeSessionId: "s3cret" }, { client: "c", resumes: true }],
-  ["initialize", { clientName: LONG, resumeSessionId: null }, { client: CUT }],
+  ["initialize", { clientName: LONG, resumeSessionId: null }, { client: CUT_NAME }],
   ["process/start", COMMAND, SHOWN],
   [
     "process/start",

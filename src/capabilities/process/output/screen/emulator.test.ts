@@ -31,6 +31,19 @@ test.each([
   expect(emulator.unreadBytes).toBe(0);
 });
 
+test("an emulator that fails starts again with an empty screen of the same size", async () => {
+  const emulator = await open({ rows: 5, columns: 30 });
+  await read(emulator, "before");
+  vi.spyOn(emulator.core._inputHandler, "parse").mockImplementation(() => {
+    throw new Error("a fault of the emulator");
+  });
+  await read(emulator, "lost");
+  await read(emulator, "after");
+  const { rows, cols, buffer } = emulator.terminal;
+  expect([emulator.damaged, rows, cols]).toEqual([true, 5, 30]);
+  expect(buffer.active.getLine(0)!.translateToString(true)).toBe("after");
+});
+
 test("a resize is unread until it is done", async () => {
   const emulator = await open({ rows: 24, columns: 80 });
   emulator.resize({ rows: 30, columns: 90 });

@@ -30,6 +30,9 @@ class FakeOutput {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+  get listeners() {
+    return this.#listeners.size;
+  }
   pauseOutput() {
     this.pauses += 1;
   }
@@ -223,6 +226,17 @@ test("whatever a program writes, cut anywhere, goes on as if it had been seen fr
     const cut = (seed * 37) % bytes.length;
     await compare([bytes.subarray(0, cut)], [bytes.subarray(cut)]);
   }
+});
+
+test("a screen that is followed twice reads its output once", async () => {
+  const output = new FakeOutput();
+  const screen = new TerminalScreen(output, () => SIZE);
+  screen.follow();
+  screen.follow();
+  await output.room();
+  expect(output.listeners).toBe(1);
+  output.write("once");
+  expect((await screen.read()).lines[0]).toBe("once");
 });
 
 test("a followed screen is right after far more output than is kept", async () => {
