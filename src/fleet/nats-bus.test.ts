@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Act, ends, says, startScriptedNats } from "../../test/fixtures/scripted-nats.ts";
 import { NatsBus } from "./nats-bus.ts";
 
@@ -42,6 +42,15 @@ test("nothing is published while NATS is away, or after the end, which is told",
   expect(bus.isConnected).toBe(false);
   bus.publish("x", Buffer.from("late"));
   await expect.poll(() => told).toEqual(["ended: the connection to NATS is closed"]);
+});
+
+test("what was published is sent before the end", async () => {
+  const { bus } = await open([{}]);
+  const flushing = vi.spyOn(bus, "flush");
+  await bus.close();
+  expect(flushing).toHaveBeenCalledOnce();
+  await bus.close();
+  expect(flushing).toHaveBeenCalledOnce();
 });
 
 test("who has stopped watching is told nothing", async () => {

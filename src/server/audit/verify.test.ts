@@ -88,6 +88,11 @@ it("missing lines are named", async () => {
   });
 });
 
+it("a missing line is looked for in the next 10 000 lines", async () => {
+  const long = makeLog(10_010).lines;
+  expect((await verify(long.toSpliced(4, 1))).fault).toMatchObject({ kind: "missing", line: 5 });
+});
+
 it("swapped lines are named", async () => {
   const swapped = lines.with(4, lines[5]!).with(5, lines[4]!);
   expect((await verify(swapped)).fault).toMatchObject({ kind: "swapped", line: 5, position: 5 });
