@@ -26,6 +26,7 @@ test("short and long messages and those that want an answer keep their order", a
   // Whoever subscribes in the same turn misses nothing.
   const subscription = connection.subscribe("a.b", { callback: () => void seen.push("by the library") });
   lean.receive(subscription, ({ data, reply }) => void seen.push([data.length, data[0], reply]));
+  expect(lean.publish("a.b", Buffer.alloc(200_000, 255))).toBe(true);
   for (let at = 0; at < 50; at += 1) {
     expect(lean.publish("a.b", Buffer.alloc(100, at))).toBe(true);
     expect(lean.publish("a.b", Buffer.alloc(200_000, at), "a.long")).toBe(true);
@@ -38,7 +39,7 @@ test("short and long messages and those that want an answer keep their order", a
     [200_000, at, "a.long"],
     [0, undefined, "a.reply"],
   ]).flat();
-  expect(seen).toEqual(expected);
+  expect(seen).toEqual([[200_000, 255, undefined], ...expected]);
   await connection.close();
 });
 
