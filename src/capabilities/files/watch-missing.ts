@@ -99,7 +99,8 @@ class RunningWatch {
     const key = keyOf(path);
     const known = this.#directories.get(key);
     if (known !== undefined) return known.names;
-    if (this.#directories.size >= MAX_WATCHED_DIRECTORIES || isSilent(directory)) throw unwatchable();
+    if (this.#directories.size >= MAX_WATCHED_DIRECTORIES || isSilent(directory))
+      throw new Error("too many directories, or one that reports nothing");
     const names = new Map<string, Interest>();
     // Events of the directory itself are reported under the last name of this path. No entry has this name.
     const watcher = watch(joinPath(directory, "."), { persistent: false, encoding: "buffer" });
@@ -141,15 +142,11 @@ function enter(
   if (stat.isDirectory()) return entry;
   closeSync(entry);
   if (stat.isSymbolicLink() && followLink) return openLinkedDirectoryAt(directory, name);
-  throw unwatchable();
+  throw new Error("not a directory");
 }
 
 function isLink(entry: number): boolean {
   return fstatSync(entry).isSymbolicLink();
-}
-
-function unwatchable(): CapabilityError {
-  return new CapabilityError("UNSUPPORTED", "it cannot be watched");
 }
 
 function pathOf(descriptor: number): NativePath {

@@ -33,7 +33,7 @@ export class NamePatterns {
   constructor(patterns: readonly string[], work: MatchingWork) {
     this.#work = work;
     for (const pattern of patterns) work.spend(TEXT_COST + pattern.length);
-    this.#codes = new Int32Array(patterns.reduce((sum, { length }) => sum + length, 0));
+    this.#codes = new Int32Array(patterns.join("").length);
     let end = 0;
     for (const pattern of patterns) {
       end = withWildcards(this.#codes, end, fold(pattern, this.#codes, end, work));

@@ -1,11 +1,11 @@
 import { homedir } from "node:os";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
 import { FULL, look, path, policy, READ_ALL, shown } from "../../../../test/fixtures/sandbox-policies.ts";
 import { narrow, type FileRule } from "../policy/sandbox-policy.ts";
 import { exposedFile } from "./exposed-file.ts";
 import { PathWalk } from "./path-walk.ts";
-import { isHidden, type ServerFiles } from "./server-files.ts";
+import { hidingPlaces, isHidden, type ServerFiles } from "./server-files.ts";
 import { viewOf } from "./view-of.ts";
 
 type Disk = { [name: string]: Tree };
@@ -20,6 +20,13 @@ function treeWith(file: string): Disk {
 }
 
 describe("a file of the server", () => {
+  it("costs no look at the disk if there is none", () => {
+    const disk = new FakeDisk({ tmp: {} });
+    const looking = vi.spyOn(disk, "look");
+    expect(hidingPlaces([], new PathWalk(disk))).toEqual([]);
+    expect(looking).not.toHaveBeenCalled();
+  });
+
   const tree = { conf: { table: "t", sub: { f: "" } }, ws: FULL, l: { link: "/conf/table" } };
 
   it("is hidden with its directory in every policy, so that nothing that takes its place can be seen", () => {
