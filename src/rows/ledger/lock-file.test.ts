@@ -9,6 +9,8 @@ import { lockFile } from "./lock-file.ts";
 
 /** What happens just before a file is renamed, by somebody else. */
 let beforeRename: (() => void) | undefined;
+/** A file system without hard links. */
+let linkFault: Error | undefined;
 
 vi.mock("node:fs", async (original) => {
   const actual = await original<typeof fs>();
@@ -18,7 +20,11 @@ vi.mock("node:fs", async (original) => {
     act?.();
     actual.renameSync(from, to);
   };
-  return { ...actual, renameSync };
+  const linkSync = (from: string, to: string): void => {
+    if (linkFault !== undefined) throw linkFault;
+    actual.linkSync(from, to);
+  };
+  return { ...actual, renameSync, linkSync };
 });
 
 let folder = "";
@@ -30,7 +36,14 @@ beforeEach(() => {
 });
 afterEach(() => {
   beforeRename = undefined;
+  linkFault = undefined;
   fs.rmSync(folder, { recursive: true });
+});
+
+test("a lock that cannot be made says why, and leaves nothing behind", () => {
+  linkFault = Object.assign(new Error("EPERM: operation not permitted, link"), { code: "EPERM" });
+  expect(() => lockFile(path)).toThrow(linkFault);
+  expect(fs.readdirSync(folder)).toEqual([]);
 });
 
 test("a lock excludes others until it is unlocked, and leaves nothing behind", () => {
