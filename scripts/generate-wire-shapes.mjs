@@ -14,6 +14,7 @@ const READ_NOTIFICATIONS = [
   "process/exited",
   "process/closed",
   "process/gap",
+  "process/started",
   "fs/watch/changed",
   "http/request/bodyDelta",
 ];

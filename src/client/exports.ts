@@ -61,7 +61,7 @@ export { connectLazily, type LazyHost } from "./connect/lazy.ts";
 export type { OutputChoice, OutputOptions } from "./process/output-options.ts";
 export { type CommunicateOptions, RemoteProcess, type WaitOptions } from "./process/remote-process.ts";
 export type { ScreenSnapshot, Snapshot, StreamSnapshot } from "./process/snapshot.ts";
-export type { ExitReport, Gap, OutputChunk, ProcessEvent } from "./process/process-events.ts";
+export type { ExitReport, Gap, OutputChunk, ProcessEvent, StartedEvent } from "./process/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
 export type { HostEvent } from "./session/event-feed.ts";
 export type { SessionState } from "./session/session.ts";

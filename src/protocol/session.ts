@@ -9,13 +9,16 @@ export const sessionMethods = {
     doc: "Opens a session, or resumes one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
     right: "session",
-    extensionParams: ["urgentInput"],
+    extensionParams: ["urgentInput", "tellStarts"],
     params: () =>
       z.object({
         clientName: z.string(),
         resumeSessionId: optional(z.string()).describe("Session to resume; absent or null opens a new one"),
         urgentInput: optional(z.boolean()).describe(
           "Lets input for a running process (`process/write`, `process/closeStdin`) pass earlier requests about other things, such as copying a large file",
+        ),
+        tellStarts: optional(z.boolean()).describe(
+          "Also reports every start of this connection by `process/started`, or `process/failed`",
         ),
       }),
     result: () =>

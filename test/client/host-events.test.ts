@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
 import type { Host } from "../../src/client/host.ts";
 import type { HostEvent } from "../../src/client/session/event-feed.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
@@ -12,9 +13,9 @@ const inTime = <T>(promise: Promise<T>, what: string): Promise<T> =>
 let server: Server | undefined;
 let host: Host | undefined;
 
-async function open(): Promise<Host> {
+async function open(options: ConnectOptions = {}): Promise<Host> {
   server = createServer();
-  host = await connect(server);
+  host = await connect(server, options);
   return host;
 }
 
@@ -42,6 +43,24 @@ test("the events of all processes come in the order of each, and end with the se
   expect(of("a").map(({ kind }) => kind)).toEqual(["output", "exited", "closed"]);
   expect(of("b")).toMatchObject([{ kind: "exited", exitCode: 1 }, { kind: "closed" }]);
   expect(await inTime(all(machine.events()), "the end")).toEqual([]);
+});
+
+test("with tellStarts, each start is among the events, once and before everything else of its process", async () => {
+  const machine = await open({ tellStarts: true });
+  const reading = all(machine.events());
+  const started = await machine.start(["echo", "one"], { processId: "a" });
+  await started.closed;
+  await expect(machine.start(["/no/such/program"], { processId: "b" })).rejects.toThrow("/no/such/program");
+  await machine.close();
+  const told = await inTime(reading, "the end of the events");
+  const of = (id: string) => told.filter((event) => "processId" in event && event.processId === id);
+  expect(of("a")).toMatchObject([
+    { kind: "started", pid: started.pid },
+    { kind: "output" },
+    { kind: "exited" },
+    { kind: "closed" },
+  ]);
+  expect(of("b")).toMatchObject([{ kind: "failed", code: "SPAWN_FAILED" }]);
 });
 
 test("a reader that does not read makes no process wait, and is told what it missed", async () => {

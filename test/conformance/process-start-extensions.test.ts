@@ -48,6 +48,37 @@ verifies("process.start:pid", async ({ peer }) => {
     ).not.toHaveProperty("pid");
 });
 
+verifies("process.start:reported", async ({ connect, peer }) => {
+  const asking = await connect();
+  await asking.handshake({ tellStarts: true });
+  const params = start("p", shell("echo $$; exec sleep 60"), { idempotencyKey: "key" });
+  const from = asking.rawMessages.length;
+  await asking.request("process/start", params);
+  const pid = await untilNumber(asking, "p");
+  await asking.request("process/start", params);
+  await expectError(asking.request("process/start", start("p", ["true"])), -32600);
+  const failed = await expectError(asking.request("process/start", start("q", ["/no/such/program"])), -32603);
+  const told = { method: "process/started", params: { processId: "p", pid } };
+  const arrived = asking.rawMessages.slice(from).map((text) => JSON.parse(text));
+  expect(arrived.filter(({ method }) => method !== "process/output")).toMatchObject([
+    told,
+    { result: { processId: "p" } },
+    told,
+    { result: { processId: "p" } },
+    { error: { code: -32600 } },
+    {
+      method: "process/failed",
+      params: { processId: "q", message: failed.message, code: (failed.data as { code: string }).code },
+    },
+    { error: { code: -32603 } },
+  ]);
+  expect(arrived.findIndex(({ method }) => method === "process/output")).toBeGreaterThan(1);
+  const silent = await peer();
+  await run(silent, "p", ["true"]);
+  await expectError(silent.request("process/start", start("q", ["/no/such/program"])), -32603);
+  expect(silent.notifications.map(({ method }) => method)).toEqual(["process/exited", "process/closed"]);
+});
+
 verifies("process.start:idempotency-conflict", async ({ peer }) => {
   const connection = await peer();
   const params = start("p", ["true"], { idempotencyKey: "key" });

@@ -78,6 +78,8 @@ it("notifications have these names and senders", () => {
     "process/output": "server",
     "process/exited": "server",
     "process/closed": "server",
+    "process/started": "server",
+    "process/failed": "server",
     "process/gap": "server",
     "fs/missingChanged": "server",
     "fs/watch/changed": "server",

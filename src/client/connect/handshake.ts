@@ -9,6 +9,8 @@ import { checkedResult } from "../session/wire-check.ts";
 /** The client's name, and its timeouts. */
 export interface HandshakeOptions {
   readonly clientName: string;
+  /** Has the server report starts; see `ConnectOptions`. */
+  readonly tellStarts?: boolean;
   /** Parameters of `initialize` in place of the usual ones. */
   readonly greeting?: Readonly<Record<string, unknown>>;
   readonly connectTimeoutMs: number;
@@ -78,7 +80,8 @@ async function initialize(
   link: Link,
   {
     clientName,
-    greeting = { clientName, urgentInput: true },
+    tellStarts = false,
+    greeting = { clientName, urgentInput: true, ...(tellStarts ? { tellStarts } : {}) },
     resumeSessionId,
   }: HandshakeOptions & { readonly resumeSessionId: string | undefined },
 ): Promise<Result<"initialize">> {

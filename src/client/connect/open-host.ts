@@ -28,6 +28,11 @@ export interface ConnectOptions {
    * call then rejects with the code TIMED_OUT. What waits by nature, or moves data, is not limited. Default: no limit.
    */
   readonly answerTimeoutMs?: number;
+  /**
+   * Adds a `started` event to `Host.events` for each process that this session starts, if the server has
+   * `initialize.tellStarts`. Default: false.
+   */
+  readonly tellStarts?: boolean;
   /** Resumes a session that has lost its client; see `Host.sessionId`. */
   readonly resumeSessionId?: string;
   /** Cancels connecting. It has no effect once there is a host. */
@@ -56,6 +61,7 @@ export async function openHost(
       recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", RECOVERY_TIMEOUT_MS),
       answerTimeoutMs: durationOf(options, "answerTimeoutMs", Number.POSITIVE_INFINITY),
       logger: options.logger ?? silentLogger,
+      tellStarts: options.tellStarts === true,
       ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
     },
     options.signal,

@@ -74,6 +74,13 @@ export interface FailedEvent {
   readonly code: ErrorCode;
 }
 
+/** The process runs. Only `Host.events` yields it, and only if `connect` asked for it with `tellStarts`. */
+export interface StartedEvent {
+  readonly kind: "started";
+  /** Its number on the server's machine. */
+  readonly pid: number;
+}
+
 /** The error for a reader that wants output, not events. */
 export function errorOf({ message, code }: FailedEvent): ExecError {
   switch (code) {
@@ -93,7 +100,7 @@ export function errorOf({ message, code }: FailedEvent): ExecError {
 export type ProcessEvent = NumberedEvent | FailedEvent;
 
 /** Size of an event, as counted against limits. */
-export function sizeOf(event: ProcessEvent): number {
+export function sizeOf(event: ProcessEvent | StartedEvent): number {
   if (event.kind === "output") return event.bytes.length;
   return event.kind === "failed" ? event.message.length : 0;
 }

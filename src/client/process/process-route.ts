@@ -47,6 +47,8 @@ export class ProcessRoute implements Followed {
   readonly processId: string;
   /** The server knows the process. A start may have to wait for a connection. */
   started = false;
+  /** Once the server has reported the start, where it was asked to. */
+  pid: number | undefined;
   /** Set for a kept process, which does not end with the session. */
   kept: KeptRoute | undefined;
   #firstSeq = 1;

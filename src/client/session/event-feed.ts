@@ -1,20 +1,22 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { Fifo } from "../../base/fifo.ts";
-import { type ProcessEvent, sizeOf } from "../process/process-events.ts";
+import { type ProcessEvent, sizeOf, type StartedEvent } from "../process/process-events.ts";
 
 /** Limits of what a slow reader may leave unread; the oldest events are dropped beyond them. */
 const MAX_UNREAD_EVENTS = 65_536;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
+type OneProcessEvent = (ProcessEvent | StartedEvent) & { readonly processId: string };
+
 /** An event of any process of the session. */
 export type HostEvent =
-  | (ProcessEvent & { readonly processId: string })
+  | OneProcessEvent
   /** The reader was too slow for this many events. Readers of a single process get every event. */
   | { readonly kind: "lagged"; readonly events: number };
 
 /** The events of all processes, for one reader. It never makes a process wait. */
 export class EventFeed implements AsyncIterableIterator<HostEvent> {
-  readonly #unread = new Fifo<ProcessEvent & { readonly processId: string }>();
+  readonly #unread = new Fifo<OneProcessEvent>();
   readonly #signal: AbortSignal | undefined;
   readonly #left: (feed: EventFeed) => void;
   readonly #wake = (): void => {
@@ -33,7 +35,7 @@ export class EventFeed implements AsyncIterableIterator<HostEvent> {
     signal?.addEventListener("abort", this.#wake, { once: true });
   }
 
-  push(processId: string, event: ProcessEvent): void {
+  push(processId: string, event: ProcessEvent | StartedEvent): void {
     if (this.#ended) return;
     this.#unread.push({ ...event, processId });
     this.#unreadBytes += sizeOf(event);

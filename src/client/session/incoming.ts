@@ -10,6 +10,8 @@ export interface Recipients {
   readonly routes: ReadonlyMap<string, ProcessRoute>;
   readonly bodies: HttpBodies;
   readonly watches: FileWatches;
+  /** The server reports, for the first time, that a process has started. */
+  started(route: ProcessRoute, pid: number): void;
   /** Events of an attached process were dropped: read what the server still has of them. */
   overdue(route: ProcessRoute): void;
   /** The server violated the protocol in what it sent about a process. */
@@ -32,6 +34,13 @@ function receiveOfProcess(to: Recipients, method: string, params: unknown): void
     const told = processEventOf(method, params);
     if (told !== undefined) {
       routes.get(told.processId)?.receive(told.event);
+    } else if (method === "process/started") {
+      const { processId, pid } = checkedParams(method, params);
+      const route = routes.get(processId);
+      // The report comes again with the answer to a repeated start.
+      if (route === undefined || route.pid !== undefined) return;
+      route.pid = pid;
+      to.started(route, pid);
     } else if (method === "process/gap") {
       const route = routes.get(checkedParams(method, params).processId);
       if (route !== undefined) to.overdue(route);

@@ -27,7 +27,7 @@ import { ObservedState } from "./observed-state.ts";
 import { Orphans } from "./orphans.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { isTransient } from "./transient-errors.ts";
-import type { ProcessEvent } from "../process/process-events.ts";
+import type { ProcessEvent, StartedEvent } from "../process/process-events.ts";
 import { ProcessRoute, type RouteOwner } from "../process/process-route.ts";
 import { RecoveryBudget } from "../connect/recovery-budget.ts";
 import { recover } from "./recovery.ts";
@@ -77,6 +77,7 @@ export class ClientSession implements Caller, RouteOwner {
     routes: this.#routes,
     bodies: this.bodies,
     watches: this.watches,
+    started: (route, pid) => this.published(route, { kind: "started", pid }),
     overdue: (route) => this.overdue(route),
     failed: (route, error) => {
       route.fail(error);
@@ -238,7 +239,7 @@ export class ClientSession implements Caller, RouteOwner {
     return true;
   }
 
-  published(route: ProcessRoute, event: ProcessEvent): void {
+  published(route: ProcessRoute, event: ProcessEvent | StartedEvent): void {
     for (const feed of this.#feeds) feed.push(route.processId, event);
   }
 

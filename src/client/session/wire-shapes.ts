@@ -443,6 +443,7 @@ export const notificationShapes = {
   },
   "process/closed": { processId: "string", seq: "seq" },
   "process/gap": { processId: "string", fromSeq: "seq", toSeq: "seq" },
+  "process/started": { processId: "string", pid: "integer" },
   "fs/watch/changed": {
     watchId: "string",
     paths: ["array", "string"],

@@ -56,6 +56,7 @@ export interface InitializeOptions {
   readonly resumeSessionId: string | undefined;
   /** See the parameter of `initialize`. */
   readonly urgentInput: boolean;
+  readonly tellStarts: boolean;
 }
 
 /** One client: its handshake, session and requests. Handlers receive it as their context. */
@@ -77,6 +78,7 @@ export class ClientConnection implements SessionHolder {
   /** The handshake waits for the connection that holds the session, and all later requests wait too. */
   #resuming = false;
   #initialized = false;
+  #tellsStarts = false;
   #signOfLife: Promise<boolean> | undefined;
   /** The session now belongs to another connection. */
   #surrendered = false;
@@ -163,6 +165,11 @@ export class ClientConnection implements SessionHolder {
     this.peer.notify(method, params);
   }
 
+  /** Reports a start to a client that asked for it in its handshake. */
+  tellStart<N extends "process/started" | "process/failed">(method: N, params: NotificationParams<N>): void {
+    if (this.#tellsStarts) this.peer.notify(method, params);
+  }
+
   /** One piece of a streamed HTTP body. */
   sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void {
     this.peer.sendBodyDelta(requestId, seq, bytes);
@@ -208,10 +215,11 @@ export class ClientConnection implements SessionHolder {
     checkRights(this.credential, request);
   }
 
-  initialize({ resumeSessionId, urgentInput }: InitializeOptions): Session | Promise<Session> {
+  initialize({ resumeSessionId, urgentInput, tellStarts }: InitializeOptions): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
     this.#order.urgentInput = urgentInput;
+    this.#tellsStarts = tellStarts;
     const { sessions } = this.#options;
     const session =
       resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { codeOnWire } from "../../base/error-codes.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
@@ -11,7 +12,7 @@ import type { TerminalSize } from "../../native/spawn.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
 import type { ProcessLimits, ProcessRead, ProcessStart, SignalName } from "../../protocol/process.ts";
-import { dataOf } from "../../rpc/error-wire.ts";
+import { dataOf, toWire } from "../../rpc/error-wire.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
@@ -29,7 +30,6 @@ import { writeInput } from "../processes/process-input.ts";
 import { invalidParams } from "../invalid-params.ts";
 import { waitForProcess } from "../processes/wait-for-process.ts";
 import type { StartDetails } from "../processes/process-table.ts";
-import type { Session } from "../sessions/session.ts";
 import { checkSpecKind } from "../processes/spec-kind.ts";
 import { refusal } from "../refusal.ts";
 import { refuseManagedNetwork } from "../refuse-protection.ts";
@@ -82,7 +82,7 @@ export function processHandlers({
       const { request, policy } = startRequest(client, params, environment, sandboxes);
       const { processId } = params;
       const keep = keepOf(params, kept);
-      const answer = () => startAnswer(session, params);
+      const answer = () => startAnswer(client, params);
       return whenStarted(session, processId, () => {
         if (isRepeated(client, params, kept)) return answer();
         if (session.visible(processId) !== undefined)
@@ -103,7 +103,9 @@ export function processHandlers({
             ? session.processes.start(processId, request, details)
             : startKept(client, { ...keep, params }, request, details);
         const started = start.catch((error: unknown) => {
-          throw startError(error);
+          const fault = startError(error);
+          client.tellStart("process/failed", { processId, ...reasonOf(fault) });
+          throw fault;
         });
         return new DeferredAnswer(started.then(answer));
       });
@@ -151,16 +153,25 @@ export function processHandlers({
   } satisfies Handlers<ClientConnection>;
 }
 
-function startAnswer(session: Session, params: ProcessStart): Result<"process/start"> {
+/** The answer to a start, which follows its report. */
+function startAnswer(client: ClientConnection, params: ProcessStart): Result<"process/start"> {
   const { processId, tellPid, tellEnforced } = params;
-  const entry = session.visible(processId);
+  const entry = client.session.visible(processId);
   const enforced = entry?.enforced;
+  if (entry !== undefined) client.tellStart("process/started", { processId, pid: entry.process.pid });
   return {
     processId,
     sandboxType: enforced === undefined ? "none" : "linuxSeccomp",
     ...(tellPid === true && entry !== undefined ? { pid: entry.process.pid } : {}),
     ...(tellEnforced === true && enforced !== undefined ? { enforced } : {}),
   };
+}
+
+/** Why a start failed. Nothing of an internal fault leaves this process. */
+function reasonOf(fault: unknown): { readonly message: string; readonly code?: string } {
+  const { message, data } = toWire(fault) ?? { message: "process/start: internal error" };
+  const code = codeOnWire(data);
+  return { message, ...(code === undefined ? {} : { code }) };
 }
 
 /** Peers expect an internal error for every system error of a start. */

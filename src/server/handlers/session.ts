@@ -13,10 +13,11 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
     return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
   };
   return {
-    initialize: (client, { clientName, resumeSessionId, urgentInput }) => {
+    initialize: (client, { clientName, resumeSessionId, urgentInput, tellStarts }) => {
       const session = client.initialize({
         resumeSessionId: resumeSessionId ?? undefined,
         urgentInput: urgentInput ?? false,
+        tellStarts: tellStarts ?? false,
       });
       return session instanceof Promise
         ? session.then((resumed) => answer(resumed, clientName))
