@@ -44,6 +44,8 @@ export type {
   RequestHooks,
 } from "./observer.ts";
 export { type FleetOptions } from "./fleet/fleet-options.ts";
-export { type ListeningServer, serve, type ServeOptions } from "./serve.ts";
+export { type ListenAddress, parseListenUrl } from "./listen-address.ts";
+export type { ListeningServer } from "./listening-server.ts";
+export { serve, type ServeOptions } from "./serve.ts";
 export { type AcceptOptions, createServer, type Server } from "./server.ts";
 export type { ServerOptions } from "./server-options.ts";

@@ -12,7 +12,10 @@ export type ListenAddress =
 
 const MAX_PORT = 65_535;
 
-/** Throws a UsageError; `name` says in it what was given. */
+/**
+ * The address that a `listen` of `serve`, or a `--listen`, stands for. Throws a UsageError for any other text; `name`
+ * says in it what was given.
+ */
 export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
   if (typeof url !== "string") throw new UsageError(`a ${name} must be text, not ${typeof url}`);
   if (url === "stdio" || url === "stdio://") return { kind: "stdio" };

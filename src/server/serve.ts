@@ -15,7 +15,9 @@ import { metricsPage } from "./metrics/metrics-page.ts";
 import type { FleetOptions } from "./fleet/fleet-options.ts";
 import type { FleetPlace } from "./fleet/join-fleet.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { createServerFor, type ObservedServer, type Server } from "./server.ts";
+import { type ListeningServer, listeningServer } from "./listening-server.ts";
+import { serveStdio } from "./serve-stdio.ts";
+import { createServerFor, type ObservedServer } from "./server.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 
@@ -23,7 +25,8 @@ import { type ServerTls, TlsFiles } from "./tls/tls-files.ts";
 export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   /**
    * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `unix:///PATH` for a socket that only
-   * this user can connect to, or `none` for a server that is reached over its `fleet` alone. Default: `ws://127.0.0.1:0`.
+   * this user can connect to, `stdio` for one client on stdin and stdout of this program, which must not be used for
+   * anything else, or `none` for a server that is reached over its `fleet` alone. Default: `ws://127.0.0.1:0`.
    */
   readonly listen?: string;
   /** Certificates, for `wss://`. */
@@ -44,22 +47,6 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   readonly insecureNoAuth?: boolean;
 }
 
-/** A listening server. */
-export interface ListeningServer extends Server, AsyncDisposable {
-  /**
-   * The URL for clients: `ws://127.0.0.1:38977`, `wss://…` with TLS, or `ws+unix:///run/exec.sock`. For a server that
-   * listens nowhere it is `fleet:ID`, with its name in the fleet.
-   */
-  readonly url: string;
-  /**
-   * A link to the web console for a browser of the user who runs this program. It works once, within the hour. With
-   * authentication it holds nothing, and the page asks for a token. Undefined if the console is not served.
-   */
-  consoleLink(): string | undefined;
-  /** Stops listening, kills all processes and closes every connection. */
-  close(): Promise<void>;
-}
-
 /**
  * Starts a server and listens. Throws a UsageError for an impossible address or limit, and a CapabilityError if the
  * machine refuses.
@@ -67,8 +54,6 @@ export interface ListeningServer extends Server, AsyncDisposable {
 export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
   const { listen = "ws://127.0.0.1:0", authentication, tls, insecureNoAuth = false } = options;
   const address = parseListenUrl(listen);
-  if (address.kind === "stdio")
-    throw new UsageError("serve() does not serve stdio: give it ws://, wss:// or unix://");
   if (address.kind === "none" && options.fleet === undefined)
     throw new UsageError("a server that listens nowhere needs a fleet: set fleet, or an address");
   const isSecure = address.kind === "websocket" && address.isSecure;
@@ -84,6 +69,13 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     throw new UsageError(
       "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do it all the same",
     );
+  if (address.kind === "stdio") {
+    if (authentication !== undefined || options.fleet !== undefined)
+      throw new UsageError(
+        "stdio takes no authentication and no fleet: whoever started this program is its only client",
+      );
+    return serveStdio(options);
+  }
   const logger = options.logger ?? silentLogger;
   const files = tls && new TlsFiles(tls, logger);
   const material = files?.load();
@@ -116,7 +108,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   let place: FleetPlace | undefined;
   let listener: WebSocketListener | undefined;
   let unwatch: (() => void) | undefined;
-  const close = async (): Promise<void> => {
+  const stop = async (): Promise<void> => {
     unwatch?.();
     authenticator?.close();
     await Promise.all([listener?.close(), server?.close()]);
@@ -167,24 +159,14 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     const url = listener?.url ?? `fleet:${options.fleet?.id}`;
     console?.listensOn(url);
     if ("port" in address) listeners.add(Number(new URL(url).port));
-    return {
+    return listeningServer(opened, {
       url,
       consoleLink: () => console?.link(),
-      refusal: (credential) => opened.refusal(credential),
-      exclude: (ends) => opened.exclude(ends),
-      accept: (transport, accepted) => opened.accept(transport, accepted),
-      link: (events) => opened.link(events),
-      state: () => opened.state(),
-      drain: () => {
-        const drained = opened.drain();
-        place?.tell();
-        return drained;
-      },
-      close,
-      [Symbol.asyncDispose]: close,
-    };
+      draining: () => place?.tell(),
+      stop,
+    });
   } catch (error) {
-    await close();
+    await stop();
     throw server === undefined ? error : listenError(error, address);
   }
 }

@@ -3,7 +3,6 @@ import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import { libc } from "../../native/libc.ts";
 import { methods } from "../../protocol/index.ts";
@@ -11,12 +10,13 @@ import {
   type AuthenticationPolicy,
   type ConsoleOptions,
   type FleetOptions,
+  type ListenAddress,
+  parseListenUrl,
   serve as startListening,
   type ServerLimits,
   type ServerOptions,
 } from "../../server/index.ts";
-import { isExposed, type ListenAddress, parseListenUrl } from "../../server/listen-address.ts";
-import { createServerFor } from "../../server/server.ts";
+import { isExposed } from "../../server/listen-address.ts";
 import { AUDIT_FLAGS, parseAudit } from "../audit-flags.ts";
 import {
   AUTHENTICATION_FILES,
@@ -37,7 +37,6 @@ import { refuseDebugger } from "../refuse-debugger.ts";
 import { consoleKeyPath } from "../console-key-path.ts";
 import { cannotWrite } from "../print-result.ts";
 import { writeErr, writeOut } from "../standard-streams.ts";
-import { openStdioTransport } from "../stdio-streams.ts";
 import { VERSION } from "../version.ts";
 import { consoleLine, welcome } from "../welcome.ts";
 
@@ -285,15 +284,9 @@ async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: Listen
 }
 
 async function serveStdio(options: ListenOptions): Promise<void> {
-  // The server ends with its client, and nothing it runs would be kept.
-  const server = await orFailure(async () => {
-    const created = createServerFor(new OwnListeners(), { ...options, keepProcesses: false });
-    await created.prepare();
-    return created;
-  });
-  const transport = openStdioTransport(options.limits.maxMessageBytes);
+  const server = await orFailure(() => startListening({ ...options, listen: "stdio" }));
   onStopSignal(() => server.close());
-  server.accept(transport, { resumable: false, from: "stdio", ended: () => exitAfter(server.close()) });
+  exitAfter(server.closed);
 }
 
 /** `stop` may wait the first time; a second signal, of either kind, is not kept waiting. */

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { silentLogger } from "../../../base/logger.ts";
 import { Bridge } from "../../../bridge/bridge.ts";
 import { RECOVERY_TIMEOUT_MS } from "../../../client/connect/recovery-budget.ts";
-import { openStdioTransport } from "../../stdio-streams.ts";
+import { openStdioTransport } from "../../../transport/stdio.ts";
 import { endWith } from "../end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
 import { targetTransports } from "../target/target-transports.ts";

@@ -1,9 +1,14 @@
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
-import { JsonLinesTransport } from "../transport/json-lines.ts";
+import { UsageError } from "../base/errors.ts";
+import { JsonLinesTransport } from "./json-lines.ts";
 
-/** Messages as lines on this program's stdin and stdout. */
+let isOpen = false;
+
+/** Messages as lines on this program's stdin and stdout, of which there is one pair. */
 export function openStdioTransport(maxLineBytes?: number): JsonLinesTransport {
+  if (isOpen) throw new UsageError("stdin and stdout of this program already carry a connection");
+  isOpen = true;
   return new JsonLinesTransport(openInput(), openOutput(), "exec-server stdio", maxLineBytes);
 }
 
