@@ -1,5 +1,6 @@
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
 import { silentLogger } from "../../base/logger.ts";
+import type { RefusalCause } from "../../base/refused-connection.ts";
 import type { AdmissionOptions } from "../../transport/websocket/websocket-server.ts";
 import type { ObservedServer } from "../server.ts";
 import type { ServerOptions } from "../server-options.ts";
@@ -40,6 +41,9 @@ export interface Surroundings {
   readonly console?: Console | undefined;
 }
 
+/** Refusals that whoever decides them does not log. */
+const UNLOGGED: ReadonlySet<RefusalCause> = new Set(["origin", "host", "limit", "request"]);
+
 /** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */
 export function admissionFor(
   server: ObservedServer,
@@ -53,6 +57,10 @@ export function admissionFor(
   { authenticator, requiresCertificate, isLocal, console }: Surroundings,
 ): AdmissionOptions<Credential> {
   const log = new LoginLog(logger ?? silentLogger);
+  // Strangers who send anything at all must not keep lines about users out of the log.
+  const failures = new LoginLog(logger ?? silentLogger);
+  const notAccepted = (reason: string, from: string | undefined): void =>
+    failures.warn("a connection was not accepted", { reason, ...(from === undefined ? {} : { from }) });
   const maxMessageBytes = limits?.maxMessageBytes;
   const decide =
     authenticator === undefined
@@ -73,7 +81,11 @@ export function admissionFor(
     ...(asksForUser
       ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
       : {}),
-    refused: (connection) => server.observer?.refused?.(connection),
+    refused: (connection) => {
+      if (UNLOGGED.has(connection.cause)) notAccepted(connection.reason, connection.from);
+      server.observer?.refused?.(connection);
+    },
+    failed: notAccepted,
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     maxPendingConnections: limits?.maxPendingConnections,
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,

@@ -45,6 +45,7 @@ export function attachWebSocket<Credential>(
     const isOurs = pathOf(request) === options.path;
     if (!isOurs && isOthers(pathOf(request))) return;
     pending.admit(socket);
+    pending.asked(socket);
     socket.on("error", () => socket.destroy());
     socket.setKeepAlive(true, TCP_OPTIONS.keepAliveInitialDelay);
     const refusal = isOurs

@@ -1,4 +1,6 @@
 import type { Socket } from "node:net";
+import { formatDuration } from "../../base/duration.ts";
+import { addressOf } from "./socket-address.ts";
 
 /** Time a stranger has to become a connection, or to send a request. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -11,6 +13,24 @@ export interface PendingLimits {
   readonly handshakeTimeoutMs?: number | undefined;
 }
 
+export interface PendingOptions extends PendingLimits {
+  /**
+   * Called for a socket that ends before its first request is complete, and with no address for one that could not be
+   * accepted. The reason contains nothing that the peer sent. A peer that sends nothing is not reported: probes connect
+   * like that, and browsers do in advance.
+   */
+  failed?(reason: string, from: string | undefined): void;
+}
+
+interface Pending {
+  timer: NodeJS.Timeout;
+  readonly from: string;
+  /** It has sent a request, or its end is reported elsewhere. */
+  hasAsked: boolean;
+  /** Why it is destroyed. */
+  fault?: string;
+}
+
 /**
  * Sockets that are not connections: those that have not sent enough yet, and those that were refused. Each has a
  * deadline, after which it is destroyed whatever it does. If there are too many, the oldest is closed: a well-behaved
@@ -20,37 +40,54 @@ export class PendingSockets {
   readonly #max: number;
   readonly #timeoutMs: number;
   /** Oldest first. */
-  readonly #deadlines = new Map<Socket, NodeJS.Timeout>();
+  readonly #pending = new Map<Socket, Pending>();
+  readonly #failed: PendingOptions["failed"];
 
   constructor({
     maxPendingConnections = MAX_PENDING_CONNECTIONS,
     handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
-  }: PendingLimits) {
+    failed,
+  }: PendingOptions) {
+    this.#failed = failed;
     this.#max = maxPendingConnections;
     this.#timeoutMs = handshakeTimeoutMs;
   }
 
   get size(): number {
-    return this.#deadlines.size;
+    return this.#pending.size;
   }
 
   admit(socket: Socket): void {
-    if (this.#deadlines.size >= this.#max)
-      for (const oldest of this.#deadlines.keys()) {
-        this.#remove(oldest);
+    if (this.#pending.size >= this.#max)
+      for (const [oldest, pending] of this.#pending) {
+        pending.fault = "too many sockets had sent no complete request";
+        this.#ended(oldest, pending);
         oldest.destroy();
         break;
       }
-    this.#deadlines.set(socket, this.#start(socket, this.#timeoutMs));
-    socket.once("close", () => this.#remove(socket));
+    const pending: Pending = {
+      timer: this.#start(socket, this.#timeoutMs),
+      from: addressOf(socket),
+      hasAsked: false,
+    };
+    this.#pending.set(socket, pending);
+    socket.once("close", () => {
+      if (this.#pending.get(socket) === pending) this.#ended(socket, pending);
+    });
+  }
+
+  /** It has sent a request, or whoever calls this reports how it ends. */
+  asked(socket: Socket): void {
+    const pending = this.#pending.get(socket);
+    if (pending !== undefined) pending.hasAsked = true;
   }
 
   /** It has got an answer: a new deadline for its next step. */
   renew(socket: Socket, timeoutMs: number = this.#timeoutMs): void {
-    const timer = this.#deadlines.get(socket);
-    if (timer === undefined) return;
-    clearTimeout(timer);
-    this.#deadlines.set(socket, this.#start(socket, Math.min(timeoutMs, this.#timeoutMs)));
+    const pending = this.#pending.get(socket);
+    if (pending === undefined) return;
+    clearTimeout(pending.timer);
+    pending.timer = this.#start(socket, Math.min(timeoutMs, this.#timeoutMs));
   }
 
   /** Its TLS handshake is over: from now on, the encrypted socket stands for it, with a new deadline. */
@@ -73,15 +110,34 @@ export class PendingSockets {
   }
 
   destroyAll(): void {
-    for (const socket of this.#deadlines.keys()) socket.destroy();
+    for (const [socket, pending] of this.#pending) {
+      pending.hasAsked = true;
+      socket.destroy();
+    }
   }
 
   #start(socket: Socket, timeoutMs: number): NodeJS.Timeout {
-    return setTimeout(() => socket.destroy(), timeoutMs);
+    return setTimeout(() => {
+      const pending = this.#pending.get(socket);
+      if (pending !== undefined) pending.fault = `no complete request within ${formatDuration(timeoutMs)}`;
+      socket.destroy();
+    }, timeoutMs);
+  }
+
+  #ended(socket: Socket, { hasAsked, fault, from }: Pending): void {
+    this.#remove(socket);
+    if (!hasAsked && socket.bytesRead > 0) this.#failed?.(fault ?? faultOf(socket), from);
   }
 
   #remove(socket: Socket): void {
-    clearTimeout(this.#deadlines.get(socket));
-    this.#deadlines.delete(socket);
+    clearTimeout(this.#pending.get(socket)?.timer);
+    this.#pending.delete(socket);
   }
+}
+
+function faultOf({ errored }: Socket): string {
+  const { code } = (errored ?? {}) as NodeJS.ErrnoException;
+  if (code === undefined || code === "HPE_INVALID_EOF_STATE")
+    return "the peer closed it before its request was complete";
+  return code.startsWith("HPE_") ? `not an HTTP request (${code})` : `it was lost (${code})`;
 }

@@ -92,6 +92,7 @@ export function tlsFront(http: HttpServer, options: TlsOptions, pending: Pending
       // TLS takes what has been read, if it is put back.
       socket.pause();
       socket.unshift(first);
+      pending.asked(socket);
       if (first[0] === TLS_HANDSHAKE) secure(socket);
       else {
         refused?.("plain HTTP instead of TLS", addressOf(socket));

@@ -17,7 +17,7 @@ import {
 } from "./http-pages.ts";
 import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
 import { ownHosts } from "./own-hosts.ts";
-import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
+import { type PendingOptions, PendingSockets } from "./pending-sockets.ts";
 import { RequestTurns } from "./request-turns.ts";
 import { isOwnPage, type RequestRules, refuseRequest } from "./request-rules.ts";
 import { formatHost, TCP_OPTIONS } from "./socket-address.ts";
@@ -43,8 +43,8 @@ export type ListenPlace =
 /** Where to listen, and whom to admit. */
 export type ListenOptions<Credential = unknown> = ListenPlace & AdmissionOptions<Credential>;
 
-/** Whom to admit. `PendingLimits` limits sockets that are not connections yet. */
-export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<Credential>, PendingLimits {
+/** Whom to admit. `PendingOptions` are about sockets that are not connections yet. */
+export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<Credential>, PendingOptions {
   /**
    * Names by which clients reach the server besides its address and those of loopback, such as that of a proxy. A request
    * for any other host is refused.
@@ -72,6 +72,7 @@ export async function listenWebSocket<Credential = unknown>(
   const turns = new RequestTurns();
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
+    pending.asked(request.socket);
     // More requests may have come with one that was too much.
     if (request.socket.destroyed) return;
     // A body that continues after the answer gets no more time.
@@ -98,6 +99,7 @@ export async function listenWebSocket<Credential = unknown>(
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
+    pending.asked(socket);
     const page = pages.get(pathOf(request));
     // Without a token, a page of its own is refused like any other: nothing else tells it from what runs in a browser.
     const from =
@@ -113,8 +115,11 @@ export async function listenWebSocket<Credential = unknown>(
   if ("path" in options) http.on("connection", (socket) => void askUnixHolder(socket, options));
   const listener = tls?.listener ?? http;
   const { url, release } = await bind(listener, options);
-  // A connection that cannot be accepted for lack of a descriptor is lost; the next one may succeed.
-  listener.on("error", () => {});
+  // A connection that cannot be accepted for lack of a descriptor is lost; the next one may succeed. libuv closes most of
+  // them by itself, without a word.
+  listener.on("error", ({ code, message }: NodeJS.ErrnoException) =>
+    options.failed?.(`cannot accept (${code ?? message})`, undefined),
+  );
   return {
     url,
     renewTls: (material) => tls?.renew(material),
