@@ -24,6 +24,7 @@ export const REQUIREMENTS = [
   ...["spawn-rate", "spawn-rate-pty", "spawn-rate-held", "spawn-rate-held-pty"].map((name) =>
     ws({ case: name, metric: "processes/s", atLeast: 6 }),
   ),
+  ws({ case: "short-processes", metric: "peak RSS MiB", atMost: 1 }),
   ...["output", "output-8"].flatMap((name) => [
     ws({ case: name, metric: "MB/s", atLeast: 2 }),
     stdio({ case: name, metric: "MB/s", atLeast: 4 }),

@@ -17,6 +17,7 @@ import scaleConnections from "./scale-connections.mjs";
 import scaleOutput from "./scale-output.mjs";
 import scaleRpc from "./scale-rpc.mjs";
 import scaleSpawn from "./scale-spawn.mjs";
+import shortProcesses from "./short-processes.mjs";
 import spawnLatency from "./spawn-latency.mjs";
 import spawnRateHeldPty from "./spawn-rate-held-pty.mjs";
 import spawnRateHeld from "./spawn-rate-held.mjs";
@@ -36,6 +37,7 @@ export const CASES = [
   spawnRatePty,
   spawnRateHeld,
   spawnRateHeldPty,
+  shortProcesses,
   manyProcesses,
   echo,
   output,

@@ -11,7 +11,7 @@ import {
 } from "./output/output-log.ts";
 import type { OutputSink, OutputSource } from "./output/output-source.ts";
 import type { OutputEnd } from "./output/output-holders.ts";
-import type { ProcessFamily } from "./ending/process-family.ts";
+import { ENDED_FAMILY, type ProcessFamily } from "./ending/process-family.ts";
 import type { MachineUsage, Usage } from "./usage/machine-usage.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
 import { looksDenied } from "./sandbox-denied.ts";
@@ -21,6 +21,7 @@ import { type Screen, TerminalScreen } from "./output/screen/terminal-screen.ts"
 const EXIT_SETTLE_MS = 20;
 const PIPE_STREAMS: readonly StreamName[] = ["stdout", "stderr"];
 const TERMINAL_STREAMS: readonly StreamName[] = ["pty"];
+const NO_SOURCES: readonly OutputSource[] = [];
 
 /** Grace period between SIGTERM and SIGKILL. */
 export const TERMINATE_GRACE_MS = 2_000;
@@ -77,16 +78,19 @@ export interface ProcessState {
  */
 export class ManagedProcess {
   readonly pid: number;
-  readonly #family: ProcessFamily;
+  #family: ProcessFamily;
   readonly #log: OutputLog;
   readonly #input: InputWriter | undefined;
   readonly #terminal: TerminalInput | undefined;
-  readonly #sources: OutputSource[] = [];
-  readonly #listeners = new Set<(event: ProcessEvent) => void>();
+  #sources: readonly OutputSource[];
+  /** Undefined once it has closed. */
+  #listeners: Set<(event: ProcessEvent) => void> | undefined = new Set();
   #openOutputs: readonly OutputEnd[];
   #settleTimer: NodeJS.Timeout | undefined;
   readonly #timeLimit: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
+  #reaped = false;
+  /** Until it is reported. */
   #status: ExitStatus | undefined;
   #exit: Exit | undefined;
   /** Who sent which signal. */
@@ -114,14 +118,13 @@ export class ManagedProcess {
     if (options.timeoutMs !== undefined)
       this.#timeLimit = setTimeout(() => this.#timeOut(), Math.min(options.timeoutMs, MAX_TIMER_MS)).unref();
     this.#openOutputs = parts.outputs.map(({ end }) => end);
-    for (const { stream, end, open } of parts.outputs)
-      this.#sources.push(
-        open({
-          data: (bytes) =>
-            this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
-          end: () => this.#outputEnded(end),
-        }),
-      );
+    this.#sources = parts.outputs.map(({ stream, end, open }) =>
+      open({
+        data: (bytes) =>
+          this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
+        end: () => this.#outputEnded(end),
+      }),
+    );
     if (options.followScreen === true) this.#terminalScreen()?.follow();
   }
 
@@ -184,13 +187,13 @@ export class ManagedProcess {
 
   /** What the family uses; undefined once the process has ended. */
   usage(machine: MachineUsage): Usage | undefined {
-    return this.#status === undefined ? this.#family.usage(machine) : undefined;
+    return this.#reaped ? undefined : this.#family.usage(machine);
   }
 
   /** Calls `listener` on every later event, until the returned function is called. */
   listen(listener: (event: ProcessEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners?.add(listener);
+    return () => this.#listeners?.delete(listener);
   }
 
   /** Until `resumeOutput` was called as often. */
@@ -206,7 +209,7 @@ export class ManagedProcess {
 
   /** Once the process has ended, what it left in its group must not be signalled. */
   signal(signal: NodeJS.Signals): void {
-    if (this.#status !== undefined) return;
+    if (this.#reaped) return;
     this.#noteSender(signal, "client");
     this.#family.signal(signal);
   }
@@ -253,6 +256,7 @@ export class ManagedProcess {
 
   /** The process has been reaped. */
   exited(status: ExitStatus): void {
+    this.#reaped = true;
     this.#status = status;
     clearTimeout(this.#timeLimit);
     this.#family.leaderReaped();
@@ -282,7 +286,7 @@ export class ManagedProcess {
    * which identifies it as well.
    */
   #canEnd(reach: Reach): boolean {
-    return this.#status === undefined || this.#family.contained || (reach === "family" && !this.#closed);
+    return !this.#reaped || this.#family.contained || (reach === "family" && !this.#closed);
   }
 
   #end(by: Killer, reach: Reach): void {
@@ -292,7 +296,7 @@ export class ManagedProcess {
     this.#noteSender("SIGKILL", by);
     if (reach === "family") this.#family.kill(this.#openOutputs);
     else this.#family.killGroup();
-    if (this.#status !== undefined) this.#finishSources();
+    if (this.#reaped) this.#finishSources();
   }
 
   #noteSender(signal: NodeJS.Signals, by: Killer): void {
@@ -306,7 +310,7 @@ export class ManagedProcess {
 
   #outputEnded(end: OutputEnd): void {
     this.#openOutputs = this.#openOutputs.filter((other) => other !== end);
-    if (this.#openOutputs.length === 0 && this.#status !== undefined) this.#tellEnd();
+    if (this.#openOutputs.length === 0 && this.#reaped) this.#tellEnd();
   }
 
   #tellEnd(): void {
@@ -314,9 +318,12 @@ export class ManagedProcess {
     if (this.#closed) return;
     this.#closed = true;
     this.#tell({ kind: "closed", seq: this.#log.appendClosed() });
-    this.#listeners.clear();
-    // The log is kept for a while; its sources need not be.
-    this.#sources.length = 0;
+    // The log is kept for a while; nothing else need be.
+    this.#listeners = undefined;
+    this.#sources = NO_SOURCES;
+    this.#settleTimer = undefined;
+    // What is left after the grace period of `terminate` is still to be killed.
+    if (!this.#family.contained && this.#killTimer === undefined) this.#family = ENDED_FAMILY;
   }
 
   #tellExited(): void {
@@ -325,11 +332,12 @@ export class ManagedProcess {
     const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
     const sandboxDenied = this.#sandboxed && looksDenied(exitCode, () => this.#log.chunksAfter(0, Infinity));
     this.#exit = { exitCode, report, sandboxDenied };
+    this.#status = undefined;
     clearTimeout(this.#settleTimer);
     this.#tell({ kind: "exited", seq: this.#log.appendExited(this.#exit), ...this.#exit });
   }
 
   #tell(event: ProcessEvent): void {
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners ?? []) listener(event);
   }
 }

@@ -57,7 +57,7 @@ function confinement(view: object, network = "full"): Confinement {
   return { view, network } as Confinement;
 }
 
-function create(maxUnheard = 100) {
+function create(maxUnheard = 100, maxHeard?: number) {
   const processes: FakeProcess[] = [];
   const slots: FakeSlot[] = [];
   const [started, closed]: [string[], string[]] = [[], []];
@@ -75,6 +75,7 @@ function create(maxUnheard = 100) {
     starter,
     retentionMs: RETENTION_MS,
     maxUnheard,
+    ...(maxHeard === undefined ? {} : { maxHeard }),
     takeSlot: () => {
       slots.push(new FakeSlot());
       return slots.at(-1) as unknown as ProcessSlot;
@@ -328,4 +329,19 @@ it("nothing is left in the table after all were killed, whatever their clients h
     false,
   ]);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("beyond maxHeard, the process whose end has been known for longest is forgotten before its time", async () => {
+  const { table, start, slots } = create(0, 2);
+  for (const id of ["a", "b", "c"]) (await start(id)).close();
+  const running = await start("d");
+  expect([...table].map(([id]) => id)).toEqual(["b", "c", "d"]);
+  expect(slots.map(({ calls }) => calls.at(-1))).toEqual([
+    "freed",
+    "closed with 7",
+    "closed with 7",
+    undefined,
+  ]);
+  running.close();
+  expect([...table].map(([id]) => id)).toEqual(["c", "d"]);
 });

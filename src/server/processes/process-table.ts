@@ -50,6 +50,8 @@ interface ClosedProcess {
   readonly processId: string;
   readonly place: ProcessSlot;
   readonly key: string | undefined;
+  /** When to forget it, by the clock of `performance`; set once its client has received the end. */
+  forgetAt: number;
 }
 
 /**
@@ -60,6 +62,7 @@ export class ProcessTable {
   readonly #starter: ProcessStarter;
   readonly #retentionMs: number;
   readonly #maxUnheard: number;
+  readonly #maxHeard: number;
   readonly #takeSlot: () => ProcessSlot;
   readonly #places = new Set<ProcessSlot>();
   readonly #started: (processId: string, process: ManagedProcess) => void;
@@ -71,7 +74,7 @@ export class ProcessTable {
   #startsInProgress = 0;
   readonly #keys = new Map<string, { processId: string; body: unknown }>();
   /** Processes whose client has received the end, earliest first. One timer serves all. */
-  readonly #closed = new Map<ProcessEntry, ClosedProcess & { readonly forgetAt: number }>();
+  readonly #closed = new Map<ProcessEntry, ClosedProcess>();
   #forgetTimer: NodeJS.Timeout | undefined;
   /** Forgotten processes that have left something running. */
   readonly #lingering = new Set<ManagedProcess>();
@@ -79,12 +82,14 @@ export class ProcessTable {
 
   /**
    * `started` is called in the same step in which a process enters the table, `closed` when it has ended; call `heard`
-   * when the client knows that. Beyond `maxUnheard`, the oldest count as heard.
+   * when the client knows that. Beyond `maxUnheard`, the oldest count as heard, and beyond `maxHeard` the oldest of those
+   * are forgotten before their time. Default: no limit.
    */
   constructor(options: {
     starter: ProcessStarter;
     retentionMs: number;
     maxUnheard: number;
+    maxHeard?: number;
     takeSlot: () => ProcessSlot;
     started: (processId: string, process: ManagedProcess) => void;
     closed: (processId: string) => void;
@@ -95,6 +100,7 @@ export class ProcessTable {
     this.#started = options.started;
     this.#onClosed = options.closed;
     this.#maxUnheard = options.maxUnheard;
+    this.#maxHeard = options.maxHeard ?? Number.POSITIVE_INFINITY;
   }
 
   get(processId: string): ProcessEntry | undefined {
@@ -204,7 +210,7 @@ export class ProcessTable {
       if (event.kind === "exited") entry.endedAtMs = Date.now();
       if (event.kind !== "closed") return;
       place.closed(process.outputBytes.retained);
-      this.#closedNow(entry, { processId, place, key: idempotency?.key });
+      this.#closedNow(entry, { processId, place, key: idempotency?.key, forgetAt: 0 });
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
@@ -258,7 +264,9 @@ export class ProcessTable {
   }
 
   #forgetLater(entry: ProcessEntry, closed: ClosedProcess): void {
-    this.#closed.set(entry, { ...closed, forgetAt: performance.now() + this.#retentionMs });
+    closed.forgetAt = performance.now() + this.#retentionMs;
+    this.#closed.set(entry, closed);
+    if (this.#closed.size > this.#maxHeard) this.forgetOldest();
     this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), this.#retentionMs).unref();
   }
 

@@ -13,6 +13,11 @@ import type { Attachment } from "./attachment.ts";
 
 /** Maximum number of attachments per session. */
 const MAX_ATTACHMENTS = 1024;
+/**
+ * Maximum number of closed processes per session whose end is known. At 200 short processes a second, all
+ * of them are still kept for the usual 80 s.
+ */
+const MAX_HEARD_PROCESSES = 16_384;
 
 /** What outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
@@ -47,6 +52,7 @@ export class Session {
       starter: options.starter,
       retentionMs: options.retentionMs,
       maxUnheard: options.maxUnheard,
+      maxHeard: MAX_HEARD_PROCESSES,
       takeSlot: options.takeSlot,
       // The connection attached by now follows it, which may not be the one that asked.
       started: (processId, process) => this.#pump?.follow(processId, process),

@@ -20,3 +20,15 @@ export interface ProcessFamily {
   /** True if nothing is known to be left. */
   readonly gone: boolean;
 }
+
+/** The family of a closed process that was not contained: nothing can be done about what it has left. */
+export const ENDED_FAMILY: ProcessFamily = {
+  contained: false,
+  gone: true,
+  signal: () => {},
+  terminate: () => {},
+  killGroup: () => {},
+  kill: () => {},
+  usage: (machine) => machine.ofFamily(0),
+  leaderReaped: () => {},
+};

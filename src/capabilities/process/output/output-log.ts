@@ -144,8 +144,14 @@ export class OutputLog {
     return this.#push({ kind: "exited", exit, atMs: Date.now() });
   }
 
+  /** Nothing is appended afterwards: the log keeps what it needs to be read. */
   appendClosed(): number {
-    return this.#push({ kind: "closed", atMs: Date.now() });
+    const seq = this.#push({ kind: "closed", atMs: Date.now() });
+    this.#entries.compact();
+    this.#evicted = undefined;
+    // Copying a ring that is nearly full would cost more than it returns.
+    if (this.#bytes < this.#ring.length / 2) this.#resize(this.#bytes);
+    return seq;
   }
 
   /**
@@ -195,7 +201,7 @@ export class OutputLog {
 
   #addRecord(stream: StreamName): StreamRecord {
     const record: StreamRecord = { stream, totalBytes: 0, retainedBytes: 0, evicted: undefined };
-    this.#records = [...this.#records, record];
+    this.#records = this.#records.concat(record);
     return record;
   }
 
