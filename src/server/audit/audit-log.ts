@@ -222,12 +222,14 @@ export class AuditLog {
     }
     const waiting = this.#queue.size;
     const begun = sealed.characters;
-    const room = Math.min(MAX_BATCH_CHARACTERS, Math.max(1, this.#options.maxBytes - this.#file.size));
-    while (this.#queue.size > 0 && sealed.characters - begun < room) {
-      const members = this.#queue.shift()!;
+    const room = Math.min(MAX_BATCH_CHARACTERS, this.#options.maxBytes - this.#file.size);
+    // One at least, however small the file may be.
+    do {
+      const members = this.#queue.shift();
+      if (members === undefined) break;
       this.#queuedCharacters -= members.length;
       sealed.add(members);
-    }
+    } while (sealed.characters - begun < room);
     this.#batch = { bytes: sealed.bytes(), head: sealed.head };
     return waiting - this.#queue.size;
   }

@@ -18,7 +18,7 @@ export interface ProcessOrderOptions {
 export class ProcessOrder {
   readonly #isRunning: (processId: string) => boolean;
   /** Number of queued requests per process. */
-  readonly #waiting = new Map<Key, number>();
+  readonly #waiting = new Map<Key | undefined, number>();
   /** The client wants its input to pass queued requests too. */
   urgentInput = false;
 
@@ -38,7 +38,6 @@ export class ProcessOrder {
   /** Registers a queued request. Call the returned function when its turn comes. */
   wait(precedence: Precedence, params: unknown): () => void {
     const key = keyOf(precedence, params);
-    if (key === undefined) return () => {};
     this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1);
     return () => {
       const left = (this.#waiting.get(key) ?? 0) - 1;

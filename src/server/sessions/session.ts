@@ -19,6 +19,12 @@ const MAX_ATTACHMENTS = 1024;
  */
 const MAX_HEARD_PROCESSES = 16_384;
 
+interface AttachedConnection {
+  readonly peer: Peer;
+  readonly pump: EventPump;
+  readonly receipts: DeliveryReceipts;
+}
+
 /** What outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
   readonly id: string;
@@ -29,10 +35,8 @@ export class Session {
   readonly takeSlot: () => ProcessSlot;
   readonly processes: ProcessTable;
   /** Asks the client about the network of processes. */
-  readonly policyClient = new PolicyClient(() => this.#peer);
-  #peer: Peer | undefined;
-  #pump: EventPump | undefined;
-  #receipts: DeliveryReceipts | undefined;
+  readonly policyClient = new PolicyClient(() => this.#connection?.peer);
+  #connection: AttachedConnection | undefined;
   /** Processes that do not belong to the session, by their ids on its connections. */
   readonly #attachments = new Map<string, Attachment>();
   readonly #keptStarts = new Map<string, Promise<unknown>>();
@@ -55,11 +59,11 @@ export class Session {
       maxHeard: MAX_HEARD_PROCESSES,
       takeSlot: options.takeSlot,
       // The connection attached by now follows it, which may not be the one that asked.
-      started: (processId, process) => this.#pump?.follow(processId, process),
+      started: (processId, process) => this.#connection?.pump.follow(processId, process),
       closed: (processId) => {
         // If the pump follows the process, it reports when the last event was sent; without a connection, wait for the
         // next one.
-        if (this.#pump?.isFollowed(processId) === false) this.#told(processId);
+        if (this.#connection?.pump.isFollowed(processId) === false) this.#told(processId);
       },
     });
   }
@@ -70,10 +74,8 @@ export class Session {
    */
   attach(client: KeptClient & { readonly peer: Peer }): void {
     const { peer } = client;
-    this.#peer = peer;
     const pump = new EventPump(peer, (processId) => this.#told(processId));
-    this.#pump = pump;
-    this.#receipts = new DeliveryReceipts(peer);
+    this.#connection = { peer, pump, receipts: new DeliveryReceipts(peer) };
     for (const [id, { process }] of this.processes)
       if (process.state.closed) this.#told(id);
       else pump.follow(id, process);
@@ -88,11 +90,9 @@ export class Session {
   }
 
   detach(): void {
-    this.#peer = undefined;
-    this.#pump?.stop();
-    this.#pump = undefined;
-    this.#receipts?.stop();
-    this.#receipts = undefined;
+    this.#connection?.pump.stop();
+    this.#connection?.receipts.stop();
+    this.#connection = undefined;
     for (const [id, attached] of this.#attachments) {
       attached.leave();
       if (!attached.isKept) this.#attachments.delete(id);
@@ -103,26 +103,28 @@ export class Session {
   #told(processId: string): void {
     const entry = this.processes.get(processId);
     if (entry === undefined) return;
-    this.#receipts?.confirm(() => this.processes.heard(entry));
+    this.#connection?.receipts.confirm(() => this.processes.heard(entry));
   }
 
   drain(): void {
-    this.#pump?.drain();
+    this.#connection?.pump.drain();
   }
 
   /** Stops or restarts sending events of a process; false if they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
-    return (paused ? this.#pump?.hold(processId) : this.#pump?.release(processId)) ?? false;
+    return (
+      (paused ? this.#connection?.pump.hold(processId) : this.#connection?.pump.release(processId)) ?? false
+    );
   }
 
   /** True if events of that id are sent to the connection. */
   isFollowed(processId: string): boolean {
-    return this.#pump?.isFollowed(processId) ?? false;
+    return this.#connection?.pump.isFollowed(processId) ?? false;
   }
 
   /** Sends the events of one of the session's own processes again. */
   follow(processId: string, { process }: ProcessEntry, fromSeq: number | undefined): void {
-    this.#pump?.follow(processId, process, fromSeq === undefined ? {} : { fromSeq });
+    this.#connection?.pump.follow(processId, process, fromSeq === undefined ? {} : { fromSeq });
   }
 
   /** Throws if the session has as many attachments as it may have. */
@@ -140,14 +142,15 @@ export class Session {
   /** Sends the events of a process that does not belong to the session, and never waits for this connection. */
   followAttached(id: string, attached: Attachment, fromSeq?: number): void {
     this.#attachments.set(id, attached);
-    if (this.#pump === undefined) return;
+    const pump = this.#connection?.pump;
+    if (pump === undefined) return;
     attached.join();
     if (fromSeq === undefined && attached.process.state.closed) return;
-    this.#pump.follow(id, attached.process, { loose: true, ...(fromSeq === undefined ? {} : { fromSeq }) });
+    pump.follow(id, attached.process, { loose: true, ...(fromSeq === undefined ? {} : { fromSeq }) });
   }
 
   unfollow(processId: string): void {
-    this.#pump?.unfollow(processId);
+    this.#connection?.pump.unfollow(processId);
     this.#attachments.get(processId)?.leave();
     this.#attachments.delete(processId);
   }

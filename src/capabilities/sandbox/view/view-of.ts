@@ -200,7 +200,7 @@ function assemble({ access, missing, missingFiles, links, walk, disk }: ViewPart
     mounts.set(path, { kind: "writable", path });
   }
   const root = ({ read: "readOnly", write: "writable", deny: "empty" } as const)[access.at("/")];
-  const sorted = [...mounts.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+  const sorted = [...mounts.keys()].sort().map((path) => mounts.get(path)!);
   return { root, mounts: sorted, identity: identities.sort().join("\n") };
 }
 
