@@ -38,7 +38,10 @@ export function listeningServer(
   closed.promise.catch(() => {});
   const close = (): Promise<void> => {
     const stopping = stop();
-    stopping.then(closed.resolve, closed.reject);
+    stopping.then(
+      () => closed.resolve(),
+      (error: unknown) => closed.reject(error),
+    );
     return stopping;
   };
   return {

@@ -47,7 +47,7 @@ test("a program serves its stdin and stdout, and ends by itself when its client 
   ])
     child.stdin.write(`${JSON.stringify(message)}\n`);
   const answer = async () =>
-    JSON.parse((await withDeadline(lines.next(), DEADLINE_MS, () => "the next answer")).value!);
+    JSON.parse((await withDeadline(lines.next(), DEADLINE_MS, () => "the next answer")).value);
   expect(await answer()).toMatchObject({ id: 1, result: {} });
   const { pid } = (await answer()).result;
   process.kill(pid, 0);

@@ -18,7 +18,7 @@ function collectedBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-const ballast = (): number[] => new Array<number>(BALLAST_BYTES / 8).fill(0.5);
+const ballast = (): number[] => Array.from({ length: BALLAST_BYTES / 8 }, () => 0.5);
 
 /** A process that has written a line, exited and closed. */
 function closedProcess(pid: number): ManagedProcess {

@@ -8,18 +8,15 @@ export const MAX_PENDING_CONNECTIONS = 1024;
 /** Time a refused peer has to read the reason. */
 const LINGER_MS = 1_000;
 
-export interface PendingLimits {
+export interface PendingOptions {
   readonly maxPendingConnections?: number | undefined;
   readonly handshakeTimeoutMs?: number | undefined;
-}
-
-export interface PendingOptions extends PendingLimits {
   /**
    * Called for a socket that ends before its first request is complete, and with no address for one that could not be
    * accepted. The reason contains nothing that the peer sent. A peer that sends nothing is not reported: probes connect
    * like that, and browsers do in advance.
    */
-  failed?(reason: string, from: string | undefined): void;
+  readonly failed?: ((reason: string, from: string | undefined) => void) | undefined;
 }
 
 interface Pending {
