@@ -14,7 +14,7 @@ const limits = { memoryBytes: 1, cpuSeconds: 1, openFiles: 1, processes: 1 };
 
 /** Everything that the methods of this server take, and what it adds to those of Codex. */
 const whole: Record<string, Record<string, unknown>> = {
-  initialize: { clientName: "c", resumeSessionId: "s", urgentInput: true, tellStarts: true },
+  initialize: { clientName: "c", resumeSessionId: "s", urgentInput: true, reportStarts: true },
   "process/start": {
     ...start,
     terminalSize: { rows: 1, cols: 65_535 },

@@ -245,14 +245,14 @@ export const processExtensionMethods = {
 
 export const processExtensionNotifications = {
   "process/started": notification({
-    doc: "A process has started; sent where `initialize` asked for it with `tellStarts`. It precedes the answer to `process/start` and every event of the process, and comes again with the answer to a repeated start.",
+    doc: "A process has started; sent where `initialize` asked for it with `reportStarts`. It precedes the answer to `process/start` and every event of the process, and comes again with the answer to a repeated start.",
     from: "server",
     extension: true,
     params: () =>
       z.object({ processId: ProcessId(), pid: z.number().int().describe("Number of the process") }),
   }),
   "process/failed": notification({
-    doc: "A process could not be started; sent where `initialize` asked for it with `tellStarts`, before the error that answers `process/start`. A start that is refused before it is tried, such as one with an id in use, gets only its error.",
+    doc: "A process could not be started; sent where `initialize` asked for it with `reportStarts`, before the error that answers `process/start`. A start that is refused before it is tried, such as one with an id in use, gets only its error.",
     from: "server",
     extension: true,
     params: () =>

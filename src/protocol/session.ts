@@ -9,7 +9,7 @@ export const sessionMethods = {
     doc: "Opens a session, or resumes one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
     right: "session",
-    extensionParams: ["urgentInput", "tellStarts"],
+    extensionParams: ["urgentInput", "reportStarts"],
     params: () =>
       z.object({
         clientName: z.string(),
@@ -17,7 +17,7 @@ export const sessionMethods = {
         urgentInput: optional(z.boolean()).describe(
           "Lets input for a running process (`process/write`, `process/closeStdin`) pass earlier requests about other things, such as copying a large file",
         ),
-        tellStarts: optional(z.boolean()).describe(
+        reportStarts: optional(z.boolean()).describe(
           "Also reports every start of this connection by `process/started`, or `process/failed`",
         ),
       }),

@@ -45,8 +45,8 @@ test("the events of all processes come in the order of each, and end with the se
   expect(await inTime(all(machine.events()), "the end")).toEqual([]);
 });
 
-test("with tellStarts, each start is among the events, once and before everything else of its process", async () => {
-  const machine = await open({ tellStarts: true });
+test("with reportStarts, each start is among the events, once and before everything else of its process", async () => {
+  const machine = await open({ reportStarts: true });
   const reading = all(machine.events());
   const started = await machine.start(["echo", "one"], { processId: "a" });
   await started.closed;

@@ -46,7 +46,7 @@ const EXTENSION_FIELDS = [
   "fs/symlink.noLinks",
   "fs/writeFile.mode",
   "fs/writeFile.noLinks",
-  "initialize.tellStarts",
+  "initialize.reportStarts",
   "initialize.urgentInput",
   "process/detach.forget",
   "process/list.usage",

@@ -50,7 +50,7 @@ verifies("process.start:pid", async ({ peer }) => {
 
 verifies("process.start:reported", async ({ connect, peer }) => {
   const asking = await connect();
-  await asking.handshake({ tellStarts: true });
+  await asking.handshake({ reportStarts: true });
   const params = start("p", shell("echo $$; exec sleep 60"), { idempotencyKey: "key" });
   const from = asking.rawMessages.length;
   await asking.request("process/start", params);

@@ -166,7 +166,7 @@ export class RawPeer {
 
   /** `initialize` and `initialized`; returns the result of the former. */
   // oxlint-disable-next-line typescript/no-explicit-any
-  async handshake(options: { resumeSessionId?: string | null; tellStarts?: boolean } = {}): Promise<any> {
+  async handshake(options: { resumeSessionId?: string | null; reportStarts?: boolean } = {}): Promise<any> {
     const result = await this.request("initialize", { clientName: "conformance", ...options });
     this.notify("initialized");
     return result;

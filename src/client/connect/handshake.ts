@@ -10,7 +10,7 @@ import { checkedResult } from "../session/wire-check.ts";
 export interface HandshakeOptions {
   readonly clientName: string;
   /** Has the server report starts; see `ConnectOptions`. */
-  readonly tellStarts?: boolean;
+  readonly reportStarts?: boolean;
   /** Parameters of `initialize` in place of the usual ones. */
   readonly greeting?: Readonly<Record<string, unknown>>;
   readonly connectTimeoutMs: number;
@@ -80,8 +80,8 @@ async function initialize(
   link: Link,
   {
     clientName,
-    tellStarts = false,
-    greeting = { clientName, urgentInput: true, ...(tellStarts ? { tellStarts } : {}) },
+    reportStarts = false,
+    greeting = { clientName, urgentInput: true, ...(reportStarts ? { reportStarts } : {}) },
     resumeSessionId,
   }: HandshakeOptions & { readonly resumeSessionId: string | undefined },
 ): Promise<Result<"initialize">> {

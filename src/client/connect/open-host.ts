@@ -30,9 +30,9 @@ export interface ConnectOptions {
   readonly answerTimeoutMs?: number;
   /**
    * Adds a `started` event to `Host.events` for each process that this session starts, if the server has
-   * `initialize.tellStarts`. Default: false.
+   * `initialize.reportStarts`. Default: false.
    */
-  readonly tellStarts?: boolean;
+  readonly reportStarts?: boolean;
   /** Resumes a session that has lost its client; see `Host.sessionId`. */
   readonly resumeSessionId?: string;
   /** Cancels connecting. It has no effect once there is a host. */
@@ -61,7 +61,7 @@ export async function openHost(
       recoveryTimeoutMs: durationOf(options, "recoveryTimeoutMs", RECOVERY_TIMEOUT_MS),
       answerTimeoutMs: durationOf(options, "answerTimeoutMs", Number.POSITIVE_INFINITY),
       logger: options.logger ?? silentLogger,
-      tellStarts: options.tellStarts === true,
+      reportStarts: options.reportStarts === true,
       ...(resumeSessionId === undefined ? {} : { resumeSessionId }),
     },
     options.signal,

@@ -74,7 +74,7 @@ export interface FailedEvent {
   readonly code: ErrorCode;
 }
 
-/** The process runs. Only `Host.events` yields it, and only if `connect` asked for it with `tellStarts`. */
+/** The process runs. Only `Host.events` yields it, and only if `connect` asked for it with `reportStarts`. */
 export interface StartedEvent {
   readonly kind: "started";
   /** Its number on the server's machine. */

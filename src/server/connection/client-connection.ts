@@ -56,7 +56,7 @@ export interface InitializeOptions {
   readonly resumeSessionId: string | undefined;
   /** See the parameter of `initialize`. */
   readonly urgentInput: boolean;
-  readonly tellStarts: boolean;
+  readonly reportStarts: boolean;
 }
 
 /** One client: its handshake, session and requests. Handlers receive it as their context. */
@@ -215,11 +215,11 @@ export class ClientConnection implements SessionHolder {
     checkRights(this.credential, request);
   }
 
-  initialize({ resumeSessionId, urgentInput, tellStarts }: InitializeOptions): Session | Promise<Session> {
+  initialize({ resumeSessionId, urgentInput, reportStarts }: InitializeOptions): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
     this.#order.urgentInput = urgentInput;
-    this.#tellsStarts = tellStarts;
+    this.#tellsStarts = reportStarts;
     const { sessions } = this.#options;
     const session =
       resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);

@@ -13,11 +13,11 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
     return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
   };
   return {
-    initialize: (client, { clientName, resumeSessionId, urgentInput, tellStarts }) => {
+    initialize: (client, { clientName, resumeSessionId, urgentInput, reportStarts }) => {
       const session = client.initialize({
         resumeSessionId: resumeSessionId ?? undefined,
         urgentInput: urgentInput ?? false,
-        tellStarts: tellStarts ?? false,
+        reportStarts: reportStarts ?? false,
       });
       return session instanceof Promise
         ? session.then((resumed) => answer(resumed, clientName))

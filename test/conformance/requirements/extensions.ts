@@ -285,7 +285,7 @@ export const extensionRequirements = {
     "With `tellPid` the answer has the number of the process, and without it never.",
   ),
   "process.start:reported": oursToo(
-    "With `tellStarts` in initialize, process/started precedes the answer to a start, and process/failed its error; without it, neither is sent.",
+    "With `reportStarts` in initialize, process/started precedes the answer to a start, and process/failed its error; without it, neither is sent.",
   ),
   "process.start:idempotency-conflict": oursToo("A key that was used for another start is refused."),
   "process.start:idempotency-failed": oursToo("The key of a start that failed may be used again."),
