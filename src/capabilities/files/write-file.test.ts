@@ -20,6 +20,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { asOrdinaryUser } from "../../../test/fixtures/as-ordinary-user.ts";
 import { makeFifo, setAttribute } from "../../../test/fault/file-nodes.ts";
+import { limitFileSize } from "../../../test/fixtures/file-size-limit.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { libc } from "../../native/libc.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
@@ -133,33 +134,20 @@ describe.each([
     writeFileSync(at("f"), "old");
     linkSync(at("f"), at("linked"));
     writeFileSync(at("g"), "old");
-    withFileSizeLimit(5, () => {
+    const freeSpace = limitFileSize(5);
+    try {
       for (const name of ["f", "g", "new"])
         expect(() => writeFile(ownPlace(at(name)), Buffer.alloc(100), { followSymlinks: true })).toThrow(
           "File too large",
         );
-    });
+    } finally {
+      freeSpace();
+    }
     expect([text("f"), text("g")]).toEqual(["old", "old"]);
     expect(readdirSync(directory)).toEqual(["f", "g", "linked"]);
     expect(openAround(directory)).toEqual([]);
   });
 });
-
-/** As with a full disk, files cannot grow beyond this. */
-function withFileSizeLimit(bytes: number, work: () => void): void {
-  const RLIMIT_FSIZE = 1;
-  const ignore = (): void => {};
-  const old = new BigUint64Array(2);
-  process.on("SIGXFSZ", ignore);
-  libc().prlimit(0, RLIMIT_FSIZE, null, old);
-  libc().prlimit(0, RLIMIT_FSIZE, new BigUint64Array([BigInt(bytes), old[1]!]), null);
-  try {
-    work();
-  } finally {
-    libc().prlimit(0, RLIMIT_FSIZE, old, null);
-    process.off("SIGXFSZ", ignore);
-  }
-}
 
 it("writes everything, however little the system takes at a time", async () => {
   const { write: writeAll } = libc();
