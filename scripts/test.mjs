@@ -63,8 +63,8 @@ function indent(text) {
   return lines.map((line) => `    ${line}`).join("\n");
 }
 
-/** Most of the time they wait, and no figure of theirs is one that another program changes. The longest is the first. */
-const SIDE_BY_SIDE = ["hostile", "waiting", "sandbox", "hostile-server"];
+/** One file at a time, most of which waits, and no figure that another program changes. The longest is the first. */
+const SIDE_BY_SIDE = ["hostile", "sandbox", "hostile-server"];
 
 requireSteps([
   { name: "the real Codex server, to compare with", command: ["node", "scripts/install-codex.mjs"] },

@@ -209,6 +209,7 @@ export class ScriptedServer {
       case "process/start": {
         const { processId, argv } = params as { processId: string; argv: string[] };
         const result = { processId, sandboxType: "none" };
+        this.notify("process/started", { processId, pid: 7 });
         // A start that is repeated starts nothing.
         if (process !== undefined) return { result };
         const started = this.#start(processId);
