@@ -17,6 +17,19 @@ function trace(pid: number, group: ProcessGroup = new ProcessGroups().track(pid,
   return { family: new TracedFamily(pid, { group, sweeper }), group, sweeper };
 }
 
+/** A family whose signals and sweeps are only recorded. */
+function observe(pid: number): { family: TracedFamily; steps: readonly string[] } {
+  const steps: string[] = [];
+  const group: ProcessGroup = {
+    gone: false,
+    signal: (signal) => void steps.push(signal),
+    leaderReaped: () => {},
+  };
+  const { family, sweeper } = trace(pid, group);
+  vi.spyOn(sweeper, "sweep").mockImplementation(() => void steps.push("sweep"));
+  return { family, steps };
+}
+
 /** A leader, and a process in another session that it started; what ends that is told by the leader's exit code. */
 async function runWithDaughter(daughter = "exec sleep 60"): Promise<RunningScript & { daughter: number }> {
   const script = runScript(`setsid sh -c '${daughter}' & trap '' TERM; echo $!; wait $!; exit $?`);
@@ -54,15 +67,8 @@ describe("a traced family", () => {
 
   it("stops its group while it looks for what has left it, so that nothing is born unseen", async () => {
     const { pid } = await runWithDaughter();
-    const steps: string[] = [];
-    const group: ProcessGroup = {
-      gone: false,
-      signal: (signal) => void steps.push(signal),
-      leaderReaped: () => {},
-    };
-    const sweeper = new Sweeper(() => false);
-    vi.spyOn(sweeper, "sweep").mockImplementation(() => void steps.push("sweep"));
-    new TracedFamily(pid, { group, sweeper }).terminate([]);
+    const { family, steps } = observe(pid);
+    family.terminate([]);
     await expect.poll(() => steps).toEqual(["SIGSTOP", "SIGTERM", "SIGCONT", "sweep"]);
   });
 
@@ -88,15 +94,8 @@ describe("a traced family", () => {
 
   it("kills its group at once, before anything is swept", () => {
     const { pid } = runScript("exec sleep 60");
-    const steps: string[] = [];
-    const group: ProcessGroup = {
-      gone: false,
-      signal: (signal) => void steps.push(signal),
-      leaderReaped: () => {},
-    };
-    const sweeper = new Sweeper(() => false);
-    vi.spyOn(sweeper, "sweep").mockImplementation(() => void steps.push("sweep"));
-    new TracedFamily(pid, { group, sweeper }).kill([]);
+    const { family, steps } = observe(pid);
+    family.kill([]);
     expect(steps).toEqual(["SIGSTOP", "SIGKILL", "sweep"]);
   });
 
