@@ -78,7 +78,7 @@ export class ClientConnection implements SessionHolder {
   /** The handshake waits for the connection that holds the session, and all later requests wait too. */
   #resuming = false;
   #initialized = false;
-  #tellsStarts = false;
+  #reportsStarts = false;
   #signOfLife: Promise<boolean> | undefined;
   /** The session now belongs to another connection. */
   #surrendered = false;
@@ -166,8 +166,11 @@ export class ClientConnection implements SessionHolder {
   }
 
   /** Reports a start to a client that asked for it in its handshake. */
-  tellStart<N extends "process/started" | "process/failed">(method: N, params: NotificationParams<N>): void {
-    if (this.#tellsStarts) this.peer.notify(method, params);
+  reportStart<N extends "process/started" | "process/failed">(
+    method: N,
+    params: NotificationParams<N>,
+  ): void {
+    if (this.#reportsStarts) this.peer.notify(method, params);
   }
 
   /** One piece of a streamed HTTP body. */
@@ -219,7 +222,7 @@ export class ClientConnection implements SessionHolder {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
     this.#order.urgentInput = urgentInput;
-    this.#tellsStarts = reportStarts;
+    this.#reportsStarts = reportStarts;
     const { sessions } = this.#options;
     const session =
       resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);

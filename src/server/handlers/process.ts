@@ -104,7 +104,7 @@ export function processHandlers({
             : startKept(client, { ...keep, params }, request, details);
         const started = start.catch((error: unknown) => {
           const fault = startError(error);
-          client.tellStart("process/failed", { processId, ...reasonOf(fault) });
+          client.reportStart("process/failed", { processId, ...reasonOf(fault) });
           throw fault;
         });
         return new DeferredAnswer(started.then(answer));
@@ -158,7 +158,7 @@ function startAnswer(client: ClientConnection, params: ProcessStart): Result<"pr
   const { processId, tellPid, tellEnforced } = params;
   const entry = client.session.visible(processId);
   const enforced = entry?.enforced;
-  if (entry !== undefined) client.tellStart("process/started", { processId, pid: entry.process.pid });
+  if (entry !== undefined) client.reportStart("process/started", { processId, pid: entry.process.pid });
   return {
     processId,
     sandboxType: enforced === undefined ? "none" : "linuxSeccomp",

@@ -112,9 +112,8 @@ export class Session {
 
   /** Stops or restarts sending events of a process; false if they are not sent at all. */
   setFlow(processId: string, { paused }: { paused: boolean }): boolean {
-    return (
-      (paused ? this.#connection?.pump.hold(processId) : this.#connection?.pump.release(processId)) ?? false
-    );
+    const pump = this.#connection?.pump;
+    return (paused ? pump?.hold(processId) : pump?.release(processId)) ?? false;
   }
 
   /** True if events of that id are sent to the connection. */
