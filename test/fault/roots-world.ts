@@ -59,20 +59,12 @@ export class RootsWorld {
 
   /** All there is beside the root, as far as it could be changed. */
   around(): string[] {
-    const lines: string[] = [];
-    const visit = (path: string): void => {
-      const stat = lstatSync(path);
-      const contents = stat.isFile()
-        ? readFileSync(path, "utf8")
-        : stat.isSymbolicLink()
-          ? readlinkSync(path)
-          : "";
-      lines.push([path, stat.ino, stat.mode, stat.isDirectory() ? "" : stat.mtimeMs, contents].join(" "));
-      if (stat.isDirectory() && path !== this.root)
-        for (const name of readdirSync(path).sort()) visit(join(path, name));
-    };
-    visit(this.base);
-    return lines;
+    return describeTree(this.base, { except: this.root });
+  }
+
+  /** All there is in the root. */
+  inside(): string[] {
+    return describeTree(this.root, {});
   }
 
   /** Inodes of the directories that must not be watched. */
@@ -87,6 +79,24 @@ export class RootsWorld {
   contains(path: string): boolean {
     return path === this.root || path.startsWith(`${this.root}/`);
   }
+}
+
+/** A line for each entry; what is below `except` is left out, and no link is followed. */
+function describeTree(top: string, { except }: { except?: string }): string[] {
+  const lines: string[] = [];
+  const visit = (path: string): void => {
+    const stat = lstatSync(path);
+    const contents = stat.isFile()
+      ? readFileSync(path, "utf8")
+      : stat.isSymbolicLink()
+        ? readlinkSync(path)
+        : "";
+    lines.push([path, stat.ino, stat.mode, stat.isDirectory() ? "" : stat.mtimeMs, contents].join(" "));
+    if (stat.isDirectory() && path !== except)
+      for (const name of readdirSync(path).sort()) visit(join(path, name));
+  };
+  visit(top);
+  return lines;
 }
 
 /** Where a path leads: found with nothing but `lstat` and `readlink`, a name at a time. */

@@ -8,6 +8,7 @@ import { createServer, type Server } from "../../src/server/index.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
 import { openMemoryPeer, type RawPeer } from "../conformance/raw-peer.ts";
 import { accessOf, MINIMAL, pathEntry, sandboxOf } from "../conformance/sandbox-probe.ts";
+import { faultRounds, runSeed } from "./seeded-random.ts";
 
 type Access = "read" | "write" | "deny";
 type Rule = readonly [path: string, access: Access];
@@ -84,6 +85,6 @@ it("random policies allow what their rules say, and nothing else", async () => {
       });
       expect(found).toEqual(Object.fromEntries(wanted));
     }),
-    { numRuns: RUNS },
+    { numRuns: RUNS * faultRounds, seed: runSeed },
   );
 });
