@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
 import { MAX_REMEMBERED_WRITE_IDS } from "../../protocol/wire-limits.ts";
 
-/** Longer ids are kept as hashes, so that those of a process take about a megabyte at most. */
-const MAX_KEPT_CHARACTERS = 128;
-
 /** Ids of the newest writes to a process, whatever their length. */
 export class WriteIds {
   readonly #ids = new Set<string>();
@@ -20,8 +17,7 @@ export class WriteIds {
   }
 }
 
-/** A short id is its own key. The key of a long id is longer than any short one. */
+/** A hash, so that the ids of a process take less than a megabyte. UTF-16 tells lone surrogates apart. */
 function keyOf(id: string): string {
-  if (id.length <= MAX_KEPT_CHARACTERS) return id;
-  return `${" ".repeat(MAX_KEPT_CHARACTERS)}${createHash("sha256").update(id, "utf16le").digest("base64")}`;
+  return createHash("sha256").update(id, "utf16le").digest("base64");
 }
