@@ -1,4 +1,4 @@
-import { base64Length } from "../native/base64-into.ts";
+import { base64Length } from "./base64-into.ts";
 import { BufferPool } from "./buffer-pool.ts";
 
 /** Maximum size of one read from a file. */

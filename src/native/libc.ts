@@ -84,17 +84,7 @@ export interface Libc {
   systemCall: IntCall<[number: number, a: number, b: number, c: number]>;
   /** Error number of the last failed call. */
   errno(): number;
-  /** Undefined where this Node does not export it, as Node 24. */
-  base64: Base64Function | undefined;
 }
-
-/** Writes bytes as base64, and returns the number of characters. Node's own interface adds a string in between. */
-export type Base64Function = (
-  bytes: Uint8Array,
-  length: number,
-  target: Uint8Array,
-  options: number,
-) => number;
 
 type PosixSpawnArguments = [
   pid: Int32Array,
@@ -112,7 +102,7 @@ const SIGNATURES: Readonly<
   Record<
     Exclude<
       keyof Libc,
-      "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "sendMessage" | "findUser" | "base64"
+      "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "sendMessage" | "findUser"
     >,
     string
   >
@@ -174,10 +164,6 @@ const SIGNATURES: Readonly<
   systemCall: "long syscall(long number, unsigned long a, unsigned long b, unsigned long c)",
 };
 
-/** Its mangled name contains the parameter types, so it cannot be declared like the others. */
-const BASE64 =
-  "size_t _ZN7simdutf16binary_to_base64EPKcmPcNS_14base64_optionsE(const void *bytes, size_t length, void *target, uint64_t options)";
-
 const PROT_READ = 1;
 const PROT_WRITE = 2;
 const MAP_SHARED = 1;
@@ -192,20 +178,6 @@ let loaded: Libc | undefined;
 export function libc(): Libc {
   loaded ??= loadIfPossible();
   return loaded;
-}
-
-function findBase64(library: { func(signature: string): unknown }): Base64Function | undefined {
-  try {
-    const base64 = library.func(BASE64) as Base64Function;
-    const sample = Uint8Array.from({ length: 100 }, (_, index) => index * 37);
-    const target = Buffer.alloc(200);
-    const length = base64(sample, sample.length, target, 0);
-    return target.toString("latin1", 0, length) === Buffer.from(sample).toString("base64")
-      ? base64
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Node's error for a library file that it cannot open differs from file to file. */
@@ -234,7 +206,6 @@ function load(): Libc {
   };
   Object.assign(functions, socketMessages(koffi, library));
   functions["findUser"] = passwordLookup(koffi, library);
-  functions["base64"] = findBase64(library);
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was created from the signature beside its name.
   return functions as unknown as Libc;

@@ -86,10 +86,7 @@ export async function serve(args: readonly string[]): Promise<void> {
 function finishStart(logger: Logger): void {
   setTimeout(() => {
     try {
-      if (libc().base64 === undefined)
-        logger.info("this version of Node does not export its base64 function: large answers take longer", {
-          node: process.version,
-        });
+      libc();
     } catch (error) {
       logger.warn("the C library could not be loaded", { error: String(error) });
     }

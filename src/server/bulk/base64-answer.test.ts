@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { base64Length } from "../../native/base64-into.ts";
+import { base64Length } from "../../capabilities/base64-into.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import { Base64Answer } from "./base64-answer.ts";
 

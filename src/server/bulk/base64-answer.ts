@@ -1,4 +1,4 @@
-import { base64Between, base64Length } from "../../native/base64-into.ts";
+import { base64Between, base64Length } from "../../capabilities/base64-into.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 

@@ -1,4 +1,4 @@
-import { base64Between } from "../../native/base64-into.ts";
+import { base64Between } from "../../capabilities/base64-into.ts";
 import { bulkBuffers } from "../../capabilities/bulk-buffers.ts";
 import { JsonParts } from "../../rpc/json-parts.ts";
 

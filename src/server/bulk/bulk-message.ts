@@ -1,6 +1,6 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { BufferPool } from "../../capabilities/buffer-pool.ts";
-import { base64Into, base64Length } from "../../native/base64-into.ts";
+import { base64Into, base64Length } from "../../capabilities/base64-into.ts";
 
 /** Below this size, a string is cheaper than a buffer. */
 const SMALL_BYTES = 4 * 1024;

@@ -1,4 +1,4 @@
-import { base64Length } from "../../native/base64-into.ts";
+import { base64Length } from "../../capabilities/base64-into.ts";
 import { decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Header } from "../../capabilities/http/header.ts";

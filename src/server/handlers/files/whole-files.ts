@@ -4,7 +4,7 @@ import { inFiles } from "../../../capabilities/files/file-error.ts";
 import { hashFile, hashFiles } from "../../../capabilities/files/hash.ts";
 import { readFile } from "../../../capabilities/files/read-file.ts";
 import { writeFile } from "../../../capabilities/files/write-file.ts";
-import { base64Length } from "../../../native/base64-into.ts";
+import { base64Length } from "../../../capabilities/base64-into.ts";
 import { RpcCode } from "../../../protocol/errors.ts";
 import type { Result } from "../../../protocol/index.ts";
 import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";

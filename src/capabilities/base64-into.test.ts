@@ -1,18 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { base64Between, base64Into, base64Length, base64ThroughStrings } from "./base64-into.ts";
-import { libc } from "./libc.ts";
+import { base64Between, base64Into, base64Length } from "./base64-into.ts";
 
 describe("base64Into", () => {
-  it.each([
-    { way: "the fast way", write: base64Into },
-    { way: "the way through strings", write: base64ThroughStrings },
-  ])("$way writes what Node writes, there and nowhere else", ({ write }) => {
+  it("writes what Node writes, there and nowhere else", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 50_000, size: "max" }), fc.nat({ max: 64 }), (bytes, start) => {
+      fc.property(fc.uint8Array({ maxLength: 100_000, size: "max" }), fc.nat({ max: 64 }), (bytes, start) => {
         const expected = Buffer.from(bytes).toString("base64");
         const target = Buffer.alloc(start + expected.length + 64, "#");
-        const end = write(target, start, bytes);
+        const end = base64Into(target, start, bytes);
         expect(target.toString("latin1")).toBe("#".repeat(start) + expected + "#".repeat(64));
         expect(end).toBe(start + base64Length(bytes.length));
       }),
@@ -34,9 +30,5 @@ describe("base64Into", () => {
   it("refuses to write beyond the buffer", () => {
     expect(() => base64Into(Buffer.alloc(7), 0, Buffer.alloc(4))).toThrow(RangeError);
     expect(() => base64Into(Buffer.alloc(9), 2, Buffer.alloc(4))).toThrow(RangeError);
-  });
-
-  it("takes the native function from every supported Node but 24, which does not export it", () => {
-    expect(libc().base64 === undefined).toBe(process.versions.node.startsWith("24."));
   });
 });
