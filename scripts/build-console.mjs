@@ -1,10 +1,11 @@
-// Builds the web console: dist/console/index.html, and its assets with hashed names, compressed once.
+// Builds the web console: dist/console/index.html, and its assets with hashed names, compressed.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { makeWireTable } from "./wire-table.mjs";
+import { writeLicenses } from "./write-licenses.mjs";
 
 const SOURCE = "src/console";
 const TARGET = "dist/console";
@@ -67,8 +68,12 @@ export async function buildConsole() {
   writeFileSync(`${TARGET}/index.html`, page({ main: "main.tsx", styles: ["styles.css"], opening: OPENING }));
   const styles = ["styles.css", "fleet/fleet.css"];
   writeFileSync(`${TARGET}/fleet.html`, page({ main: "fleet/fleet-page.tsx", styles, opening: [] }));
-  for (const file of filesBelow(TARGET))
+  // Browsers take them compressed; for anything else the server unpacks them.
+  for (const file of filesBelow(`${TARGET}/assets`)) {
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+    rmSync(file);
+  }
+  writeLicenses(`${TARGET}/licenses.txt`, [metafile]);
   writeFileSync(STAMP, digest);
 }
 

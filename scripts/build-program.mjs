@@ -1,8 +1,9 @@
 // Bundles the command line: the launcher dist/cli.js, and the programs that it runs: dist/program.js and dist/client.js.
 import { build } from "esbuild";
+import { lateParts, WITHOUT_NATIVE_PARTS } from "./parts.mjs";
 
 /** Error messages are English; the other fifty languages would be a quarter of the program. */
-const onlyEnglish = {
+export const onlyEnglish = {
   name: "only-english",
   setup: ({ onLoad }) =>
     onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
@@ -42,12 +43,12 @@ const lateModules = {
 };
 
 async function bundle(entryPoint, options) {
-  const [file] = await bundleFiles(entryPoint, options);
-  return file.text;
+  const { outputFiles, metafile } = await bundleFiles(entryPoint, options);
+  return { text: outputFiles[0].text, metafile };
 }
 
-async function bundleFiles(entryPoint, options = {}) {
-  const { outputFiles } = await build({
+function bundleFiles(entryPoint, options = {}) {
+  return build({
     entryPoints: [entryPoint],
     write: false,
     bundle: true,
@@ -59,21 +60,25 @@ async function bundleFiles(entryPoint, options = {}) {
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
+    metafile: true,
     ...options,
   });
-  return outputFiles;
 }
 
-/** The text of dist/cli.js. */
+/** A native library cannot be part of a bundle. */
+const withParts = { external: ["koffi"], plugins: [onlyEnglish, lateModules, lateParts] };
+
+/** dist/cli.js: its text, and what esbuild says of its inputs. */
 export const buildLauncher = () =>
   bundle("src/cli/launcher/launch.ts", {
     banner: { js: "#!/usr/bin/env node" },
     define: { "import.meta.dirname": "__dirname" },
   });
 
-/** The text of dist/sandbox-helper.js. */
+/** dist/sandbox-helper.js, likewise. */
 export const buildSandboxHelper = () =>
   bundle("src/cli/sandbox-helper/main.ts", {
+    // In its sandbox there is nothing else, and it makes no requests.
     external: ["koffi", "undici"],
     plugins: [onlyEnglish, lateModules],
     define: { "import.meta.url": "__filename" },
@@ -83,40 +88,24 @@ const definitions = (version) => ({
   EXEC_SERVER_VERSION: JSON.stringify(version),
   // A path works as well where it is used.
   "import.meta.url": "__filename",
-  // Native parts that `ws` would look for.
-  "process.env.WS_NO_BUFFER_UTIL": '"1"',
-  "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
+  ...WITHOUT_NATIVE_PARTS,
 });
 
-const programOptions = (version) => ({
-  external: ["koffi", "@nats-io/transport-node", "@xterm/headless", "prom-client", "undici"],
-  plugins: [onlyEnglish, lateModules],
-  define: definitions(version),
-});
+const programOptions = (version) => ({ ...withParts, define: definitions(version) });
 
-/** The text of dist/program.js. It must be ASCII, which is what esbuild writes by default. */
+/** dist/program.js, likewise. Its text must be ASCII, which is what esbuild writes by default. */
 export const buildProgram = (version) => bundle("src/cli/main.ts", programOptions(version));
 
 /** The same with its source map, for profiles. */
 export async function mapProgram(version) {
   const mapped = { ...programOptions(version), sourcemap: "external", outfile: "program.js" };
-  const files = await bundleFiles("src/cli/main.ts", mapped);
+  const { outputFiles: files } = await bundleFiles("src/cli/main.ts", mapped);
   const fileOf = (ending) => files.find(({ path }) => path.endsWith(ending)).text;
   return { text: fileOf(".js"), map: fileOf(".map") };
 }
 
-/** The text of dist/user-server.js. */
-export const buildUserServer = (version) =>
-  bundle("src/cli/user-server/main.ts", {
-    external: ["koffi", "@nats-io/transport-node", "@xterm/headless", "prom-client", "undici"],
-    plugins: [onlyEnglish, lateModules],
-    define: definitions(version),
-  });
+/** dist/user-server.js, likewise. */
+export const buildUserServer = (version) => bundle("src/cli/user-server/main.ts", programOptions(version));
 
-/** The text of dist/client.js, likewise. */
-export const buildClient = (version) =>
-  bundle("src/cli/client/main.ts", {
-    external: ["@nats-io/transport-node", "undici"],
-    plugins: [onlyEnglish, lateModules],
-    define: definitions(version),
-  });
+/** dist/client.js, likewise. */
+export const buildClient = (version) => bundle("src/cli/client/main.ts", programOptions(version));

@@ -1,9 +1,9 @@
 // Builds the command line (dist/cli.js, dist/program.js and dist/client.js), the file helper, the server of a user, the web console
-// and, without --cli-only, the library as ES modules.
-import { spawnSync } from "node:child_process";
+// and, without --cli-only, the library.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "./build-console.mjs";
+import { buildLibrary } from "./build-library.mjs";
 import {
   buildClient,
   buildSandboxHelper,
@@ -11,7 +11,9 @@ import {
   buildProgram,
   buildUserServer,
 } from "./build-program.mjs";
+import { buildParts } from "./parts.mjs";
 import { warmCodeCache } from "./warm-code-cache.mjs";
+import { writeLicenses } from "./write-licenses.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -19,24 +21,23 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 mkdirSync("dist", { recursive: true });
 // Node starts a CommonJS module faster than an ES module.
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
-writeFileSync("dist/cli.js", await buildLauncher(), { mode: 0o755 });
-writeFileSync("dist/sandbox-helper.js", await buildSandboxHelper());
-writeFileSync("dist/user-server.js", await buildUserServer(version));
+const metafiles = await buildParts("dist/parts");
+const launcher = await buildLauncher();
+writeFileSync("dist/cli.js", launcher.text, { mode: 0o755 });
 const programs = {
+  "dist/sandbox-helper.js": await buildSandboxHelper(),
+  "dist/user-server.js": await buildUserServer(version),
   "dist/program.js": await buildProgram(version),
   "dist/client.js": await buildClient(version),
 };
-const isSame = ([path, text]) => existsSync(path) && readFileSync(path, "utf8") === text;
+const isSame = ([path, { text }]) => existsSync(path) && readFileSync(path, "utf8") === text;
 if (!Object.entries(programs).every(isSame)) {
   rmSync("dist/cache", { recursive: true, force: true });
-  for (const [path, text] of Object.entries(programs)) writeFileSync(path, text);
+  for (const [path, { text }] of Object.entries(programs)) writeFileSync(path, text);
 }
 await warmCodeCache("dist/cli.js");
 await buildConsole();
 
-if (!process.argv.includes("--cli-only")) {
-  rmSync("dist/lib", { recursive: true, force: true });
-  const tsc = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
-  writeFileSync("dist/lib/package.json", '{ "type": "module" }\n');
-  process.exitCode = tsc.status ?? 1;
-}
+if (!process.argv.includes("--cli-only")) metafiles.push(await buildLibrary());
+metafiles.push(...[launcher, ...Object.values(programs)].map(({ metafile }) => metafile));
+writeLicenses("dist/licenses.txt", metafiles);

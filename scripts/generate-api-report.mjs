@@ -18,14 +18,7 @@ const declarations = new Declarations(EMITTED);
 function emitDeclarations() {
   rmSync(EMITTED, { recursive: true, force: true });
   // With several threads, the order of members and unions is not always the same.
-  const args = [
-    "-p",
-    "tsconfig.build.json",
-    "--emitDeclarationOnly",
-    "--outDir",
-    EMITTED,
-    "--singleThreaded",
-  ];
+  const args = ["-p", "tsconfig.build.json", "--outDir", EMITTED, "--singleThreaded"];
   const { status } = spawnSync("node_modules/.bin/tsc", args, { cwd: ROOT, stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }

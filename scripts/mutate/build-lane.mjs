@@ -14,6 +14,6 @@ const programs = {
 };
 await Promise.all(
   Object.entries(programs).map(async ([name, build]) =>
-    writeFileSync(`dist/${name}.js`, await build(version)),
+    writeFileSync(`dist/${name}.js`, (await build(version)).text),
   ),
 );

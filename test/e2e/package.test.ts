@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +11,8 @@ import { packageRoot, startServer } from "../fault/server-under-test.ts";
 
 /** A build and an installation, on a machine that does something else. */
 const DEADLINE_MS = 300_000;
+const MAX_PACKED_BYTES = 3 * 1024 * 1024;
+const MAX_INSTALLED_BYTES = 12_000_000;
 const NOT_SOURCES = [".cache", ".git", "dist", "node_modules"];
 const tool = (name: string): string => join(packageRoot, "node_modules", ".bin", name);
 
@@ -58,6 +60,8 @@ test("holds the built library, the program, docs and examples, and nothing that 
     "dist/user-server.js",
     "dist/lib/client/index.js",
     "dist/lib/client/browser.d.ts",
+    "dist/licenses.txt",
+    "dist/console/licenses.txt",
     "docs/guide/client.md",
     "CONTRIBUTING.md",
     "LICENSE",
@@ -65,8 +69,48 @@ test("holds the built library, the program, docs and examples, and nothing that 
     expect(packedFiles).toContain(file);
   expect(packedFiles.filter((path) => /^examples\/.*\.ts$/.test(path))).not.toEqual([]);
   expect(
-    packedFiles.filter((path) => /^(?:src|test|scripts|bench)\/|^dist\/cache|\.test\./.test(path)),
+    packedFiles.filter((path) => /^(?:src|test|scripts|bench)\/|^dist\/cache|\.test\.|\.map$/.test(path)),
   ).toEqual([]);
+});
+
+test("is small, packed and installed, and installs no other package", async () => {
+  expect((await stat(tarball)).size).toBeLessThan(MAX_PACKED_BYTES);
+  const modules = join(app, "node_modules");
+  expect((await readdir(modules)).filter((name) => !name.startsWith("."))).toEqual(["exec-server"]);
+  const entries = await readdir(modules, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size);
+  const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  expect(total).toBeLessThan(MAX_INSTALLED_BYTES);
+});
+
+test("has the licences of the packages that it bundles", async () => {
+  const read = (path: string) => readFile(join(app, "node_modules/exec-server/dist", path), "utf8");
+  const bundled = await read("licenses.txt");
+  for (const name of ["zod", "ws", "undici", "@nats-io/nats-core", "tweetnacl", "prom-client", "bintrees"])
+    expect(bundled).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, "m"));
+  expect(await read("console/licenses.txt")).toContain("Permission is hereby granted");
+});
+
+test("runs with npm exec from an empty cache, without a warning about the version of Node", async () => {
+  const empty = join(directory, "empty");
+  await mkdir(empty);
+  const { version } = JSON.parse(await readFile(join(packageRoot, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const npm = [
+    "exec",
+    "--yes",
+    "--omit=optional",
+    `--cache=${join(directory, "cache")}`,
+    `--package=${tarball}`,
+  ];
+  const { stdout, stderr } = await promisify(execFile)("npm", [...npm, "--", "exec-server", "--version"], {
+    cwd: empty,
+    timeout: DEADLINE_MS,
+  });
+  expect(stdout).toBe(`exec-server ${version}\n`);
+  expect(stderr).not.toContain("EBADENGINE");
 });
 
 test("satisfies publint and arethetypeswrong", async () => {

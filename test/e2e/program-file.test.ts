@@ -38,6 +38,7 @@ beforeEach(() => {
   for (const name of ["cli.js", "program.js", "client.js", "package.json"])
     copyFileSync(join(packageRoot, "dist", name), join(target, name));
   // Dependencies outside the bundle.
+  symlinkSync(join(packageRoot, "dist/parts"), join(target, "parts"));
   symlinkSync(join(packageRoot, "node_modules"), join(target, "node_modules"));
   program = join(target, "cli.js");
 });

@@ -100,10 +100,10 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
     await copyFile(program, copy);
     return [copy, first, ...rest];
   }
-  for (const name of ["cli.js", "program.js", "client.js", "sandbox-helper.js", "package.json"])
-    await cp(join(packageRoot, "dist", name), join(home, "dist", name));
-  // Dependencies outside the bundle, with the binary for this machine.
-  for (const name of ["koffi", "@koromix", "@xterm/headless"])
+  for (const name of ["cli.js", "program.js", "client.js", "sandbox-helper.js", "package.json", "parts"])
+    await cp(join(packageRoot, "dist", name), join(home, "dist", name), { recursive: true });
+  // The dependency outside the bundles, with the binary for this machine.
+  for (const name of ["koffi", "@koromix"])
     await cp(join(packageRoot, "node_modules", name), join(home, "node_modules", name), { recursive: true });
   return [program, join(home, "dist", "cli.js"), ...rest];
 }

@@ -16,7 +16,8 @@ export interface LocalOptions extends Omit<ConnectOptions, "token" | "resumeSess
 
 /** Starts a server on this machine and connects to it. The server ends with the host. */
 export function connectLocal({ cwd, env, ...options }: LocalOptions = {}): Promise<Host> {
-  const program = fileURLToPath(new URL("../../../cli.js", import.meta.url));
+  // The build puts all modules of the library two directories below the program.
+  const program = fileURLToPath(new URL("../../cli.js", import.meta.url));
   return connect(
     {
       command: [process.execPath, program, "--listen", "stdio"],

@@ -37,12 +37,12 @@ export function sendAsset(
   response: ServerResponse,
   { type, plain, gzip }: Asset,
 ): void {
-  const compressed = acceptsGzip(request) ? gzip : undefined;
-  send(response, 200, compressed ?? plain, {
+  const isCompressed = acceptsGzip(request);
+  send(response, 200, isCompressed ? gzip : plain, {
     "content-type": type,
     "cache-control": "public, max-age=31536000, immutable",
-    ...(gzip === undefined ? {} : { vary: "accept-encoding" }),
-    ...(compressed === undefined ? {} : { "content-encoding": "gzip" }),
+    vary: "accept-encoding",
+    ...(isCompressed ? { "content-encoding": "gzip" } : {}),
   });
 }
 

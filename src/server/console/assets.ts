@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
 import { sharedCalls } from "../metrics/shared-calls.ts";
 import { findBundle } from "../own-bundle.ts";
 
@@ -22,7 +24,7 @@ export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
   /** The same, compressed. */
-  readonly gzip: Buffer | undefined;
+  readonly gzip: Buffer;
 }
 
 /** The files of the built page. Nothing is read before somebody asks for it. */
@@ -72,8 +74,8 @@ export class ConsoleAssets {
 }
 
 async function load(path: string, type: string): Promise<Asset | undefined> {
-  const plain = await readOrNothing(path);
-  return plain && { type, plain, gzip: await readOrNothing(`${path}.gz`) };
+  const gzip = await readOrNothing(`${path}.gz`);
+  return gzip && { type, plain: await promisify(zlib.gunzip)(gzip), gzip };
 }
 
 async function readOrNothing(path: string): Promise<Buffer | undefined> {

@@ -1,0 +1,77 @@
+// Packages that are files of their own, dist/parts/NAME.js, shared by the programs and the library: most are loaded late or
+// never.
+import { build } from "esbuild";
+
+/** What each file holds, by the names under which it is imported. */
+const LATE_PARTS = {
+  jose: ["jose"],
+  nats: ["@nats-io/transport-node"],
+  "prom-client": ["prom-client"],
+  undici: [
+    "undici/lib/dispatcher/client.js",
+    "undici/lib/dispatcher/agent.js",
+    "undici/lib/api/api-request.js",
+  ],
+  "xterm-headless": ["@xterm/headless"],
+  yaml: ["yaml"],
+};
+/** The programs hold `ws`, which they need at once. In an ES module its `require` of Node's modules would fail. */
+const PARTS = { ...LATE_PARTS, ws: ["ws"] };
+
+/** Builds every part. Nothing of one runs before it is asked for. */
+export async function buildParts(outdir) {
+  const builds = Object.entries(PARTS).map(([name, paths]) =>
+    build({
+      stdin: { contents: `module.exports = {${paths.map(getter).join()}};`, resolveDir: "." },
+      outfile: `${outdir}/${name}.js`,
+      bundle: true,
+      platform: "node",
+      target: "node20",
+      format: "cjs",
+      minify: true,
+      // Errors are named after their classes.
+      keepNames: true,
+      legalComments: "none",
+      metafile: true,
+      define: WITHOUT_NATIVE_PARTS,
+    }),
+  );
+  return (await Promise.all(builds)).map(({ metafile }) => metafile);
+}
+
+const getter = (path) => `get "${path}"() { return require("${path}"); }`;
+
+/** `ws` would look for them. */
+export const WITHOUT_NATIVE_PARTS = {
+  "process.env.WS_NO_BUFFER_UTIL": '"1"',
+  "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
+};
+
+/** For a program beside the directory of the parts. */
+export const lateParts = usingParts(
+  LATE_PARTS,
+  (part, path) => `module.exports = require("./parts/${part}.js")["${path}"];`,
+);
+
+/** For ES modules two directories below. */
+export const allParts = usingParts(PARTS, async (part, path) => {
+  const names = Object.keys(await import(path)).filter((name) => /^(?!default$)\w+$/.test(name));
+  return `import part from "../../parts/${part}.js"; const loaded = part["${path}"];
+    export default loaded; export const {${names.join()}} = loaded;`;
+});
+
+function usingParts(parts, contentsFor) {
+  const partOf = new Map(Object.entries(parts).flatMap(([part, paths]) => paths.map((path) => [path, part])));
+  return {
+    name: "parts",
+    setup: ({ onLoad, onResolve }) => {
+      onResolve({ filter: /^[^.]/ }, ({ path }) =>
+        partOf.has(path) ? { path, namespace: "part" } : undefined,
+      );
+      onResolve({ filter: /^\.{1,2}\//, namespace: "part" }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /^/, namespace: "part" }, async ({ path }) => ({
+        contents: await contentsFor(partOf.get(path), path),
+      }));
+    },
+  };
+}
