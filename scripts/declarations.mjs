@@ -77,10 +77,12 @@ function parse(path, text) {
   return file;
 }
 
-/** Comments, descriptions and private members are not part of the interface. */
+/** Comments, descriptions and private members are not part of the interface, but that a member is deprecated is. */
 function publicPartOf(text) {
   return text
-    .replace(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n/gm, "")
+    .replace(/^([ \t]*)\/\*\*[\s\S]*?\*\/[ \t]*\n/gm, (comment, indent) =>
+      indent !== "" && comment.includes("@deprecated") ? `${indent}/** @deprecated */\n` : "",
+    )
     .replace(/^[ \t]*(?:#private;|private .*|readonly doc: ".*";)\n/gm, "")
     .replace(/^\/\/.*\n/gm, "");
 }

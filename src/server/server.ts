@@ -17,6 +17,7 @@ import type { Peer, PeerHooks } from "./connection/peer.ts";
 import { RequestObservers } from "./connection/request-observers.ts";
 import { TransportPeer } from "./connection/transport-peer.ts";
 import type { Cordon } from "./cordon.ts";
+import { warnDeprecated } from "./deprecation.ts";
 import { limitError } from "./limit-error.ts";
 import { combineObservers, type ServerObserver } from "./observer.ts";
 import type { RunAs } from "./run-as/run-as.ts";
@@ -36,6 +37,8 @@ export interface AcceptOptions {
    * client is handed over only to the same principal. Default: the user that runs this program.
    */
   readonly principal?: string;
+  /** @deprecated Use `principal`. It will be removed in 0.3.0. */
+  readonly identity?: string;
   /** The same, and what the client may do, as `createAuthenticator` finds out. Default: everything. */
   readonly credential?: Credential;
   /** Address of the client, for observers. Default: that of the transport. */
@@ -170,13 +173,15 @@ class ExecServer implements ObservedServer {
     transport: Transport,
     {
       resumable = true,
-      principal,
+      identity,
+      principal = identity,
       credential: given,
       from,
       number,
       ended,
     }: AcceptOptions & { readonly number?: number } = {},
   ): void {
+    if (identity !== undefined) warnDeprecated("AcceptOptions.identity", "principal", "0.3.0");
     const local = this.#core.localCredential;
     const credential = given ?? (principal === undefined ? local : { ...local, principal });
     const refused = this.refusal(credential);
